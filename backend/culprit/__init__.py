@@ -1,1 +1,3 @@
-"""The Culprit server."""
+"""Culprit: investigate Linux performance incidents."""
+
+VERSION = "0.1.0"

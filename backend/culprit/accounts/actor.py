@@ -1,4 +1,4 @@
-"""Who acts: an account, seen through the session or token that it came with."""
+"""The actor of a request: an account, as seen through its session or token."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.models import UserAccount
-from culprit.models.user_account import ROLES
+from culprit.infra.models.accounts.user_account import ROLES, UserAccount
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A person or their token, with what `policy` needs to know.
+    """An account or its token, with the data that authorization needs.
 
-    `label_scope` maps label names to allowed values; empty is all hosts. `address` is where a request came
-    from, for the audit log; None inside tasks. `only` are the actions of a token that was made for one purpose;
-    None is all that the role allows. `proved_at` is when the session last proved who is there; None without a session.
+    `label_scope` maps label names to allowed values; empty is all hosts. `address` is the client address for
+    the audit log; None in jobs. `only` are the actions of a token with a purpose; None means all actions of
+    the role. `proved_at` is the time of the session's last reauthentication; None without a session.
     """
 
     id: UUID
@@ -36,31 +35,31 @@ class Actor:
 
     @property
     def unrestricted(self) -> bool:
-        """Whether all hosts are in scope."""
+        """Return whether all hosts are in scope."""
         return not self.label_scope
 
 
-def rank(role: str) -> int:
-    """Roles in their order; each may what the lower ones may."""
+def rank_role(role: str) -> int:
+    """Return the rank of a role; each role includes the permissions of lower ones."""
     return ROLES.index(role)
 
 
-def lower(one: str, other: str) -> str:
-    """The role of the two that may less."""
-    return min(one, other, key=rank)
+def lower_role(item: str, other: str) -> str:
+    """Return the lower of two roles."""
+    return min(item, other, key=rank_role)
 
 
-def role_within(role: str, label_scope: Mapping[str, Sequence[str]]) -> str:
-    """Return the role that an account with this label scope can have: no admin has one, as admins reach every host."""
-    return lower(role, "oncall") if label_scope else role
+def limit_role(role: str, label_scope: Mapping[str, Sequence[str]]) -> str:
+    """Return the role that an account with this label scope can have: never admin, as admins reach every host."""
+    return lower_role(role, "oncall") if label_scope else role
 
 
-def actor_of(user: UserAccount) -> Actor:
-    """An account as an actor with all that it may."""
+def build_actor(user: UserAccount) -> Actor:
+    """Return the actor of an account with all its permissions."""
     return Actor(user.id, user.name, user.role, user.label_scope, user.locale)
 
 
-def actor_by_id(session: Session, user_id: UUID | None) -> Actor | None:
-    """The actor as the account is now, for tasks; None where it is gone or disabled."""
+def find_actor(session: Session, user_id: UUID | None) -> Actor | None:
+    """Return the actor of the account as it is now, or None if it is missing or disabled."""
     user = session.get(UserAccount, user_id) if user_id else None
-    return actor_of(user) if user and user.disabled_at is None else None
+    return build_actor(user) if user and user.disabled_at is None else None

@@ -1,7 +1,8 @@
-"""What who may. One table of actions, one function that decides, one clause that lists.
+"""Authorization: one table of actions and one function that decides.
 
-`policy` is asked on every route and again inside tasks, because a role may have been taken away in between.
-`visible` goes into every list query, so that what is out of scope does not exist for that person.
+`authorize` is called on every route and again in jobs, because a role can change in between.
+`queries.visibility.visible_hosts_clause` is part of every list query, so that objects out of scope are not
+found.
 """
 
 from __future__ import annotations
@@ -10,26 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select, true
+from culprit.accounts.actor import Actor, limit_role, rank_role
+from culprit.infra.models.hosts.host import Host
+from culprit.web.errors import ForbiddenError, NotFoundError
 
-from culprit.auth.actor import Actor, rank, role_within
-from culprit.kit.errors import Forbidden, NotFound
-from culprit.models import Capture, Host, Run
-
-# The lowest role that may do it.
+# The lowest role that is permitted each action.
 ACTIONS: Mapping[str, str] = {
     "host.read": "viewer",
     "capture.read": "viewer",
     "profile.read": "viewer",
     "service.read": "viewer",
-    "artifact.read": "investigator",  # raw bytes may hold more than what the screens show
+    "artifact.read": "investigator",  # raw bytes can hold more than the screens show
     "capture.light": "investigator",
     "capture.standard": "investigator",
     "capture.deep": "oncall",
     "capture.ptrace": "admin",
     "capture.cancel": "investigator",
     "capture.import": "investigator",
-    "profile.diff": "investigator",
+    "profile.compare": "investigator",
     "finding.read": "viewer",
     "playbook.read": "viewer",
     "threshold.manage": "admin",
@@ -47,33 +46,33 @@ ACTIONS: Mapping[str, str] = {
     "oncall.manage": "admin",
     "report.read": "viewer",
     "report.edit": "investigator",
-    "report.names": "investigator",  # what was replaced, by its pseudonym
+    "report.names": "investigator",  # the original text of a pseudonym
     "report.share": "investigator",
     "report.approve": "oncall",
     "kill_switch.read": "viewer",
     "kill_switch.manage": "admin",
-    "standby.read": "viewer",
-    "armed.manage": "oncall",
-    "ring.manage": "oncall",
+    "watcher.read": "viewer",
+    "watcher.conditional": "oncall",
+    "watcher.lookback": "oncall",
     "trigger.read": "viewer",
     "trigger.manage": "oncall",
     "tier.allow": "admin",
     "channel.read": "oncall",
     "channel.manage": "admin",
-    "notice.read": "oncall",
+    "notification.read": "oncall",
     "event.read": "viewer",
-    "event.tell": "investigator",  # and correct or withdraw what one has told oneself
-    "event.manage": "oncall",  # what others have told
+    "event.report": "investigator",  # also update or withdraw own events
+    "event.manage": "oncall",  # events that others reported
     "host.check": "investigator",
-    "demo.busy": "investigator",
-    "host.enrol": "admin",
+    "demo.load": "investigator",
+    "host.add": "admin",
     "host.edit": "admin",
-    "host.pin": "admin",
+    "host.trust_key": "admin",
     "host.retire": "admin",
     "credential.manage": "admin",
     "network.manage": "admin",
     "service.manage": "admin",
-    "signon.manage": "admin",
+    "sign_in.manage": "admin",
     "storage.read": "admin",
     "storage.manage": "admin",
     "user.manage": "admin",
@@ -84,44 +83,47 @@ ACTIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """All that a token for one purpose may: its actions, and the routes below these paths."""
+    """Permissions of a token for one purpose: its actions, and the routes below these paths."""
 
     paths: tuple[str, ...]
     actions: frozenset[str]
 
     def reaches(self, path: str) -> bool:
-        """Whether a request to `path` is within the purpose."""
-        return any(path == one or path.startswith(f"{one}/") for one in self.paths)
+        """Return whether a request to `path` is within the purpose."""
+        return any(path == item or path.startswith(f"{item}/") for item in self.paths)
 
 
-PURPOSES: Mapping[str, Purpose] = {"events": Purpose(("/api/v1/events",), frozenset({"event.tell"}))}
+PURPOSES: Mapping[str, Purpose] = {
+    "events": Purpose(("/api/v1/reported-events",), frozenset({"event.report"}))
+}
 """By the purpose of a token; the paths hold for routes that ask no policy too."""
 
 
-def allowed(actor: Actor, action: str) -> bool:
-    """Whether the role alone suffices. An action that is not listed is nobody's; admin actions take no label scope."""
+def is_allowed(actor: Actor, action: str) -> bool:
+    """Return whether the role permits the action. Unknown actions are refused; admin actions need full scope."""
     if actor.only is not None and action not in actor.only:
         return False
     lowest = ACTIONS.get(action)
-    return lowest is not None and rank(role_within(actor.role, actor.label_scope)) >= rank(lowest)
+    return lowest is not None and rank_role(limit_role(actor.role, actor.label_scope)) >= rank_role(lowest)
 
 
-def may(actor: Actor) -> list[str]:
-    """All actions that the role allows, for clients that hide what cannot be done."""
-    return sorted(action for action in ACTIONS if allowed(actor, action))
+def list_allowed_actions(actor: Actor) -> list[str]:
+    """Return all permitted actions, for clients that hide controls."""
+    return sorted(action for action in ACTIONS if is_allowed(actor, action))
 
 
-def in_scope(actor: Actor, labels: Mapping[str, Any]) -> bool:
-    """Whether a host with these labels is within the actor's scope; the same rule as `visible`."""
+def is_in_scope(actor: Actor, labels: Mapping[str, Any]) -> bool:
+    """Return whether a host with these labels is in the actor's scope, as in `visible_hosts_clause`."""
     return all(labels.get(name) in values for name, values in actor.label_scope.items())
 
 
-def covers(
+def can_see_all_with_labels(
     actor: Actor, labels: Mapping[str, str], within: Mapping[str, Sequence[str]] | None = None
 ) -> bool:
-    """Return whether the actor's scope holds every host that can have these labels, whichever hosts there are.
+    """Return whether the actor's scope includes every host that can have these labels.
 
-    `within` is a label scope that limits those hosts further: that of the account in whose name something acts.
+    `within` is a label scope that limits those hosts further: that of the account in whose name an action
+    runs.
     """
     possible = {**(within or {}), **{name: [value] for name, value in labels.items()}}
     return all(
@@ -130,57 +132,23 @@ def covers(
 
 
 def require_covered(actor: Actor, *, covered: bool) -> None:
-    """Raise Forbidden where something that the actor sees reaches hosts outside their scope."""
+    """Raise ForbiddenError if a visible object reaches hosts outside the actor's scope."""
     if not covered:
         scope = "; ".join(f"{name}={','.join(values)}" for name, values in sorted(actor.label_scope.items()))
-        raise Forbidden("auth.outside_scope", scope=scope)
+        raise ForbiddenError("auth.outside_scope", scope=scope)
 
 
-def policy(actor: Actor, action: str, resource: Host | None = None) -> None:
-    """Let `actor` do `action` (on `resource`), or raise.
+def authorize(actor: Actor, action: str, resource: Host | None = None) -> None:
+    """Permit `actor` to do `action` (on `resource`), or raise.
 
-    Raises NotFound for a host out of scope (its existence is not told), Forbidden for too low a role.
+    Raises NotFoundError for a host out of scope (its existence is not revealed), ForbiddenError if the role
+    is too low.
     """
-    if resource is not None and not in_scope(actor, resource.labels):
-        raise NotFound("host.not_found")
+    if resource is not None and not is_in_scope(actor, resource.labels):
+        raise NotFoundError("host.not_found")
     if actor.only is not None and action not in actor.only:
-        raise Forbidden("auth.token_purpose", action=action)
-    if not allowed(actor, action):
-        raise Forbidden(
+        raise ForbiddenError("auth.token_purpose", action=action)
+    if not is_allowed(actor, action):
+        raise ForbiddenError(
             "auth.role_too_low", action=action, role=actor.role, needs=ACTIONS.get(action, "nobody")
         )
-
-
-def scope_clause(scope: Mapping[str, Sequence[str]]) -> ColumnElement[bool]:
-    """A label scope as a condition on Host.labels."""
-    if not scope:
-        return true()
-    return and_(*(Host.labels[name].astext.in_(list(values)) for name, values in scope.items()))
-
-
-def visible(actor: Actor) -> ColumnElement[bool]:
-    """The hosts that exist for this actor, as a condition on Host."""
-    return scope_clause(actor.label_scope)
-
-
-def hidden(actor: Actor) -> ColumnElement[bool]:
-    """The hosts that do not exist for this actor; a host that lacks a label of the scope is one of them."""
-    return visible(actor).is_not(true())
-
-
-def visible_runs(actor: Actor) -> ColumnElement[bool]:
-    """The runs that exist for this actor: on a visible host, or an import of their own without a host."""
-    if actor.unrestricted:
-        return true()
-    own = select(Capture.id).where(Capture.requested_by == actor.id)
-    return or_(
-        Run.host_id.in_(select(Host.id).where(visible(actor))),
-        and_(Run.host_id.is_(None), Run.capture_id.in_(own)),
-    )
-
-
-def visible_captures(actor: Actor) -> ColumnElement[bool]:
-    """The captures with at least one run that exists for this actor."""
-    if actor.unrestricted:
-        return true()
-    return Capture.id.in_(select(Run.capture_id).where(visible_runs(actor)))

@@ -1,7 +1,7 @@
-"""POSTs that may be sent twice: the same `Idempotency-Key` gives the first answer again.
+"""Idempotent POST requests: a repeated `Idempotency-Key` returns the first response.
 
-The key is written in the transaction of the work itself. Two requests at once: the second waits for the first
-at the unique index. Work that failed leaves no key, so that it can be tried again.
+The key is written in the transaction of the operation. Of two simultaneous requests, the second waits at the
+unique index. A failed operation leaves no key and can be repeated.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from fastapi import Depends, Header, Request
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
-from sqlalchemy import Select, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.dependencies import CurrentActor
-from culprit.infra.db import Db
-from culprit.kit.clock import now
-from culprit.kit.errors import Conflict
-from culprit.kit.uuid7 import uuid7
-from culprit.models import IdempotencyKey
+from culprit.accounts.actor import Actor
+from culprit.accounts.dependencies import CurrentActor
+from culprit.accounts.queries.idempotency_keys import find_key
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.accounts.idempotency_key import IdempotencyKey
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.errors import ConflictError
 
-Made = TypeVar("Made", bound=BaseModel)
+Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class OnceOnly:
-    """Does the work of one POST at most once; see `Once`."""
+class IdempotentRequest:
+    """Executes the operation of one POST at most once; see `Once`."""
 
     session: Session
     actor: Actor
@@ -42,17 +42,17 @@ class OnceOnly:
     key: str | None
 
     def seen(self) -> bool:
-        """Whether the work was done before, so that nothing has to be prepared for it."""
+        """Return whether the operation is done, so that no preparation is needed."""
         if self.key is None:
             return False
-        return self.session.scalars(self._stored()).first() is not None
+        return self._find_key() is not None
 
     def __call__(
-        self, body: object, make: Callable[[], Made], *, status: int = 201, secret: bool = False
-    ) -> Made | JSONResponse:
-        """`make()`, or the answer of the first time. `body` is what the client sent (models or plain data).
+        self, body: object, make: Callable[[], Answer], *, status: int = 201, secret: bool = False
+    ) -> Answer | JSONResponse:
+        """Return `make()`, or the stored response. `body` is what the client sent (models or plain data).
 
-        With `secret` the answer is not kept, and a repetition is refused instead of answered.
+        With `secret`, the response is not stored, and a repetition is refused.
         """
         if self.key is None:
             return make()
@@ -62,47 +62,46 @@ class OnceOnly:
         claimed = self.session.execute(
             insert(IdempotencyKey)
             .values(
-                id=uuid7(),
+                id=new_uuid7(),
                 user_id=self.actor.id,
                 key=self.key,
                 method=self.method,
                 path=self.path,
                 request_hash=digest,
-                created_at=now(),
+                created_at=utc_now(),
             )
             .on_conflict_do_nothing(index_elements=["user_id", "key"])
             .returning(IdempotencyKey.id)
         ).scalar()
         if claimed is None:
             return self._again(digest)
-        made = make()
+        result = make()
         stored = self.session.get_one(IdempotencyKey, claimed)
         stored.status = status
-        stored.body = None if secret else jsonable_encoder(made)
-        return made
+        stored.body = None if secret else jsonable_encoder(result)
+        return result
 
-    def _stored(self) -> Select[IdempotencyKey]:
-        return select(IdempotencyKey).where(
-            IdempotencyKey.user_id == self.actor.id, IdempotencyKey.key == self.key
-        )
+    def _find_key(self) -> IdempotencyKey | None:
+        return find_key(self.session, self.actor.id, self.key)
 
     def _again(self, digest: bytes) -> JSONResponse:
-        first = self.session.scalars(self._stored()).one()
+        first = self._find_key()
+        assert first is not None
         if first.request_hash != digest:
-            raise Conflict("request.key_reused")
+            raise ConflictError("request.key_reused")
         if first.body is None:
-            raise Conflict("request.answered_once")
+            raise ConflictError("request.answered_once")
         return JSONResponse(first.body, first.status or 200, {"Idempotent-Replayed": "true"})
 
 
-def once(
+def get_idempotent_request(
     request: Request,
-    session: Db,
+    session: DbDep,
     actor: CurrentActor,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
-) -> OnceOnly:
-    """The guard of this request."""
-    return OnceOnly(session, actor, request.method, request.url.path, idempotency_key)
+) -> IdempotentRequest:
+    """Return the idempotency guard of this request."""
+    return IdempotentRequest(session, actor, request.method, request.url.path, idempotency_key)
 
 
-Once = Annotated[OnceOnly, Depends(once, scope="function")]
+Once = Annotated[IdempotentRequest, Depends(get_idempotent_request, scope="function")]

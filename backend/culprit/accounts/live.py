@@ -1,7 +1,7 @@
-"""Live streams: how many may be open, and their end when the reader's access ends.
+"""Live streams: limit how many are open, and end them when the access of their reader ends.
 
-A thread checks the access of all open streams of this process together, and reports them to Valkey, where all API
-processes count. Without Valkey the limits of this process hold alone.
+One thread checks the access of all open streams of this process together, and reports their number to Valkey,
+where all API processes count. Without Valkey, only the limits of this process apply.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ import structlog
 from fastapi import Depends, Request
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import Select, select
+from sqlalchemy import Select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from culprit.auth.actor import Actor, lower
-from culprit.auth.dependencies import TOKENS_REST_AFTER
-from culprit.config import Settings
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.errors import Overloaded, TooMany
-from culprit.kit.uuid7 import uuid7
-from culprit.models import ApiToken, LoginSession, UserAccount, UserIdentity
+from culprit.accounts.actor import Actor, lower_role
+from culprit.accounts.dependencies import TOKEN_SUSPENSION_AFTER
+from culprit.accounts.queries.logins import list_open_sessions, list_tokens
+from culprit.accounts.queries.users import load_enabled_users
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.settings import Settings
+from culprit.web.errors import OverloadedError, TooManyRequestsError
 
-#: A stream ends at most CHECK_S and one turn of its loop (TURN_MS) after the access of its reader.
+#: A stream ends at most CHECK_S plus one iteration (TURN_MS) after the access of its reader.
 CHECK_S = 1.5
 TURN_MS = 1_500
-#: Without a check of its access for so long, because the database is away, a stream ends.
+#: A stream ends if its access was not checked for this long, because the database was not available.
 UNCHECKED_S = 4.5
-#: A stream that its process does not report again is not counted any more.
+#: Streams that a process does not report again are not counted after this time.
 COUNTED_S = 15
 RETRY_S = 30
-LOOK_THREADS = 3
+POLL_THREADS = 3
 BROKER_PAUSE_S = 10.0
 log = structlog.get_logger("culprit.live")
 Result = TypeVar("Result")
@@ -50,7 +51,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class LiveResource:
-    """What a stream shows. `select_visible` selects the ids of all that exists for an actor, of that kind."""
+    """Object of a stream. `select_visible` selects the IDs of all visible objects of this kind."""
 
     id: UUID
     ids: InstrumentedAttribute[UUID]
@@ -58,10 +59,10 @@ class LiveResource:
 
 
 class LiveStream:
-    """One open stream. `actor` is its reader as the account is now."""
+    """An open stream. `actor` is its reader as the account is now."""
 
     def __init__(self, streams: LiveStreams, actor: Actor, resource: LiveResource) -> None:
-        self.id = uuid7()
+        self.id = new_uuid7()
         self.actor = actor
         self.resource = resource
         self.checked_at = time.monotonic()
@@ -70,24 +71,24 @@ class LiveStream:
 
     @property
     def ended(self) -> bool:
-        """Whether it must not go on: its access is over, or was not checked for UNCHECKED_S."""
+        """Return whether it must end: its access ended, or was not checked for UNCHECKED_S."""
         return self._ended or time.monotonic() - self.checked_at > UNCHECKED_S
 
     def end(self) -> None:
-        """Let it end at its next turn."""
+        """End it at its next iteration."""
         self._ended = True
 
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Do `work` in a thread of the streams' own: few of them, so that streams never use up connections."""
+        """Run `work` in a small thread pool, so that streams cannot use all database connections."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._streams.threads, partial(work, *arguments))
 
 
 class LiveStreams:
-    """The open streams of one application."""
+    """The open streams of an application."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
-        self.threads = ThreadPoolExecutor(LOOK_THREADS, thread_name_prefix="live-look")
+        self.threads = ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="live-look")
         self._database = database
         self._settings = settings
         self._redis = Redis.from_url(settings.redis_url, socket_connect_timeout=1, socket_timeout=1)
@@ -98,19 +99,19 @@ class LiveStreams:
         self._closed = threading.Event()
 
     def __len__(self) -> int:
-        """How many streams are open."""
+        """Return how many streams are open."""
         return len(self._open)
 
     def open(self, actor: Actor, resource: LiveResource) -> LiveStream:
-        """Register a stream. Raises TooMany for the account, Overloaded for the server."""
+        """Register a stream. Raises TooManyRequestsError for the account, OverloadedError for the server."""
         stream = LiveStream(self, actor, resource)
         limits = self._settings
         with self._lock:
-            own = sum(one.actor.id == actor.id for one in self._open.values())
+            own = sum(item.actor.id == actor.id for item in self._open.values())
             if own >= limits.streams_per_account:
-                raise _account_full(limits)
+                raise _build_account_error(limits)
             if len(self._open) >= limits.streams_per_process:
-                raise _server_full(limits.streams_per_process)
+                raise _build_server_error(limits.streams_per_process)
             self._open[stream.id] = stream
             if self._checker is None:
                 self._checker = threading.Thread(target=self._check_all, name="live-access", daemon=True)
@@ -121,24 +122,24 @@ class LiveStreams:
             if own > limits.streams_per_account or total > limits.streams_total:
                 self.close_stream(stream)
                 if own > limits.streams_per_account:
-                    raise _account_full(limits)
-                raise _server_full(limits.streams_total)
+                    raise _build_account_error(limits)
+                raise _build_server_error(limits.streams_total)
         return stream
 
     def close_stream(self, stream: LiveStream) -> None:
-        """Forget a stream that has ended. Valkey is told in a thread; where that fails, it forgets by itself."""
+        """Remove a stream that has ended. A thread updates Valkey; without it, the count there expires."""
         stream.end()
         with self._lock:
             if self._open.pop(stream.id, None) is None:
                 return
-        names = (_ALL, _of_account(stream))
-        with suppress(RuntimeError):  # the server stops
+        names = (_ALL_KEY, _get_account_key(stream))
+        with suppress(RuntimeError):  # the server shuts down
             self.threads.submit(
                 self._ask_valkey, lambda pipe: [pipe.zrem(name, str(stream.id)) for name in names]
             )
 
     def close(self) -> None:
-        """End all streams: the server stops."""
+        """End all streams at shutdown."""
         self._closed.set()
         for stream in list(self._open.values()):
             stream.end()
@@ -146,7 +147,7 @@ class LiveStreams:
         self._redis.close()
 
     def _check_all(self) -> None:
-        """The thread: ends when no stream is open any more."""
+        """Check periodically; the thread ends when no stream is open."""
         reported = time.monotonic()
         while not self._closed.wait(CHECK_S):
             with self._lock:
@@ -164,15 +165,15 @@ class LiveStreams:
                 self._report(streams)
 
     def _report(self, streams: Sequence[LiveStream]) -> tuple[int, int] | None:
-        """Count these streams for another COUNTED_S seconds; return how many the last one's account and all have."""
+        """Count these streams for another COUNTED_S seconds; return the totals of the last one's account and of all."""
         at = time.time()
 
         def write(pipe: Any) -> None:
             for stream in streams:
-                for name in (_of_account(stream), _ALL):
+                for name in (_get_account_key(stream), _ALL_KEY):
                     pipe.zadd(name, {str(stream.id): at + COUNTED_S})
                     pipe.expire(name, 2 * COUNTED_S)
-            for name in (_of_account(streams[-1]), _ALL):
+            for name in (_get_account_key(streams[-1]), _ALL_KEY):
                 pipe.zremrangebyscore(name, 0, at)
                 pipe.zcard(name)
 
@@ -192,54 +193,46 @@ class LiveStreams:
             return None
 
 
-_ALL = "live:all"
+_ALL_KEY = "live:all"
 
 
-def _of_account(stream: LiveStream) -> str:
+def _get_account_key(stream: LiveStream) -> str:
     return f"live:account:{stream.actor.id}"
 
 
-def _account_full(settings: Settings) -> TooMany:
-    return TooMany("live.account_full", retry_after_s=RETRY_S, limit=settings.streams_per_account)
+def _build_account_error(settings: Settings) -> TooManyRequestsError:
+    return TooManyRequestsError(
+        "live.account_full", retry_after_s=RETRY_S, limit=settings.streams_per_account
+    )
 
 
-def _server_full(limit: int) -> Overloaded:
-    return Overloaded("live.server_full", retry_after_s=RETRY_S, limit=limit)
+def _build_server_error(limit: int) -> OverloadedError:
+    return OverloadedError("live.server_full", retry_after_s=RETRY_S, limit=limit)
 
 
 def check_access(session: Session, streams: Sequence[LiveStream]) -> None:
-    """End the streams whose access is over, and give the others the present role and scope of their reader."""
-    accounts = {
-        row.id: row
-        for row in session.scalars(
-            select(UserAccount).where(
-                UserAccount.id.in_({one.actor.id for one in streams}), UserAccount.disabled_at.is_(None)
-            )
-        )
-    }
-    logins = set(
-        session.scalars(
-            select(LoginSession.id).where(
-                LoginSession.id.in_({one.actor.session_id for one in streams if one.actor.session_id}),
-                LoginSession.expires_at > now(),
-            )
-        )
+    """End the streams whose access ended, and update role and scope of the others."""
+    accounts = load_enabled_users(session, {stream.actor.id for stream in streams})
+    logins = list_open_sessions(
+        session, {stream.actor.session_id for stream in streams if stream.actor.session_id}
     )
-    tokens = _token_roles(session, {one.actor.token_id for one in streams if one.actor.token_id})
+    tokens = _load_token_roles(
+        session, {stream.actor.token_id for stream in streams if stream.actor.token_id}
+    )
     for stream in streams:
         actor, account = stream.actor, accounts.get(stream.actor.id)
         token_role = tokens.get(actor.token_id) if actor.token_id else "admin"
         if account is None or token_role is None or (actor.session_id and actor.session_id not in logins):
             stream.end()
             continue
-        role = lower(account.role, token_role)
+        role = lower_role(account.role, token_role)
         if (role, account.label_scope) != (actor.role, actor.label_scope):
             stream.actor = replace(actor, role=role, label_scope=account.label_scope)
     _end_invisible(session, [stream for stream in streams if not stream.ended])
 
 
 def _end_invisible(session: Session, streams: Sequence[LiveStream]) -> None:
-    """End the streams whose resource is deleted or out of the reader's scope; the others are checked.
+    """End the streams whose object is deleted or out of scope; mark the others as checked.
 
     One query for all readers without a scope, and one for each reader with one, per kind of resource.
     """
@@ -250,44 +243,39 @@ def _end_invisible(session: Session, streams: Sequence[LiveStream]) -> None:
     for group in groups.values():
         resource = group[0].resource
         query = resource.select_visible(group[0].actor)
-        visible = set(session.scalars(query.where(resource.ids.in_({one.resource.id for one in group}))))
+        visible = set(session.scalars(query.where(resource.ids.in_({item.resource.id for item in group}))))
         for stream in group:
             if stream.resource.id not in visible:
                 stream.end()
             stream.checked_at = time.monotonic()
 
 
-def _token_roles(session: Session, token_ids: set[UUID]) -> dict[UUID, str]:
-    """The roles of those tokens that are still accepted."""
-    rows = session.execute(
-        select(ApiToken.id, ApiToken.role, ApiToken.expires_at, UserIdentity.seen_at)
-        .outerjoin(UserIdentity, UserIdentity.user_id == ApiToken.user_id)
-        .where(ApiToken.id.in_(token_ids), ApiToken.revoked_at.is_(None))
-    )
-    at = now()
+def _load_token_roles(session: Session, token_ids: set[UUID]) -> dict[UUID, str]:
+    """Return the roles of the tokens that are still valid."""
+    at = utc_now()
     return {
         row.id: row.role
-        for row in rows
+        for row in list_tokens(session, token_ids)
         if (row.expires_at is None or row.expires_at > at)
-        and (row.seen_at is None or at - row.seen_at <= TOKENS_REST_AFTER)
+        and (row.seen_at is None or at - row.seen_at <= TOKEN_SUSPENSION_AFTER)
     }
 
 
 class StreamOpener:
-    """Opens the stream of one request, after the route has decided that its reader may have it."""
+    """Opens the stream of one request after the route has authorized it."""
 
     def __init__(self, streams: LiveStreams) -> None:
         self.streams = streams
         self.stream: LiveStream | None = None
 
     def open(self, actor: Actor, resource: LiveResource) -> LiveStream:
-        """See LiveStreams.open."""
+        """Register a stream, see LiveStreams.open."""
         self.stream = self.streams.open(actor, resource)
         return self.stream
 
 
 async def open_stream(request: Request) -> AsyncIterator[StreamOpener]:
-    """What opens a stream of this request; the stream is closed after its answer, however that ends."""
+    """Provide the opener of this request; the stream is closed after the response."""
     opener = StreamOpener(request.app.state.live)
     try:
         yield opener
@@ -296,5 +284,5 @@ async def open_stream(request: Request) -> AsyncIterator[StreamOpener]:
             opener.streams.close_stream(opener.stream)
 
 
-# scope="request": its end comes after the answer, where that of the database session came before it.
-Opener = Annotated[StreamOpener, Depends(open_stream, scope="request")]
+# scope="request": this cleanup runs after the response, that of the database session before it.
+StreamOpenerDep = Annotated[StreamOpener, Depends(open_stream, scope="request")]

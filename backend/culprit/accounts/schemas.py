@@ -1,4 +1,4 @@
-"""What goes in and out about people: sessions, accounts, tokens, the audit log."""
+"""Requests and responses of sessions, accounts, tokens and the audit log."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field, SecretStr, StringConstraints
 
-from culprit.auth.tokens import MAX_PASSWORD
+from culprit.accounts.tokens import MAX_PASSWORD
+from culprit.web.schemas import RequestModel
 
 Role = Literal["viewer", "investigator", "oncall", "admin"]
 Locale = Literal["en", "zh"]
@@ -23,46 +23,27 @@ LabelScope = Annotated[
 ]
 
 
-MOST_UNKNOWN_FIELDS = 20
-
-
-class Strict(BaseModel):
-    """A request body: a misspelt field is an error and not silently nothing."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bound_unknown_fields(cls, value: object) -> object:
-        """Refuse many unknown fields with one error instead of one for each."""
-        if isinstance(value, dict) and len(value) > len(cls.model_fields) + MOST_UNKNOWN_FIELDS:
-            raise PydanticCustomError(
-                "too_many_fields", "This request has at most {most} fields.", {"most": len(cls.model_fields)}
-            )
-        return value
-
-
-class Login(Strict):
+class LoginRequest(RequestModel):
     """Name and password."""
 
     name: Annotated[str, Field(max_length=200)]
     password: Annotated[SecretStr, Field(max_length=MAX_PASSWORD)]
 
 
-class LinkLogin(Strict):
+class LinkLoginRequest(RequestModel):
     """The token of a one-time login link."""
 
     token: Annotated[SecretStr, Field(max_length=200)]
 
 
-class ProofRequest(Strict):
-    """The password of the account that is logged in."""
+class ProofRequest(RequestModel):
+    """The password of the logged-in account."""
 
     password: Annotated[SecretStr, Field(max_length=MAX_PASSWORD)]
 
 
-class Me(BaseModel):
-    """The one who is logged in. `csrf` is null for tokens; `this_host` is the machine that `up` enrolled."""
+class MeResponse(BaseModel):
+    """The logged-in account. `csrf` is null for tokens; `this_host` is the host that `up` added."""
 
     id: UUID
     name: str
@@ -70,23 +51,23 @@ class Me(BaseModel):
     locale: Locale
     label_scope: dict[str, list[str]]
     csrf: str | None
-    may: list[str]
+    permissions: list[str]
     version: str
     needs_password: bool
-    signs_in_elsewhere: bool
+    uses_single_sign_on: bool
     this_host: UUID | None
 
 
-class MeUpdate(Strict):
-    """A new password needs the current one where there is one."""
+class MeUpdate(RequestModel):
+    """A password change; the current password is required if there is one."""
 
     locale: Locale | None = None
     password: Password | None = None
     current_password: Annotated[SecretStr, Field(max_length=MAX_PASSWORD)] | None = None
 
 
-class UserRead(BaseModel):
-    """An account. `login_link` is there once, in the answer that made it."""
+class UserResponse(BaseModel):
+    """An account. Only the response that creates `login_link` contains it."""
 
     id: UUID
     name: str
@@ -94,24 +75,24 @@ class UserRead(BaseModel):
     label_scope: dict[str, list[str]]
     locale: Locale
     has_password: bool
-    signs_in_elsewhere: bool
+    uses_single_sign_on: bool
     disabled_at: datetime | None
     created_at: datetime
     login_link: str | None = None
 
 
-class UserCreate(Strict):
-    """A new account; without a password the answer holds a login link."""
+class UserCreate(RequestModel):
+    """A new account; without a password, the response contains a login link."""
 
     name: Name
     role: Role
-    label_scope: LabelScope = {}
+    label_scope: LabelScope = Field(default_factory=dict)
     locale: Locale = "en"
     password: Password | None = None
 
 
-class UserUpdate(Strict):
-    """`new_login_link` takes the password away, ends all sessions, and answers with a link."""
+class UserUpdate(RequestModel):
+    """A change. `new_login_link` removes the password, ends all sessions, and returns a link."""
 
     role: Role | None = None
     label_scope: LabelScope | None = None
@@ -119,8 +100,8 @@ class UserUpdate(Strict):
     new_login_link: bool = False
 
 
-class TokenRead(BaseModel):
-    """An API token; its text is shown once, in `token` of the answer that made it."""
+class TokenResponse(BaseModel):
+    """An API token; only the response that creates it contains `token`."""
 
     id: UUID
     name: str
@@ -133,10 +114,10 @@ class TokenRead(BaseModel):
     token: str | None = None
 
 
-class TokenCreate(Strict):
-    """A token may at most what its owner may; `role` narrows it further.
+class TokenCreate(RequestModel):
+    """A new token. Its permissions are limited to those of its owner; `role` limits them further.
 
-    One for the purpose `events` may tell events and nothing else, as a pipeline needs it.
+    With the purpose `events`, it can only report events, which is what a pipeline needs.
     """
 
     name: Name
@@ -145,8 +126,8 @@ class TokenCreate(Strict):
     expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = 90
 
 
-class AuditRead(BaseModel):
-    """One act."""
+class AuditEntryResponse(BaseModel):
+    """One action."""
 
     id: UUID
     seq: int
@@ -161,17 +142,17 @@ class AuditRead(BaseModel):
     hash: str
 
 
-class AuditChain(BaseModel):
-    """The state of the whole chain; `broken_at` is the first entry that does not follow."""
+class AuditChainResponse(BaseModel):
+    """State of the whole chain; `broken_at` is the first entry that does not match."""
 
     entries: int
     head: str
     broken_at: int | None
 
 
-class AuditPage(BaseModel):
-    """One page of the log and its newest hash, to be kept elsewhere."""
+class AuditPageResponse(BaseModel):
+    """One page of the log and its newest hash, which can be stored elsewhere."""
 
-    items: list[AuditRead]
+    items: list[AuditEntryResponse]
     next: str | None
     head: str

@@ -1,23 +1,25 @@
-"""Secrets in rows: sealed under the id of their row, in the four columns that every table with a secret has alike."""
+"""Encrypted secrets in rows, bound to the ID of the row, in four columns that all such tables share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
-
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.infra.secrets import Sealed, Vault
-from culprit.models import Channel, Credential, OidcProvider, ReportVersion, Rotation, Service, Trigger
+from culprit.accounts import audit
+from culprit.accounts.queries.sealed_rows import SealedRow, lock_outdated_rows
+from culprit.infra.models.accounts.oidc_provider import OidcProvider
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.service import Service
+from culprit.infra.models.notifications.channel import Channel
+from culprit.infra.models.notifications.rotation import Rotation
+from culprit.infra.models.reports.report_version import ReportVersion
+from culprit.infra.vault import Sealed, Vault
 
-Holder = Channel | Credential | OidcProvider | ReportVersion | Rotation | Service | Trigger
-#: Tables with secrets, and the word that the audit log has for each.
-HOLDERS: tuple[tuple[type[Holder], str], ...] = (
+#: Tables with secrets, and the name of each in the audit log.
+HOLDERS: tuple[tuple[type[SealedRow], str], ...] = (
     (Channel, "channel"),
     (Credential, "credential"),
-    (OidcProvider, "signon"),
+    (OidcProvider, "single_sign_on"),
     (ReportVersion, "report"),
     (Rotation, "oncall"),
     (Service, "service"),
@@ -25,38 +27,36 @@ HOLDERS: tuple[tuple[type[Holder], str], ...] = (
 )
 
 
-def seal(row: Holder, secret: str, box: Vault) -> None:
-    """Put a secret into a row, which must have its id."""
-    _put(row, box.seal(row.id, secret.encode()))
+def seal_secret(row: SealedRow, secret: str, box: Vault) -> None:
+    """Encrypt a secret into a row, which must have its ID."""
+    _store_sealed(row, box.seal(row.id, secret.encode()))
 
 
-def opened(row: Holder, box: Vault) -> str | None:
-    """The secret of a row; None where it has none. Raises SecretUnreadable."""
-    sealed = _sealed(row)
+def open_secret(row: SealedRow, box: Vault) -> str | None:
+    """Return the secret of a row, or None if it has none. Raises SecretUnreadableError."""
+    sealed = _read_sealed(row)
     return None if sealed is None else box.open(row.id, sealed).decode()
 
 
-def forget(row: OidcProvider | Rotation | Service) -> None:
-    """No secret from now on."""
+def clear_secret(row: OidcProvider | Rotation | Service) -> None:
+    """Remove the secret."""
     row.ciphertext = row.nonce = row.wrapped_key = row.key_version = None
 
 
-def rewrap_all(session: Session, box: Vault) -> int:
-    """Bring every secret under the current key-encryption key; returns how many had another.
+def rewrap_secrets(session: Session, box: Vault) -> int:
+    """Encrypt every secret with the current key-encryption key; return how many used another.
 
-    Raises SecretUnreadable where an old key is missing, and then changes nothing.
+    Raises SecretUnreadableError if an old key is missing, and then changes nothing.
     """
     total = 0
     for table, noun in HOLDERS:
-        other = (table.key_version.is_not(None), table.key_version != box.current)
-        found = session.scalars(select(table).where(*other).with_for_update()).all()
-        rows = cast(Sequence[Holder], found)
+        rows = lock_outdated_rows(session, table, box.current)
         for row in rows:
-            sealed = _sealed(row)
+            sealed = _read_sealed(row)
             assert sealed is not None
-            _put(row, box.rewrap(row.id, sealed))
+            _store_sealed(row, box.rewrap(row.id, sealed))
         if rows:
-            audit.record(
+            audit.record_action(
                 session,
                 None,
                 f"{noun}.rewrapped",
@@ -69,12 +69,12 @@ def rewrap_all(session: Session, box: Vault) -> int:
     return total
 
 
-def _put(row: Holder, sealed: Sealed) -> None:
+def _store_sealed(row: SealedRow, sealed: Sealed) -> None:
     row.ciphertext, row.nonce = sealed.ciphertext, sealed.nonce
     row.wrapped_key, row.key_version = sealed.wrapped_key, sealed.key_version
 
 
-def _sealed(row: Holder) -> Sealed | None:
+def _read_sealed(row: SealedRow) -> Sealed | None:
     if row.ciphertext is None:
         return None
     assert row.nonce and row.wrapped_key and row.key_version

@@ -1,4 +1,4 @@
-"""Logging in and out: passwords, one-time links, and a bound on guessing."""
+"""Log in and out: passwords, one-time links, and a limit on attempts."""
 
 from __future__ import annotations
 
@@ -6,106 +6,118 @@ import hashlib
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, update
 from sqlalchemy.orm import Session, sessionmaker
 
-from culprit.auth import audit, proof
-from culprit.auth.actor import Actor, actor_of
-from culprit.auth.tokens import HASHER, hash_password, new_token, password_matches, token_hash
-from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, Forbidden, Invalid, TooMany, Unauthenticated
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import LoginAttempt, LoginLink, LoginSession, UserAccount, UserIdentity
+from culprit.accounts import audit, proof
+from culprit.accounts.actor import Actor, build_actor
+from culprit.accounts.queries.logins import count_attempts
+from culprit.accounts.queries.users import find_identity, find_user
+from culprit.accounts.tokens import HASHER, generate_token, hash_password, hash_token, is_password_correct
+from culprit.infra.db.advisory_locks import lock_transaction
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.login_attempt import LoginAttempt
+from culprit.infra.models.accounts.login_link import LoginLink
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.web.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidRequestError,
+    TooManyRequestsError,
+    UnauthenticatedError,
+)
 
-WINDOW = timedelta(minutes=1)
-KEEP = timedelta(hours=1)
+ATTEMPT_WINDOW = timedelta(minutes=1)
+ATTEMPT_RETENTION = timedelta(hours=1)
 PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 60
-PER_ACCOUNT = 120  # far above a person, far below a guesser; does not let a stranger lock somebody out
+PER_ACCOUNT = 120  # above what a person needs, and too low for guessing; an attacker cannot lock out a user
 LOCK = 0x4C4F474E
 
 
-def count_attempt(sessions: sessionmaker[Session], name: str, address: str) -> UUID:
-    """Note an attempt before the password is looked at; raises TooMany. Committed on its own.
+def record_attempt(sessions: sessionmaker[Session], name: str, address: str) -> UUID:
+    """Record an attempt before the password check. Raises TooManyRequestsError. Commits separately.
 
-    The name is kept as a digest: people type passwords into the wrong field.
+    The name is stored as a digest, because users sometimes type their password into this field.
     """
     account = hashlib.sha256(name.strip().casefold().encode()).hexdigest()[:32]
     with unit_of_work(sessions) as session:
-        session.execute(select(func.pg_advisory_xact_lock(LOCK)))
-        session.execute(delete(LoginAttempt).where(LoginAttempt.at < now() - KEEP))
-        by_account = LoginAttempt.account == account
-        by_address = LoginAttempt.address == address
-        for limit, *who in (
-            (PER_ACCOUNT_AND_ADDRESS, by_account, by_address),
-            (PER_ADDRESS, by_address),
-            (PER_ACCOUNT, by_account),
+        lock_transaction(session, LOCK)
+        session.execute(delete(LoginAttempt).where(LoginAttempt.at < utc_now() - ATTEMPT_RETENTION))
+        since = utc_now() - ATTEMPT_WINDOW
+        for limit, count in (
+            (PER_ACCOUNT_AND_ADDRESS, count_attempts(session, since, account=account, address=address)),
+            (PER_ADDRESS, count_attempts(session, since, address=address)),
+            (PER_ACCOUNT, count_attempts(session, since, account=account)),
         ):
-            recent = select(func.count()).where(*who, LoginAttempt.at > now() - WINDOW)
-            if session.scalars(recent).one() >= limit:
-                raise TooMany("auth.too_many_attempts", retry_after_s=int(WINDOW.total_seconds()))
-        attempt = LoginAttempt(account=account, address=address, at=now())
+            if count >= limit:
+                raise TooManyRequestsError(
+                    "auth.too_many_attempts", retry_after_s=int(ATTEMPT_WINDOW.total_seconds())
+                )
+        attempt = LoginAttempt(account=account, address=address, at=utc_now())
         session.add(attempt)
         session.flush()
         return attempt.id
 
 
 def log_in(session: Session, attempt: UUID, name: str, password: str) -> UserAccount:
-    """The account of name and password; a success is not counted as an attempt. Raises Unauthenticated."""
-    user = session.scalars(select(UserAccount).where(UserAccount.name == name.strip())).first()
-    matches = password_matches(user.password_hash if user else None, password)
+    """Return the account of name and password; a success is not counted. Raises UnauthenticatedError."""
+    user = find_user(session, name.strip())
+    matches = is_password_correct(user.password_hash if user else None, password)
     if user is None or not matches or user.disabled_at is not None:
-        raise Unauthenticated("auth.wrong_password")
-    forget_attempt(session, attempt)
+        raise UnauthenticatedError("auth.wrong_password")
+    delete_attempt(session, attempt)
     assert user.password_hash is not None
     if HASHER.check_needs_rehash(user.password_hash):
         user.password_hash = hash_password(password)
     return user
 
 
-def forget_attempt(session: Session, attempt: UUID) -> None:
-    """Do not count an attempt that went well."""
+def delete_attempt(session: Session, attempt: UUID) -> None:
+    """Delete the record of a successful attempt."""
     session.execute(delete(LoginAttempt).where(LoginAttempt.id == attempt))
 
 
-def note_failure(sessions: sessionmaker[Session], name: str, address: str) -> None:
-    """Put a failed login into the audit log; a name that is no account is not repeated there."""
+def record_failure(sessions: sessionmaker[Session], name: str, address: str) -> None:
+    """Record a failed login in the audit log; a name without an account is not stored there."""
     with unit_of_work(sessions) as session:
-        user = session.scalars(select(UserAccount).where(UserAccount.name == name.strip())).first()
-        audit.record(
+        user = find_user(session, name.strip())
+        audit.record_action(
             session, None, "session.refused", "user", user.id if user else "unknown", address=address
         )
 
 
 def log_in_by_link(session: Session, token: str) -> UserAccount:
-    """The account of a login link, which is used up by that. Raises Unauthenticated."""
+    """Return the account of a login link and invalidate the link. Raises UnauthenticatedError."""
     row = session.execute(
         update(LoginLink)
-        .where(LoginLink.token_hash == token_hash(token))
-        .where(LoginLink.used_at.is_(None), LoginLink.expires_at > now())
-        .values(used_at=now())
+        .where(LoginLink.token_hash == hash_token(token))
+        .where(LoginLink.used_at.is_(None), LoginLink.expires_at > utc_now())
+        .values(used_at=utc_now())
         .returning(LoginLink.user_id)
     ).first()
     user = session.get(UserAccount, row.user_id) if row else None
     if user is None or user.disabled_at is not None:
-        raise Unauthenticated("auth.link_over")
+        raise UnauthenticatedError("auth.link_over")
     return user
 
 
 def open_session(
     session: Session, user: UserAccount, hours: int, address: str, *, proved_at: datetime | None
 ) -> tuple[str, Actor]:
-    """A new session, its cookie value and its actor. Sessions that have run out are swept.
+    """Create a session; return its cookie value and its actor. Deletes expired sessions.
 
-    `proved_at` is when the person has shown who they are; None where that is not known.
+    `proved_at` is the time of authentication; None if it is unknown.
     """
-    token = new_token()
-    at = now()
+    token = generate_token()
+    at = utc_now()
     session.execute(delete(LoginSession).where(LoginSession.expires_at < at))
     login = LoginSession(
         user_id=user.id,
-        token_hash=token_hash(token),
-        csrf_token=new_token(),
+        token_hash=hash_token(token),
+        csrf_token=generate_token(),
         created_at=at,
         expires_at=at + timedelta(hours=hours),
         last_seen_at=at,
@@ -113,35 +125,35 @@ def open_session(
     )
     session.add(login)
     session.flush()
-    who = actor_of(user)
+    who = build_actor(user)
     actor = Actor(
         who.id, who.name, who.role, who.label_scope, who.locale,
         address=address, session_id=login.id, csrf=login.csrf_token, proved_at=proved_at,
     )  # fmt: skip
-    audit.record(session, actor, "session.opened", "user", user.id)
+    audit.record_action(session, actor, "session.opened", "user", user.id)
     return token, actor
 
 
 def close_session(session: Session, actor: Actor) -> None:
     """Log out."""
     session.execute(delete(LoginSession).where(LoginSession.id == actor.session_id))
-    audit.record(session, actor, "session.closed", "user", actor.id)
+    audit.record_action(session, actor, "session.closed", "user", actor.id)
 
 
 def close_sessions(session: Session, user_id: UUID, keep: UUID | None = None) -> None:
-    """End all sessions of an account, but for `keep`."""
+    """End all sessions of an account except `keep`."""
     where = [LoginSession.user_id == user_id]
     if keep is not None:
         where.append(LoginSession.id != keep)
     session.execute(delete(LoginSession).where(*where))
 
 
-def new_link(session: Session, user: UserAccount, valid: timedelta = timedelta(hours=24)) -> str:
-    """The token of a new one-time login link; earlier unused links of that account end."""
-    at: datetime = now()
+def issue_login_link(session: Session, user: UserAccount, valid: timedelta = timedelta(hours=24)) -> str:
+    """Return the token of a new one-time login link; earlier unused links of the account become invalid."""
+    at: datetime = utc_now()
     session.execute(delete(LoginLink).where(LoginLink.user_id == user.id, LoginLink.used_at.is_(None)))
-    token = new_token()
-    session.add(LoginLink(user_id=user.id, token_hash=token_hash(token), expires_at=at + valid))
+    token = generate_token()
+    session.add(LoginLink(user_id=user.id, token_hash=hash_token(token), expires_at=at + valid))
     session.flush()
     return token
 
@@ -149,24 +161,27 @@ def new_link(session: Session, user: UserAccount, valid: timedelta = timedelta(h
 def check_own_password(
     sessions: sessionmaker[Session], session: Session, actor: Actor, user: UserAccount, password: str
 ) -> None:
-    """Raise Invalid for a password that is not the one of `user`, TooMany after as many guesses as a login allows."""
-    attempt = count_attempt(sessions, user.name, actor.address or "unknown")
-    if not password_matches(user.password_hash, password):
+    """Raise InvalidRequestError for a wrong password of `user`, TooManyRequestsError after too many attempts."""
+    attempt = record_attempt(sessions, user.name, actor.address or "unknown")
+    if not is_password_correct(user.password_hash, password):
         with unit_of_work(sessions) as apart:
-            audit.record(apart, actor, "user.password_refused", "user", user.id)
-        raise Invalid("auth.current_password_wrong")
-    forget_attempt(session, attempt)
+            audit.record_action(apart, actor, "user.password_refused", "user", user.id)
+        raise InvalidRequestError("auth.current_password_wrong")
+    delete_attempt(session, attempt)
 
 
 def prove_by_password(
     sessions: sessionmaker[Session], session: Session, actor: Actor, user: UserAccount, password: str
 ) -> None:
-    """Renew the proof of a session with the password of its account. Raises Forbidden, Conflict, Invalid, TooMany."""
+    """Reauthenticate a session with the password of its account.
+
+    Raises ForbiddenError, ConflictError, InvalidRequestError, TooManyRequestsError.
+    """
     proof.require_session(actor)
     assert actor.session_id is not None
-    _require_local(session, user)
+    _require_local_account(session, user)
     if user.password_hash is None:
-        raise Forbidden("auth.password_first")
+        raise ForbiddenError("auth.password_first")
     check_own_password(sessions, session, actor, user, password)
     proof.renew_proof(session, actor, actor.session_id, "password")
 
@@ -181,29 +196,30 @@ def change_password(  # noqa: PLR0917
 ) -> None:
     """Set the own password of a session's account, and end its other sessions and its login links.
 
-    The current password is the proof; for the first password, the login link that opened the session is. An account of
-    an identity provider gets no password: it would outlive what the provider takes away.
+    The current password is the proof; for the first password, it is the login link that opened the session.
+    An account with single sign-on cannot have a password: it would stay valid after the provider withdraws
+    access.
 
     Raises:
-        Forbidden: an API token, or a first password later than `PROOF_VALID` after the login link.
-        Conflict: the account signs in at an identity provider.
-        Invalid: the current password is wrong.
-        TooMany: too many wrong passwords.
+        ForbiddenError: an API token, or a first password later than `PROOF_VALID` after the login link.
+        ConflictError: the account uses single sign-on.
+        InvalidRequestError: the current password is wrong.
+        TooManyRequestsError: too many wrong passwords.
     """
     proof.require_session(actor)
     assert actor.session_id is not None
-    _require_local(session, user)
+    _require_local_account(session, user)
     if user.password_hash is not None:
         check_own_password(sessions, session, actor, user, current or "")
-    elif not proof.is_recent(actor.proved_at):
-        raise Forbidden("auth.link_window_over", minutes=int(proof.PROOF_VALID.total_seconds() // 60))
+    elif not proof.is_proof_recent(actor.proved_at):
+        raise ForbiddenError("auth.link_window_over", minutes=int(proof.PROOF_VALID.total_seconds() // 60))
     user.password_hash = hash_password(new)
     close_sessions(session, user.id, keep=actor.session_id)
     session.execute(delete(LoginLink).where(LoginLink.user_id == user.id, LoginLink.used_at.is_(None)))
     proof.renew_proof(session, actor, actor.session_id, "new password")
-    audit.record(session, actor, "user.password_changed", "user", user.id)
+    audit.record_action(session, actor, "user.password_changed", "user", user.id)
 
 
-def _require_local(session: Session, user: UserAccount) -> None:
-    if session.scalars(select(UserIdentity.id).where(UserIdentity.user_id == user.id)).first():
-        raise Conflict("user.signs_in_elsewhere", name=user.name)
+def _require_local_account(session: Session, user: UserAccount) -> None:
+    if find_identity(session, user.id) is not None:
+        raise ConflictError("user.uses_single_sign_on", name=user.name)

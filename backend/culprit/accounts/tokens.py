@@ -1,4 +1,4 @@
-"""Random tokens, of which only a hash is kept, and passwords under argon2id."""
+"""Random tokens, stored as a hash, and passwords under argon2id."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from functools import lru_cache
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-API_PREFIX = "culprit_"  # lets secret scanners find one in a repository
+API_PREFIX = "culprit_"  # prefix for secret scanners
 MAX_PASSWORD = 1024
 
-# RFC 9106 §4, second recommended option, with a fourth of its memory: logins may come ten at a time.
+# RFC 9106 §4, second recommended option, with a quarter of its memory: ten logins can run at once.
 HASHER = PasswordHasher(time_cost=3, memory_cost=19_456, parallelism=1)
 
 
-def new_token(prefix: str = "") -> str:
-    """256 random bits, URL-safe."""
+def generate_token(prefix: str = "") -> str:
+    """Return 256 random bits, URL-safe."""
     return prefix + secrets.token_urlsafe(32)
 
 
-def token_hash(token: str) -> bytes:
-    """What is stored of a token. A fast hash suffices: 256 random bits cannot be guessed."""
+def hash_token(token: str) -> bytes:
+    """Return the stored hash of a token. A fast hash is enough: 256 random bits cannot be guessed."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 def hash_password(password: str) -> str:
-    """The argon2id string of a password."""
+    """Return the argon2id string of a password."""
     return HASHER.hash(password)
 
 
 @lru_cache(maxsize=1)
-def _nobody() -> str:
+def _dummy_hash() -> str:
     return HASHER.hash(secrets.token_urlsafe(16))
 
 
-def password_matches(stored: str | None, password: str) -> bool:
-    """Whether it is the password. Takes as long where there is no account or no password set."""
+def is_password_correct(stored: str | None, password: str) -> bool:
+    """Return whether the password is correct, in the same time without an account or a password."""
     try:
-        return HASHER.verify(stored or _nobody(), password) and stored is not None
+        return HASHER.verify(stored or _dummy_hash(), password) and stored is not None
     except (VerificationError, InvalidHashError):
         return False

@@ -1,1 +1,4 @@
-"""Captures: one plan on one or more hosts, and what becomes of it."""
+"""Captures: one plan on one or more hosts.
+
+It may import `accounts`, `domain`, `infra` and `web`.
+"""

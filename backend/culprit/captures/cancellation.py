@@ -1,29 +1,30 @@
-"""Ending runs before their time: what waits ends now, what runs is told so and ends within seconds."""
+"""Cancel runs: queued runs end immediately, running ones are notified and end within seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, func, update
 from sqlalchemy.orm import Session
 
-from culprit.captures.leases import settle_capture
-from culprit.infra.progress import Publisher
-from culprit.kit.unit_of_work import after_commit
-from culprit.models import Capture, Host, Run, RunCollector
+from culprit.captures.locks import settle_capture
+from culprit.captures.queries import list_open_capture_ids, lock_open_runs_on_hosts
+from culprit.infra.db.unit_of_work import after_commit
+from culprit.infra.event_stream import EventPublisher
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 
-
-def call_off(session: Session, capture_id: UUID, runs: Sequence[Run], why: Json | None = None) -> None:
-    """Calls off these open runs of a capture. They must be locked. `why` is a sentence for those that wait."""
+def cancel_runs(session: Session, capture_id: UUID, runs: Sequence[Run], why: Json | None = None) -> None:
+    """Cancel these open runs of a capture. They must be locked. `why` is the message of queued runs."""
     at = func.clock_timestamp()
     for run in runs:
         values: Json = {"cancel_requested_at": func.coalesce(Run.cancel_requested_at, at)}
         if run.state == "queued":
-            values |= {"state": "cancelled", "ended_at": at, "waiting": None, "failure": why}
+            values |= {"state": "canceled", "ended_at": at, "waiting": None, "failure": why}
         session.execute(
             update(Run).where(Run.id == run.id).values(**values).execution_options(synchronize_session=False)
         )
@@ -31,39 +32,28 @@ def call_off(session: Session, capture_id: UUID, runs: Sequence[Run], why: Json 
             session.execute(
                 update(RunCollector)
                 .where(RunCollector.run_id == run.id)
-                .values(state="cancelled")
+                .values(state="canceled")
                 .execution_options(synchronize_session=False)
             )
     settle_capture(session, capture_id)
 
 
-def call_off_on(session: Session, publisher: Publisher, hosts: ColumnElement[bool], why: Json) -> list[UUID]:
-    """Calls off every open run on the hosts of a condition. Returns the captures that had one.
+def cancel_runs_on_hosts(
+    session: Session, publisher: EventPublisher, hosts: ColumnElement[bool], why: Json
+) -> list[UUID]:
+    """Cancel every open run on the hosts of a condition. Return the captures that had one.
 
-    Captures are taken in their order, runs within them, as everybody else does who locks several.
+    Captures are locked in order, and runs within them, as in all code that locks several.
     """
-    open_runs = (
-        Run.ended_at.is_(None),
-        Run.state != "ingesting",
-        Run.host_id.in_(select(Host.id).where(hosts)),
-    )
-    found = session.scalars(
-        select(Run.capture_id).where(*open_runs).distinct().order_by(Run.capture_id)
-    ).all()
-    for capture_id in found:
-        runs = session.scalars(
-            select(Run)
-            .where(Run.capture_id == capture_id, *open_runs)
-            .order_by(Run.id)
-            .with_for_update(of=Run, key_share=True)
-            .execution_options(populate_existing=True)
-        ).all()
-        call_off(session, capture_id, runs, why)
+    capture_ids = list_open_capture_ids(session, hosts)
+    for capture_id in capture_ids:
+        runs = lock_open_runs_on_hosts(session, capture_id, hosts)
+        cancel_runs(session, capture_id, runs, why)
         session.execute(
             update(Capture)
             .where(Capture.id == capture_id)
             .values(cancel_requested_at=func.coalesce(Capture.cancel_requested_at, func.clock_timestamp()))
             .execution_options(synchronize_session=False)
         )
-        after_commit(session, lambda one=capture_id: publisher.publish(one, "capture", {}))  # type: ignore[misc]
-    return list(found)
+        after_commit(session, lambda item=capture_id: publisher.publish(item, "capture", {}))  # type: ignore[misc]
+    return list(capture_ids)

@@ -1,4 +1,4 @@
-"""Live progress as server-sent events: what the streams say is new, the database says what it is."""
+"""Live progress as server-sent events: streams announce changes, the database is read for the content."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from redis.exceptions import RedisError
 from sqlalchemy.orm import Session, sessionmaker
 from sse_starlette import ServerSentEvent
 
-from culprit.auth.actor import Actor
-from culprit.auth.live import TURN_MS, LiveStream
-from culprit.auth.policy import allowed
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import is_allowed
+from culprit.accounts.live import TURN_MS, LiveStream
 from culprit.captures import queries
-from culprit.captures.schemas import CaptureRead, RunSummary
-from culprit.core.outcomes import CAPTURE_FINAL
-from culprit.infra.progress import Reader
+from culprit.captures.schemas import CaptureResponse, RunSummary
+from culprit.domain.runs.states import CAPTURE_FINAL
+from culprit.infra.event_stream import EventReader
 
-#: Without news a capture is read again after this time. Lost access ends the stream sooner (culprit.auth.live).
+#: Seconds without updates after which a capture is read again. Lost access ends the stream earlier.
 LOOK_S = 10.0
 POLL_S = 1.0
 BROKER_PAUSE_S = 10.0
 GATHER_S = 0.2
 
 
-async def watch(
+async def stream_updates(
     sessions: sessionmaker[Session],
     redis_url: str,
     stream: LiveStream,
     capture_id: UUID,
     resume: str | None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Events until the capture has ended, or the access of the reader. The database is read in threads, the stream
-    is waited for here.
+    """Yield events until the capture has ended or its reader has lost access.
 
-    Each turn reads the capture once and sends the runs that changed, however much news there was; so a slow
-    watcher misses intermediate steps and never the last one.
+    The database is read in threads; this coroutine waits for the stream. Each round reads the capture once
+    and sends the runs that changed, independent of the number of updates: a slow client misses intermediate
+    steps but never the last.
     """
-    place = _Place(Reader(redis_url, capture_id))
+    place = _StreamPosition(EventReader(redis_url, capture_id))
     sent: dict[UUID, str] = {}
     state = ""
     try:
         only = await place.begin(resume)
         while not stream.ended:
-            actor, looked_at = stream.actor, time.monotonic()
+            actor, checked_at = stream.actor, time.monotonic()
             capture = await stream.run(_read, sessions, actor, capture_id)
             if capture is None or stream.ended:
                 return
@@ -61,36 +61,36 @@ async def watch(
             if state in CAPTURE_FINAL:
                 return
             only = None
-            while not stream.ended and stream.actor is actor and time.monotonic() - looked_at < LOOK_S:
+            while not stream.ended and stream.actor is actor and time.monotonic() - checked_at < LOOK_S:
                 if await place.wait():
                     break
     finally:
         await place.close()
 
 
-def _read(sessions: sessionmaker[Session], actor: Actor, capture_id: UUID) -> CaptureRead | None:
-    if not allowed(actor, "capture.read"):
+def _read(sessions: sessionmaker[Session], actor: Actor, capture_id: UUID) -> CaptureResponse | None:
+    if not is_allowed(actor, "capture.read"):
         return None
     with sessions() as session:
-        capture = queries.capture(session, actor, capture_id)
-        return queries.read_captures(session, actor, [capture])[0] if capture else None
+        capture = queries.find_capture(session, actor, capture_id)
+        return queries.build_captures(session, actor, [capture])[0] if capture else None
 
 
 def _body(run: RunSummary) -> str:
-    # The age of a running run grows with every look and is no news.
+    # The age of a running run changes with every read and is not an update.
     return run.model_copy(update={"seconds": run.seconds if run.ended_at else None}).model_dump_json()
 
 
-class _Place:
-    """Where in the stream a watcher is; without Redis it merely waits between looks at the database."""
+class _StreamPosition:
+    """Position of a client in the stream. Without Redis it only waits between reads of the database."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: EventReader) -> None:
         self._reader = reader
         self._away_until = 0.0
         self.at: str | None = None
 
     async def begin(self, resume: str | None) -> set[UUID] | None:
-        """Finds the place to begin at; returns the runs with news since `resume`, or None for all of them."""
+        """Find the start position. Return the runs with updates since `resume`, or None for all."""
         try:
             if resume is not None and await self._reader.holds(resume):
                 self.at = resume
@@ -101,7 +101,7 @@ class _Place:
         return None
 
     async def wait(self) -> bool:
-        """Waits for news, and a little longer, so that much news makes one look. Whether it is time for a look."""
+        """Wait for updates, and a little longer to combine them. Return whether to read the database."""
         if time.monotonic() < self._away_until:
             await asyncio.sleep(POLL_S)
             return True
@@ -126,6 +126,6 @@ class _Place:
         self._away_until = time.monotonic() + BROKER_PAUSE_S
 
     async def close(self) -> None:
-        """Gives the connection back."""
+        """Close the connection."""
         with suppress(RedisError, OSError):
             await self._reader.close()

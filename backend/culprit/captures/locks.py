@@ -1,8 +1,8 @@
-"""Who works on a run. Every change of state happens here or in `culprit.workflows`, and only by comparison.
+"""Leases of runs. Every change of state is made here or in `culprit.jobs`, and only by compare-and-set.
 
-A run is claimed by one conditional UPDATE, held by a lease that is renewed while the host is heard, and
-written to only with the fence of that claim. Whoever comes back after the lease was given to somebody else
-finds its fence refused. All times are the database's, so that clocks of workers do not matter.
+A run is claimed by one conditional UPDATE, owned by a lease that is renewed while the host sends data, and
+written only with the fence of that claim. A worker whose lease was given to another worker finds its fence
+refused. All times are those of the database, so that clocks of workers do not matter.
 """
 
 from __future__ import annotations
@@ -16,21 +16,23 @@ from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from culprit.config import settings
-from culprit.core.outcomes import RUN_FINAL, capture_state
-from culprit.infra.broker import announce
-from culprit.models import Capture, Run, RunCollector
+from culprit.domain.runs.states import RUN_FINAL, decide_capture_state
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.settings import get_settings
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.json_types import Json
 
 NEIGHBOUR_PAUSE = timedelta(seconds=3)
-Json = dict[str, Any]
 
 # The wall clock, not the beginning of the transaction.
 _now = func.clock_timestamp()
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to work on a run, as long as the lease lasts."""
+class RunLease:
+    """The right to work on a run while the lease lasts."""
 
     run_id: UUID
     capture_id: UUID
@@ -39,19 +41,19 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What the holder of a lease learns when renewing it."""
+class LeaseState:
+    """What the owner of a lease learns when renewing it."""
 
     cancel_requested: bool
 
 
-def lease() -> timedelta:
-    """How long a run is ours without another word."""
-    return timedelta(seconds=settings().lease_seconds)
+def get_lease_duration() -> timedelta:
+    """Return the duration of a lease without renewal."""
+    return timedelta(seconds=get_settings().lease_seconds)
 
 
-def due() -> ColumnElement[bool]:
-    """Runs that may be claimed now."""
+def is_due() -> ColumnElement[bool]:
+    """Return the condition of runs that can be claimed now."""
     return (
         (Run.state == "queued")
         & Run.cancel_requested_at.is_(None)
@@ -59,17 +61,17 @@ def due() -> ColumnElement[bool]:
     )
 
 
-def claim(session: Session, run_id: UUID, worker: str) -> Claim | None:
-    """Takes a run that is due; None where somebody else has it, or another run has its host."""
+def claim_run(session: Session, run_id: UUID, worker: str) -> RunLease | None:
+    """Claim a run that is due. Return None if another worker has it, or another run uses its host."""
     taken = (
         update(Run)
-        .where(Run.id == run_id, due())
+        .where(Run.id == run_id, is_due())
         .values(
             state="running",
             fence=Run.fence + 1,
             attempt=Run.attempt + 1,
             worker=worker,
-            lease_until=_now + lease(),
+            lease_until=_now + get_lease_duration(),
             heartbeat_at=_now,
             started_at=_now,
             not_before=None,
@@ -85,32 +87,32 @@ def claim(session: Session, run_id: UUID, worker: str) -> Claim | None:
         with session.begin_nested():
             row = session.execute(taken).first()
     except IntegrityError:  # uq_run_active_host
-        wait(session, run_id, NEIGHBOUR_PAUSE, {"key": "run.host_busy_here", "params": {}})
+        postpone_run(session, run_id, NEIGHBOUR_PAUSE, {"key": "run.host_busy_here", "params": {}})
         return None
     if row is None:
         return None
     settle_capture(session, row.capture_id)
-    return Claim(run_id, row.capture_id, row.fence, row.attempt)
+    return RunLease(run_id, row.capture_id, row.fence, row.attempt)
 
 
-def renew(session: Session, claim: Claim, **values: Any) -> Held | None:
-    """Extends the lease and notes progress; None where the run is no longer ours."""
+def renew_lease(session: Session, claim: RunLease, **values: Any) -> LeaseState | None:
+    """Renew the lease and store progress. Return None if the lease is lost."""
     row = session.execute(
-        _ours(claim, lease_until=_now + lease(), heartbeat_at=_now, **values).returning(
+        _ours(claim, lease_until=_now + get_lease_duration(), heartbeat_at=_now, **values).returning(
             Run.cancel_requested_at
         )
     ).first()
-    return None if row is None else Held(row.cancel_requested_at is not None)
+    return None if row is None else LeaseState(row.cancel_requested_at is not None)
 
 
-def holds(session: Session, claim: Claim) -> bool:
-    """Whether the run is still ours; locks it until the end of the transaction."""
+def is_owned(session: Session, claim: RunLease) -> bool:
+    """Return whether the lease is still owned, and lock the run until the end of the transaction."""
     query = select(Run.id).where(Run.id == claim.run_id, Run.fence == claim.fence, Run.state == "running")
     return session.scalar(query.with_for_update()) is not None
 
 
-def leave(session: Session, claim: Claim, state: str, **values: Any) -> bool:
-    """Ends our hold: the run goes into `state`; False where it is no longer ours."""
+def finish_run(session: Session, claim: RunLease, state: str, **values: Any) -> bool:
+    """Release the lease and set the run to `state`. Return False if the lease is lost."""
     if state in RUN_FINAL:
         values["ended_at"] = _now
     row = session.execute(_ours(claim, state=state, lease_until=None, **values).returning(Run.id)).first()
@@ -119,18 +121,18 @@ def leave(session: Session, claim: Claim, state: str, **values: Any) -> bool:
     return row is not None
 
 
-def put_back(
-    session: Session, claim: Claim, pause: timedelta, waiting: Json | None, **values: Any
-) -> Literal["queued", "cancelled"] | None:
-    """Returns the run to the queue, to be tried not before `pause` from now; one that was called off meanwhile ends.
+def requeue_run(
+    session: Session, claim: RunLease, pause: timedelta, waiting: Json | None, **values: Any
+) -> Literal["queued", "canceled"] | None:
+    """Return the run to the queue, to be tried after `pause`; a run that was canceled in the meantime ends.
 
-    None where it is no longer ours.
+    Return the new state, or None if the lease is lost.
     """
     query = select(Run.cancel_requested_at).where(Run.id == claim.run_id, Run.fence == claim.fence)
     called_off = session.scalar(query.with_for_update(key_share=True)) is not None
-    state: Literal["queued", "cancelled"] = "cancelled" if called_off else "queued"
+    state: Literal["queued", "canceled"] = "canceled" if called_off else "queued"
     again = {} if called_off else {"not_before": _now + pause, "waiting": waiting}
-    if not leave(session, claim, state, **again, **values):
+    if not finish_run(session, claim, state, **again, **values):
         return None
     session.execute(
         update(RunCollector)
@@ -141,8 +143,8 @@ def put_back(
     return state
 
 
-def wait(session: Session, run_id: UUID, pause: timedelta, waiting: Json) -> None:
-    """Has a queued run wait, and says why."""
+def postpone_run(session: Session, run_id: UUID, pause: timedelta, waiting: Json) -> None:
+    """Postpone a queued run, with the reason `waiting`."""
     session.execute(
         update(Run)
         .where(Run.id == run_id, Run.state == "queued")
@@ -152,16 +154,17 @@ def wait(session: Session, run_id: UUID, pause: timedelta, waiting: Json) -> Non
 
 
 def settle_capture(session: Session, capture_id: UUID) -> str:
-    """Brings the state of a capture in line with its runs; returns it. Locks the capture.
+    """Update the state of a capture from its runs and return it. Locks the capture.
 
-    One that ended as a stage of a diagnosis lets that go on.
+    A capture that ended as a stage of a diagnosis advances the diagnosis.
     """
-    # key_share: who changed a run twice holds a share of its capture, which a stronger lock would wait for.
+    # key_share: a transaction that changed a run twice shares a lock on its capture, which a stronger lock
+    # would wait for.
     query = select(Capture.state, Capture.diagnosis_id).where(Capture.id == capture_id)
     row = session.execute(query.with_for_update(key_share=True)).first()
     held, diagnosis_id = row if row is not None else (None, None)
     states = session.scalars(select(Run.state).where(Run.capture_id == capture_id)).all()
-    state = capture_state(states)
+    state = decide_capture_state(states)
     if state != held:
         ended = _now if state in RUN_FINAL else None
         session.execute(
@@ -171,11 +174,11 @@ def settle_capture(session: Session, capture_id: UUID) -> str:
             .execution_options(synchronize_session=False)
         )
         if ended is not None and diagnosis_id is not None:
-            announce(session, "culprit.advance_diagnosis", diagnosis_id)
+            enqueue_after_commit(session, "culprit.advance_diagnosis", diagnosis_id)
     return state
 
 
-def _ours(claim: Claim, **values: Any) -> Any:
+def _ours(claim: RunLease, **values: Any) -> Any:
     return (
         update(Run)
         .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.state == "running")

@@ -1,22 +1,27 @@
-"""What goes in and out about captures."""
+"""Requests and responses of captures."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from collectors.scope import MAX_VALUE, Kind
+from collectors.contract import TierName
+from collectors.runner.scope import MAX_VALUE, Kind
+from culprit.domain.runs.states import CollectorState, RunState
+from culprit.web.schemas import HostRef, LocalizedText, MessageRef, UserRef
 
 MAX_HOSTS = 200
 MAX_OPTION = 1000
-Sentence = dict[str, Any]
 
 
-class ScopeGiven(BaseModel):
-    """What to look at on each host. `value` is empty for `host`, else a pid, a path, a name or a port."""
+class ScopeRequest(BaseModel):
+    """The capture scope on each host.
+
+    `value` is empty for `host`, else a process ID, a path, a name or a port.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -30,10 +35,10 @@ OptionValues = Annotated[
 ]
 
 
-class CapturePreview(BaseModel):
-    """What one would like to capture, and where.
+class CapturePreviewRequest(BaseModel):
+    """A capture to preview.
 
-    `service`: the requests of the service that is declared for these hosts are measured too, where that is light.
+    `service`: also measure the requests of the service of these hosts, if a light collector can.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -42,88 +47,74 @@ class CapturePreview(BaseModel):
     plan: Annotated[str, Field(max_length=40)]
     seconds: Annotated[int | None, Field(ge=1, le=600)] = None
     collectors: Annotated[list[Annotated[str, Field(max_length=40)]] | None, Field(max_length=60)] = None
-    scope: ScopeGiven = ScopeGiven()
+    scope: ScopeRequest = ScopeRequest()
     options: Annotated[dict[Annotated[str, Field(max_length=40)], OptionValues], Field(max_length=60)] = {}
     service: bool = True
 
 
-class CaptureCreate(CapturePreview):
-    """What to capture, where, and why. `confirm`: the name of the host, typed, where the tier is ptrace."""
+class CaptureCreate(CapturePreviewRequest):
+    """A capture to create. `confirm`: the typed name of the host, required for tier ptrace."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
     confirm: Annotated[str | None, Field(max_length=253)] = None
 
 
-class HostRef(BaseModel):
-    """A host by name."""
-
-    id: UUID
-    name: str
-
-
-class UserRef(BaseModel):
-    """A person by name."""
-
-    id: UUID
-    name: str
-
-
 class PreviewHost(BaseModel):
-    """Whether a collector will work on a host, as far as its last check told."""
+    """Whether a collector will work on a host, according to its last check."""
 
     host_id: UUID
-    state: Literal["works", "degrades", "does_not_work", "unknown"]
-    reason: Sentence | None = None
-    mend: Sentence | None = None
+    state: Literal["works", "degrades", "unavailable", "unknown"]
+    reason: MessageRef | None = None
+    remedy: MessageRef | None = None
 
 
 class PreviewCost(BaseModel):
-    """Expected cost on each host: percent of one core, bytes per second, and a remark in both languages."""
+    """Expected cost on each host: percent of one core, bytes per second, and a note in both languages."""
 
     cpu_pct: float
     bytes_per_s: float
-    note: dict[str, str]
+    note: LocalizedText
 
 
 class PreviewCollector(BaseModel):
-    """What one collector would run, and on which hosts it will work. `why`: it is taken beside the plan, for this."""
+    """What one collector runs, and on which hosts it works. `why`: the reason why it is added to the plan."""
 
     id: str
-    tier: str
+    tier: TierName
     seconds: int
     commands: list[str]
     cost: PreviewCost
     hosts: list[PreviewHost]
-    why: Sentence | None = None
+    why: MessageRef | None = None
 
 
-class PreviewRead(BaseModel):
-    """All that is shown before anything is sent. `refusal` says why not, where it is not allowed.
+class CapturePreviewResponse(BaseModel):
+    """The complete preview. `refusal` is the reason if the capture is not allowed.
 
-    `service` says why declared services are not measured along.
+    `service` is the reason why services are not measured.
     """
 
-    tier: str
+    tier: TierName
     allowed: bool
-    refusal: Sentence | None
+    refusal: MessageRef | None
     total_seconds: int
     collectors: list[PreviewCollector]
-    service: Sentence | None = None
+    service: MessageRef | None = None
 
 
 class CollectorProgress(BaseModel):
-    """How far a collector is, in milliseconds since it began."""
+    """Progress of a collector in milliseconds since its start."""
 
     elapsed_ms: float
     planned_ms: float
 
 
 class CollectorSummary(BaseModel):
-    """What became of one collector. `started_ns`, UTC, is known as soon as it was heard to run."""
+    """State of one collector. `started_ns` (UTC) is set as soon as its start was reported."""
 
     id: str
-    state: str
-    reason: Sentence | None
+    state: CollectorState
+    reason: MessageRef | None
     bytes: int
     seconds: float | None
     started_ns: int | None
@@ -131,11 +122,11 @@ class CollectorSummary(BaseModel):
 
 
 class RunSummary(BaseModel):
-    """One host of a capture. `waiting` says why a queued run does not start yet."""
+    """One host of a capture. `waiting` is the reason why a queued run does not start yet."""
 
     id: UUID
     host: HostRef | None
-    state: str
+    state: RunState
     attempt: int
     started_at: datetime | None
     ended_at: datetime | None
@@ -143,31 +134,31 @@ class RunSummary(BaseModel):
     seconds: float | None
     bytes: int
     host_cpu_ms: float | None
-    failure: Sentence | None
-    waiting: Sentence | None
+    failure: MessageRef | None
+    waiting: MessageRef | None
     collectors: list[CollectorSummary]
 
 
-class ScopeRead(BaseModel):
-    """What a capture looks at on its hosts."""
+class ScopeResponse(BaseModel):
+    """The scope of a capture on its hosts."""
 
-    kind: str
+    kind: Literal["host", "process", "cgroup", "unit", "container", "port"]
     value: str
 
 
-class CaptureRead(BaseModel):
-    """A capture with its runs. `options` are the values that were given to collectors, by collector and name."""
+class CaptureResponse(BaseModel):
+    """A capture with its runs. `options` are the values set by the requester, by collector and name."""
 
     id: UUID
     number: int
     plan: str
     seconds: float | None
-    tier: str
-    scope: ScopeRead
+    tier: TierName
+    scope: ScopeResponse
     options: dict[str, dict[str, str]]
-    state: str
+    state: RunState
     reason: str
-    source: str
+    source: Literal["manual", "import", "api", "schedule", "trigger", "watcher"]
     requested_by: UserRef | None
     created_at: datetime
     ended_at: datetime | None

@@ -1,4 +1,4 @@
-"""Decisions about captures: what a plan would do, who may have it done, and how it is called off."""
+"""Plan, create and cancel captures."""
 
 from __future__ import annotations
 
@@ -9,132 +9,164 @@ from uuid import UUID
 from sqlalchemy import func, update
 from sqlalchemy.orm import Session
 
-from collectors import look_back as look_back_of
-from collectors.bundle import options_of
-from collectors.contract import Sentence, Way
-from collectors.plans import PLANS, Plan, PlannedCollector, custom, scaled
+from collectors.contract import CollectionMethod, Sentence
+from collectors.plans import PLANS, Plan, PlannedCollector, build_custom_plan, scale_plan
 from collectors.registry import COLLECTORS
-from collectors.scope import Scope
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.automation import permit_automatic
-from culprit.auth.kill_switch import permit_start
-from culprit.auth.policy import in_scope, policy, require_covered
-from culprit.captures import beside, queries
-from culprit.captures.calling_off import call_off
-from culprit.captures.consent import confirmed, permit_ptrace
+from collectors.runner import lookback as look_back_of
+from collectors.runner.program import resolve_options
+from collectors.runner.scope import Scope
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize, is_in_scope, require_covered
+from culprit.accounts.kill_switch_check import require_start_allowed
+from culprit.accounts.unattended_tiers import require_tier_allowed
+from culprit.captures import queries, service_collectors
+from culprit.captures.cancellation import cancel_runs
+from culprit.captures.consent import require_confirmation, require_ptrace_permitted
 from culprit.captures.schemas import (
     CaptureCreate,
-    CapturePreview,
+    CapturePreviewRequest,
+    CapturePreviewResponse,
     PreviewCollector,
     PreviewCost,
     PreviewHost,
-    PreviewRead,
 )
-from culprit.infra.artifacts import ArtifactStore
-from culprit.infra.broker import announce
-from culprit.infra.progress import Publisher
-from culprit.kit.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
-from culprit.kit.unit_of_work import after_commit
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Capture, Host, Preflight, Run, RunCollector
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.db.unit_of_work import after_commit
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.event_stream import EventPublisher
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.preflight import Preflight
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.web.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidRequestError,
+    NotFoundError,
+    UnavailableError,
+)
 
 CUSTOM_SECONDS = 30
 
 
-def plan_of(wanted: CapturePreview) -> Plan:
-    """The plan that a request names, or one made of the collectors that it lists; raises Invalid."""
-    if wanted.collectors is not None:
-        unknown = [name for name in wanted.collectors if name not in COLLECTORS]
-        if unknown or not wanted.collectors:
-            raise Invalid("capture.collector_unknown", collector=", ".join(unknown)[:200] or "-")
-        return custom(wanted.collectors, wanted.seconds or CUSTOM_SECONDS)
-    plan = PLANS.get(wanted.plan)
+def build_plan(capture_preview_request: CapturePreviewRequest) -> Plan:
+    """Return the requested plan, or one of the listed collectors. Raises InvalidRequestError."""
+    if capture_preview_request.collectors is not None:
+        unknown = [name for name in capture_preview_request.collectors if name not in COLLECTORS]
+        if unknown or not capture_preview_request.collectors:
+            raise InvalidRequestError("capture.collector_unknown", collector=", ".join(unknown)[:200] or "-")
+        return build_custom_plan(
+            capture_preview_request.collectors, capture_preview_request.seconds or CUSTOM_SECONDS
+        )
+    plan = PLANS.get(capture_preview_request.plan)
     if plan is None:
-        raise Invalid("capture.plan_unknown", plan=wanted.plan, plans=", ".join(PLANS))
-    return scaled(plan, wanted.seconds)
+        raise InvalidRequestError(
+            "capture.plan_unknown", plan=capture_preview_request.plan, plans=", ".join(PLANS)
+        )
+    return scale_plan(plan, capture_preview_request.seconds)
 
 
-def scope_of(wanted: CapturePreview) -> Scope:
-    """What the request wants to have looked at; raises Invalid."""
+def build_scope(capture_preview_request: CapturePreviewRequest) -> Scope:
+    """Return the requested scope. Raises InvalidRequestError."""
     try:
-        return Scope(wanted.scope.kind, wanted.scope.value)
+        return Scope(capture_preview_request.scope.kind, capture_preview_request.scope.value)
     except ValueError as error:
-        kind, value = wanted.scope.kind, wanted.scope.value[:80]
-        raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
+        kind, value = capture_preview_request.scope.kind, capture_preview_request.scope.value[:80]
+        raise InvalidRequestError("capture.scope_invalid", kind=kind, value=value) from error
 
 
-def check_options(options: beside.Options, plan: Plan) -> None:
-    """Raises Invalid for an option that no collector of the plan has, for a value that it does not take, and for a
-    collector that cannot run without an option that nobody gave.
+def check_options(options: service_collectors.Options, plan: Plan) -> None:
+    """Check the options of a plan.
+
+    Raises InvalidRequestError for an option or a value that its collector does not accept, and for a missing
+    required
+    option.
     """
-    planned = {one.id for one in plan.collectors}
+    planned = {collector.id for collector in plan.collectors}
     for name, values in options.items():
         if name not in planned:
-            raise Invalid("capture.option_without_collector", collector=name)
-        known = {one.name: one for one in COLLECTORS[name].options}
+            raise InvalidRequestError("capture.option_without_collector", collector=name)
+        known = {option.name: option for option in COLLECTORS[name].options}
         for option, value in values.items():
             if option not in known:
                 names = ", ".join(known) or "-"
-                raise Invalid("capture.option_unknown", collector=name, option=option, options=names)
+                raise InvalidRequestError(
+                    "capture.option_unknown", collector=name, option=option, options=names
+                )
             try:
-                options_of(COLLECTORS[name], {option: value})
+                resolve_options(COLLECTORS[name], {option: value})
             except ValueError as error:
                 pattern = known[option].pattern
-                raise Invalid(
+                raise InvalidRequestError(
                     "capture.option_invalid", collector=name, option=option, pattern=pattern
                 ) from error
     for name in sorted(planned):
-        given = options.get(name, {})
-        lacking = [one.name for one in COLLECTORS[name].options if one.required and not given.get(one.name)]
+        input_option = options.get(name, {})
+        lacking = [
+            option.name
+            for option in COLLECTORS[name].options
+            if option.required and not input_option.get(option.name)
+        ]
         if lacking:
-            raise Invalid("capture.option_required", collector=name, option=lacking[0])
+            raise InvalidRequestError("capture.option_required", collector=name, option=lacking[0])
 
 
-def _hosts(session: Session, actor: Actor, wanted: CapturePreview) -> list[Host]:
-    found = queries.hosts(session, actor, wanted.host_ids)
-    if len(found) != len(set(wanted.host_ids)):
-        raise NotFound("host.not_found")
-    return found
+def _load_hosts(session: Session, actor: Actor, capture_preview_request: CapturePreviewRequest) -> list[Host]:
+    hosts = queries.list_hosts(session, actor, capture_preview_request.host_ids)
+    if len(hosts) != len(set(capture_preview_request.host_ids)):
+        raise NotFoundError("host.not_found")
+    return hosts
 
 
-def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: CapturePreview) -> PreviewRead:
-    """What `create` would do, and on which hosts it will work."""
-    named = plan_of(wanted)
-    scope = scope_of(wanted)
-    hosts = _hosts(session, actor, wanted)
-    more, differ = beside.of_hosts(session, hosts) if wanted.service else (None, None)
-    plan, options = beside.with_it(named, wanted.options, more)
+def preview_capture(
+    session: Session, actor: Actor, store: ArtifactStore, capture_preview_request: CapturePreviewRequest
+) -> CapturePreviewResponse:
+    """Preview what `create_capture` would do, and on which hosts it will work."""
+    named = build_plan(capture_preview_request)
+    scope = build_scope(capture_preview_request)
+    hosts = _load_hosts(session, actor, capture_preview_request)
+    more, differ = (
+        service_collectors.select_for_hosts(session, hosts)
+        if capture_preview_request.service
+        else (None, None)
+    )
+    plan, options = service_collectors.add_to_plan(named, capture_preview_request.options, more)
     check_options(options, plan)
-    why = {more.collector: more.why} if more and more.collector not in wanted.options else {}
-    checks = queries.latest_preflights(session, [host.id for host in hosts])
+    why = {more.collector: more.why} if more and more.collector not in capture_preview_request.options else {}
+    checks = queries.load_latest_preflights(session, [host.id for host in hosts])
     refusal = None
     try:
-        _permit(actor, store, plan)
-        permit_ptrace(plan.tier, hosts, "api" if actor.token_id else "manual", scope)
-        permit_start(session, hosts)
-    except (Conflict, Forbidden, Invalid, Unavailable) as error:
+        _require_permitted(actor, store, plan)
+        require_ptrace_permitted(plan.tier, hosts, "api" if actor.token_id else "manual", scope)
+        require_start_allowed(session, hosts)
+    except (ConflictError, ForbiddenError, InvalidRequestError, UnavailableError) as error:
         refusal = error.sentence
-    return PreviewRead(
+    return CapturePreviewResponse(
         tier=plan.tier,
         allowed=refusal is None,
         refusal=refusal,
         total_seconds=plan.total_seconds,
-        collectors=[_preview_collector(one, hosts, checks, why.get(one.id)) for one in plan.collectors],
-        service=form(differ),
+        collectors=[
+            _preview_collector(collector, hosts, checks, why.get(collector.id))
+            for collector in plan.collectors
+        ],
+        service=sentence_to_json(differ),
     )
 
 
-def form(one: Sentence | None) -> dict[str, Any] | None:
-    """A sentence as it is sent."""
-    return {"key": one.key, "params": dict(one.params)} if one else None
+def sentence_to_json(sentence: Sentence | None) -> dict[str, Any] | None:
+    """Return a message as JSON."""
+    return {"key": sentence.key, "params": dict(sentence.params)} if sentence else None
 
 
-def _permit(actor: Actor, store: ArtifactStore, plan: Plan) -> None:
-    policy(actor, f"capture.{plan.tier}")
+def _require_permitted(actor: Actor, store: ArtifactStore, plan: Plan) -> None:
+    authorize(actor, f"capture.{plan.tier}")
     space = store.space()
     if space.low:
-        raise Unavailable("capture.disk_full", free_gib=round(space.free / (1 << 30), 1))
+        raise UnavailableError("capture.disk_full", free_gib=round(space.free / (1 << 30), 1))
 
 
 def _preview_collector(
@@ -142,29 +174,31 @@ def _preview_collector(
 ) -> PreviewCollector:
     name, seconds = planned.id, planned.seconds
     collector = COLLECTORS[name]
-    ways = {way.name: way for way in collector.ways}
+    methods = {method.name: method for method in collector.methods}
     rows: list[PreviewHost] = []
-    used: list[Way] = []
+    used: list[CollectionMethod] = []
     for host in hosts:
         check = checks.get(host.id)
         verdict = (
-            next((one for one in (check.collectors or []) if one["id"] == name), None) if check else None
+            next((collector for collector in (check.collectors or []) if collector["id"] == name), None)
+            if check
+            else None
         )
         if verdict is None:
             rows.append(PreviewHost(host_id=host.id, state="unknown"))
-            used.append(collector.ways[0])
+            used.append(collector.methods[0])
             continue
         rows.append(
             PreviewHost(
                 host_id=host.id,
                 state=verdict["state"],
                 reason=verdict.get("reason"),
-                mend=verdict.get("mend"),
+                remedy=verdict.get("remedy"),
             )
         )
-        if verdict.get("way") in ways:
-            used.append(ways[verdict["way"]])
-    commands = [way.shows.replace("{seconds}", str(seconds)) for way in dict.fromkeys(used)]
+        if verdict.get("method") in methods:
+            used.append(methods[verdict["method"]])
+    commands = [method.command_line.replace("{seconds}", str(seconds)) for method in dict.fromkeys(used)]
     cost = PreviewCost(
         cpu_pct=collector.cost.cpu_pct,
         bytes_per_s=collector.cost.bytes_per_s,
@@ -177,54 +211,61 @@ def _preview_collector(
         commands=commands,
         cost=cost,
         hosts=rows,
-        why=form(why),
+        why=sentence_to_json(why),
     )
 
 
-def create(
+def create_capture(
     session: Session,
     actor: Actor,
     store: ArtifactStore,
-    wanted: CaptureCreate,
+    capture_create: CaptureCreate,
     *,
     source: str = "manual",
     look_back: bool = True,
 ) -> Capture:
-    """Stores a capture with one queued run per host, and rings for them.
+    """Store a capture with one queued run per host, and enqueue the runs.
 
-    Where something on a host has kept its last minutes, the run there brings these home, too, if `look_back`.
+    With `look_back`, a run also collects the look-back buffer of its host, if there is one.
     """
-    named = plan_of(wanted)
-    scope = scope_of(wanted)
-    hosts = _hosts(session, actor, wanted)
-    more = beside.of_hosts(session, hosts)[0] if wanted.service else None
-    plan, options = beside.with_it(named, wanted.options, more)
+    named = build_plan(capture_create)
+    scope = build_scope(capture_create)
+    hosts = _load_hosts(session, actor, capture_create)
+    more = service_collectors.select_for_hosts(session, hosts)[0] if capture_create.service else None
+    plan, options = service_collectors.add_to_plan(named, capture_create.options, more)
     check_options(options, plan)
     for host in hosts:
-        policy(actor, f"capture.{plan.tier}", host)
-    _permit(actor, store, plan)
-    permit_start(session, hosts)
-    permit_automatic(session, plan.tier, hosts, source)
-    permit_ptrace(plan.tier, hosts, source, scope)
-    confirmed(plan.tier, hosts, wanted.confirm)
+        authorize(actor, f"capture.{plan.tier}", host)
+    _require_permitted(actor, store, plan)
+    require_start_allowed(session, hosts)
+    require_tier_allowed(session, plan.tier, hosts, source)
+    require_ptrace_permitted(plan.tier, hosts, source, scope)
+    require_confirmation(plan.tier, hosts, capture_create.confirm)
     capture = Capture(
-        id=uuid7(),
+        id=new_uuid7(),
         plan=plan.id,
-        collectors=[_item(one, options.get(one.id)) for one in plan.collectors],
+        collectors=[
+            _collector_to_json(collector, options.get(collector.id)) for collector in plan.collectors
+        ],
         seconds=plan.seconds,
         scope=scope.to_json(),
-        reason=wanted.reason.strip(),
+        reason=capture_create.reason.strip(),
         source=source,
         requested_by=actor.id,
     )
-    kept = queries.kept_on(session, [host.id for host in hosts]) if look_back else set()
+    lookback_hosts = queries.list_lookback_hosts(session, [host.id for host in hosts]) if look_back else set()
     for host in hosts:
-        names = [*(one.id for one in plan.collectors), *([look_back_of.ID] if host.id in kept else [])]
-        run = Run(id=uuid7(), host_id=host.id, collectors=[RunCollector(collector=name) for name in names])
+        names = [
+            *(collector.id for collector in plan.collectors),
+            *([look_back_of.ID] if host.id in lookback_hosts else []),
+        ]
+        run = Run(
+            id=new_uuid7(), host_id=host.id, collectors=[RunCollector(collector=name) for name in names]
+        )
         capture.runs.append(run)
-        announce(session, "culprit.run_capture", run.id)
+        enqueue_after_commit(session, "culprit.run_capture", run.id)
     session.add(capture)
-    audit.record(
+    audit.record_action(
         session,
         actor,
         "capture.create",
@@ -233,7 +274,7 @@ def create(
         plan=plan.id,
         tier=str(plan.tier),
         seconds=plan.seconds,
-        collectors=[one.id for one in plan.collectors],
+        collectors=[collector.id for collector in plan.collectors],
         scope=scope.to_json(),
         hosts=[host.name for host in hosts],
         reason=capture.reason,
@@ -241,23 +282,27 @@ def create(
     return capture
 
 
-def _item(one: PlannedCollector, options: dict[str, str] | None) -> dict[str, Any]:
-    """One collector as a capture stores it."""
-    return {"id": one.id, "seconds": one.seconds} | ({"options": options} if options else {})
+def _collector_to_json(planned_collector: PlannedCollector, options: dict[str, str] | None) -> dict[str, Any]:
+    """Return one collector in the form that a capture stores."""
+    return {"id": planned_collector.id, "seconds": planned_collector.seconds} | (
+        {"options": options} if options else {}
+    )
 
 
-def cancel(session: Session, actor: Actor, publisher: Publisher, capture_id: UUID) -> Capture:
-    """Calls a capture off: what waits ends now, what runs is told so. Repeating it changes nothing.
+def cancel_capture(session: Session, actor: Actor, publisher: EventPublisher, capture_id: UUID) -> Capture:
+    """Cancel a capture: queued runs end immediately, running ones are notified. Repeating it changes nothing.
 
-    Raises NotFound, and Forbidden where a part of it runs on a host outside the actor's label scope.
+    Raises NotFoundError, or ForbiddenError if a part of it runs on a host outside the actor's label scope.
     """
-    capture = queries.capture(session, actor, capture_id)
+    capture = queries.find_capture(session, actor, capture_id)
     if capture is None:
-        raise NotFound("capture.not_found")
-    policy(actor, "capture.cancel")
-    runs = queries.open_runs(session, capture.id)
-    require_covered(actor, covered=all(run.host is None or in_scope(actor, run.host.labels) for run in runs))
-    call_off(session, capture.id, runs)
+        raise NotFoundError("capture.not_found")
+    authorize(actor, "capture.cancel")
+    runs = queries.lock_open_runs(session, capture.id)
+    require_covered(
+        actor, covered=all(run.host is None or is_in_scope(actor, run.host.labels) for run in runs)
+    )
+    cancel_runs(session, capture.id, runs)
     if runs:
         session.execute(
             update(Capture)
@@ -266,6 +311,8 @@ def cancel(session: Session, actor: Actor, publisher: Publisher, capture_id: UUI
             .execution_options(synchronize_session=False)
         )
         after_commit(session, lambda: publisher.publish(capture.id, "capture", {}))
-        audit.record(session, actor, "capture.cancel", "capture", capture.id, runs=[str(r.id) for r in runs])
+        audit.record_action(
+            session, actor, "capture.cancel", "capture", capture.id, runs=[str(r.id) for r in runs]
+        )
     session.refresh(capture)
     return capture

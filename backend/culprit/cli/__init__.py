@@ -1,1 +1,1 @@
-"""The command line: the HTTP API for people and scripts, and nothing of its own."""
+"""Command-line client of the HTTP API. It imports no package that needs the libraries of the server."""

@@ -1,4 +1,7 @@
-"""`python -m culprit.cli`, which `./culprit` calls for everything but up, down and test."""
+"""Entry point `python -m culprit.cli`:
+
+the script `culprit` calls it for all commands except those of the launcher.
+"""
 
 from __future__ import annotations
 

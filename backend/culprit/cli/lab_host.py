@@ -1,4 +1,4 @@
-"""A sick host of the lab, as the demo speaks to it: lines of JSON, see e2e/lab/stand.py."""
+"""Start a host of the fault lab for the demo and exchange lines of JSON with it."""
 
 from __future__ import annotations
 
@@ -9,62 +9,64 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
-from culprit.cli.connection import CHECKOUT, Exit, Stop
+from culprit.cli.connection import CHECKOUT, CliError, ExitCode
+from culprit.json_types import Json
 
-Json = dict[str, Any]
-#: How long the host stands at most; it goes away by itself then.
+#: Maximum lifetime of the host in seconds. It is removed afterwards.
 MAX_S = 900.0
 
 
 @dataclass(slots=True)
-class LabHost:
-    """A host of the lab, spoken to by lines; see e2e/lab/stand.py."""
+class LabHostClient:
+    """A host of the fault lab, controlled by lines of JSON (see lab/serve_faults.py)."""
 
     process: subprocess.Popen[str]
     ready: Json
 
-    def ask(self, command: str) -> Json:
-        """One command, one answer."""
+    def request(self, command: str) -> Json:
+        """Send one command and return its answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
-        return _hear(self.process)
+        return _read_event(self.process)
 
     def clients(self) -> Json:
-        """What clients have seen since the last `mark`."""
-        seen: Json = next(iter(self.ask("stats")["stats"].values()))
+        """Return what the clients measured since the last `mark`."""
+        seen: Json = next(iter(self.request("stats")["stats"].values()))
         return seen
 
 
-def _hear(process: subprocess.Popen[str]) -> Json:
+def _read_event(process: subprocess.Popen[str]) -> Json:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise Stop(Exit.FAILED, "The host of the lab went away; what it said is above.")
-    said: Json = json.loads(line)
-    if "skipped" in said:
-        raise Stop(
-            Exit.FAILED,
-            f"This fault needs {', '.join(said['skipped'])}: install it, or take another --fault.",
+        raise CliError(ExitCode.FAILED, "The lab host stopped unexpectedly. Its output is above.")
+    message: Json = json.loads(line)
+    if "skipped" in message:
+        raise CliError(
+            ExitCode.FAILED,
+            f"This fault needs {', '.join(message['skipped'])}. Install it or select another --fault.",
         )
-    if "error" in said:
-        raise Stop(Exit.BUG, str(said["error"]))
-    return said
+    if "error" in message:
+        raise CliError(ExitCode.BUG, str(message["error"]))
+    return message
 
 
 @contextmanager
-def standing(fault: str, seed: int) -> Iterator[LabHost]:
-    """A sick host of the lab, for as long as the block lasts. Raises Stop where the fault needs what is not here."""
-    python = [sys.executable, "-P", "-m", "e2e.lab"]
-    command = [*python, "stand", fault, "--seed", str(seed), "--max-s", str(MAX_S)]
+def open_lab_host(fault: str, seed: int) -> Iterator[LabHostClient]:
+    """Yield a lab host with a fault that can be injected.
+
+    Raises CliError if a required program is missing.
+    """
+    python = [sys.executable, "-P", "-m", "lab"]
+    command = [*python, "serve", fault, "--seed", str(seed), "--max-s", str(MAX_S)]
     environment = os.environ | {"PYTHONPATH": f"{CHECKOUT}{os.pathsep}{CHECKOUT / 'backend'}"}
     process = subprocess.Popen(
         command, cwd=CHECKOUT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        yield LabHost(process, _hear(process)["ready"])
+        yield LabHostClient(process, _read_event(process)["ready"])
     finally:
         assert process.stdin is not None
         process.stdin.close()

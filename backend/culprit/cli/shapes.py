@@ -1,24 +1,24 @@
-"""The JSON that `--json` prints. These shapes are stable: fields are added, never renamed or removed."""
+"""JSON that `--json` prints. The shapes are stable: fields are added, never renamed or removed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from culprit.cli.connection import Exit, Server, sentence
+from culprit.cli.connection import ExitCode, Server, render_message
+from culprit.json_types import Json
 
 TOP = 30  # frames of a profile
-ENDED = frozenset({"done", "partial", "failed", "cancelled", "expired"})
-STATUS: Mapping[str, Exit] = {
-    "partial": Exit.PARTIAL,
-    "failed": Exit.FAILED,
-    "expired": Exit.FAILED,
-    "cancelled": Exit.CANCELLED,
+ENDED = frozenset({"done", "partial", "failed", "canceled", "expired"})
+STATUS: Mapping[str, ExitCode] = {
+    "partial": ExitCode.PARTIAL,
+    "failed": ExitCode.FAILED,
+    "expired": ExitCode.FAILED,
+    "canceled": ExitCode.CANCELED,
 }
-Json = dict[str, Any]
 
 
-def capture(read: Json) -> Json:
+def shape_capture(read: Json) -> Json:
     """{"capture", "state", "runs": [{"id", "host", "state", "seconds", "collectors": [{…}]}]}"""
     return {"capture": read["id"], "state": read["state"], "runs": [_run(run) for run in read["runs"]]}
 
@@ -31,17 +31,17 @@ def _run(run: Json) -> Json:
         "seconds": run["seconds"],
         "collectors": [
             {
-                "id": one["id"],
-                "state": one["state"],
-                "reason": sentence(one["reason"]),
-                "bytes": one["bytes"],
+                "id": collector["id"],
+                "state": collector["state"],
+                "reason": render_message(collector["reason"]),
+                "bytes": collector["bytes"],
             }
-            for one in run["collectors"]
+            for collector in run["collectors"]
         ],
     }
 
 
-def host(read: Json) -> Json:
+def shape_host(read: Json) -> Json:
     """{"id", "name", "address", "port", "user", "state", "host_key", "labels", "facts", "paste"}"""
     opens = read["credential"] or {}
     return {
@@ -58,55 +58,56 @@ def host(read: Json) -> Json:
     }
 
 
-def check(read: Json, host_name: str) -> Json:
+def shape_check(read: Json, host_name: str) -> Json:
     """{"host", "state", "failure", "facts", "checks", "collectors", "clock", "timings"}"""
 
-    def told(rows: list[Json] | None) -> list[Json]:
+    def render_rows(rows: list[Json] | None) -> list[Json]:
         return [
-            {**row, "reason": sentence(row.get("reason")), "mend": sentence(row.get("mend"))}
+            {**row, "reason": render_message(row.get("reason")), "remedy": render_message(row.get("remedy"))}
             for row in rows or []
         ]
 
     return {
         "host": host_name,
         "state": read["state"],
-        "failure": sentence(read["failure"]),
+        "failure": render_message(read["failure"]),
         "facts": read["facts"],
-        "checks": told(read["checks"]),
-        "collectors": told(read["collectors"]),
+        "checks": render_rows(read["checks"]),
+        "collectors": render_rows(read["collectors"]),
         "clock": read["clock"],
         "timings": read["timings"],
     }
 
 
-def show(server: Server, run: Json) -> Json:
+def shape_run(server: Server, run: Json) -> Json:
     """{"run", "host", "facts", "series", "profiles", "sched", "events"}"""
     run_id = run["id"]
     facts = run.get("facts")
     if facts is None and run["host"]:
-        found = server.find(f"/hosts/{run['host']['id']}")
-        facts = found["facts"] if found else None
+        result = server.find(f"/hosts/{run['host']['id']}")
+        facts = result["facts"] if result else None
     return {
         "run": run_id,
         "host": run["host"]["name"] if run["host"] else None,
         "facts": facts,
         "series": [
             {
-                "id": one["metric"],
-                "labels": one["labels"],
-                **{name: one[name] for name in ("unit", "n", "min", "mean", "max")},
+                "id": item["metric"],
+                "labels": item["labels"],
+                **{name: item[name] for name in ("unit", "sample_count", "min", "mean", "max")},
             }
-            for one in items(server.get(f"/runs/{run_id}/series"))
+            for item in list_items(server.get(f"/runs/{run_id}/series"))
         ],
-        "profiles": [_profile(server, one) for one in run["profiles"]],
+        "profiles": [_profile(server, profile) for profile in run["profiles"]],
         "sched": _sched(server, run),
         "events": [
-            {**one, "title": sentence(one["title"])} for one in items(server.get(f"/runs/{run_id}/events"))
+            {**item, "title": render_message(item["title"])}
+            for item in list_items(server.get(f"/runs/{run_id}/events"))
         ],
     }
 
 
-def items(answer: Any) -> list[Json]:
+def list_items(answer: Any) -> list[Json]:
     """The rows of an answer, whether it is a page or a plain list."""
     rows: list[Json] = answer["items"] if isinstance(answer, Mapping) else answer
     return rows
@@ -121,7 +122,7 @@ def _profile(server: Server, profile: Json) -> Json:
     return {
         "kind": profile["kind"],
         "state": profile["state"],
-        "failure": sentence(profile["failure"]),
+        "failure": render_message(profile["failure"]),
         "samples": profile["samples"],
         "lost": profile["lost"],
         "unknown_share": profile["unknown_share"],
@@ -130,7 +131,7 @@ def _profile(server: Server, profile: Json) -> Json:
 
 
 def _sched(server: Server, run: Json) -> list[Json]:
-    if not any(one["kind"] == "sched" and one["state"] == "ready" for one in run["profiles"]):
+    if not any(profile["kind"] == "sched" and profile["state"] == "ready" for profile in run["profiles"]):
         return []
     names = ("task", "pid", "tid", "runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms")
     return [{name: row[name] for name in names} for row in server.get(f"/runs/{run['id']}/sched")["tasks"]]

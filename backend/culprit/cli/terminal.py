@@ -1,4 +1,4 @@
-"""What people see: lines and tables, with nothing in them that a terminal could take for a command."""
+"""Print lines and tables without control characters."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ import typer
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON")]
 
 
-def clean(text: object) -> str:
-    """Text without control characters: names on hosts may hold escape sequences."""
+def sanitize_text(text: object) -> str:
+    """Replace control characters, because names on hosts may contain escape sequences."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
 
 
-def say_to(file: TextIO, text: object) -> None:
-    """One line."""
-    file.write(clean(text) + "\n")
+def print_line(file: TextIO, text: object) -> None:
+    """Write one line to `file`."""
+    file.write(sanitize_text(text) + "\n")
     file.flush()
 
 
 def print_json(value: Any) -> None:
-    """One JSON value; control characters are escaped in it."""
+    """Print one JSON value with control characters escaped."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns, as wide as what is in them."""
-    shown = [[clean("" if cell is None else cell) for cell in row] for row in (header, *rows)]
-    widths = [max(len(row[n]) for row in shown) for n in range(len(header))]
-    for row in shown:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print aligned columns."""
+    displayed_rows = [
+        [sanitize_text("" if cell is None else cell) for cell in row] for row in (header, *rows)
+    ]
+    widths = [max(len(row[n]) for row in displayed_rows) for n in range(len(header))]
+    for row in displayed_rows:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         sys.stdout.write(line.rstrip() + "\n")

@@ -1,1 +1,4 @@
-"""What came home from a run, and what was read out of it."""
+"""What captures stored, and what is derived from it: runs, timeline, profiles, charts, context, events, retention.
+
+It may import `accounts`, `domain`, `infra` and `web`.
+"""

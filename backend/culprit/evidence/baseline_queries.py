@@ -1,4 +1,4 @@
-"""Which run a host is compared with: itself earlier, itself a week ago, its peers, or nothing."""
+"""SELECTs of the run that a host is compared with: an earlier one, one a week ago, or one of a peer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session
 
-from culprit.core.rules.peers import ROLE_LABELS
-from culprit.models import Capture, Evaluation, Host, Run
+from culprit.domain.rules.peers import ROLE_LABELS
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
 
 SETTLED = timedelta(minutes=2)
 EARLIER = timedelta(hours=24)
@@ -17,21 +20,21 @@ WEEK = timedelta(days=7)
 AROUND = timedelta(hours=1)
 
 
-def baseline_run(session: Session, host: Host, before: datetime) -> tuple[UUID, str] | None:
-    """The run to compare with and which kind of baseline it is (`earlier`, `week`, `peers`); None where none fits.
+def find_baseline_run(session: Session, host: Host, before: datetime) -> tuple[UUID, str] | None:
+    """Return the run to compare with and its kind of baseline (`earlier`, `week`, `peers`), or None.
 
-    Only runs that no rule named a likely cause in: a sick baseline would make the sickness look normal.
+    Runs with a likely cause are excluded, because an unhealthy baseline would make the problem look normal.
     """
-    earlier = _query(Run.host_id == host.id, before - EARLIER, before - SETTLED)
-    week = _query(Run.host_id == host.id, before - WEEK - AROUND, before - WEEK + AROUND)
-    for kind, query in (("earlier", earlier), ("week", week), ("peers", _peers(host, before))):
-        found = session.scalar(query) if query is not None else None
-        if found is not None:
-            return found, kind
+    earlier = _healthy_run_query(Run.host_id == host.id, before - EARLIER, before - SETTLED)
+    week = _healthy_run_query(Run.host_id == host.id, before - WEEK - AROUND, before - WEEK + AROUND)
+    for kind, query in (("earlier", earlier), ("week", week), ("peers", _peer_run_query(host, before))):
+        row = session.scalar(query) if query is not None else None
+        if row is not None:
+            return row, kind
     return None
 
 
-def _query(where: ColumnElement[bool], since: datetime, until: datetime) -> Select[UUID]:
+def _healthy_run_query(where: ColumnElement[bool], since: datetime, until: datetime) -> Select[UUID]:
     likely = func.jsonb_build_array(func.jsonb_build_object("confidence", "likely"))
     healthy = ~Evaluation.ranking["causes"].op("@>")(likely)
     return (
@@ -44,11 +47,11 @@ def _query(where: ColumnElement[bool], since: datetime, until: datetime) -> Sele
     )
 
 
-def _peers(host: Host, before: datetime) -> Select[UUID] | None:
+def _peer_run_query(host: Host, before: datetime) -> Select[UUID] | None:
     same = {name: host.labels[name] for name in ROLE_LABELS if name in host.labels}
     if not same:
         return None
     others = select(Host.id).where(
         and_(Host.id != host.id, Host.state == "active", Host.labels.contains(same))
     )
-    return _query(Run.host_id.in_(others), before - EARLIER, before)
+    return _healthy_run_query(Run.host_id.in_(others), before - EARLIER, before)

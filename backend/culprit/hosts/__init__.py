@@ -1,1 +1,4 @@
-"""Hosts: enrolment, host keys, credentials, allow-list, preflight."""
+"""Hosts: their keys, credentials, the network allow-list, and preflight checks.
+
+It may import `accounts`, `domain`, `infra` and `web`.
+"""

@@ -1,8 +1,9 @@
-"""Work for a processor, so that a first flame graph has something to show: `-m culprit.hosts.busy SECONDS`.
+"""Demo load for a first flame graph: `-m culprit.hosts.demo_load SECONDS`.
 
-Four kinds of work, a process each, named after what they do. Three of them live in the kernel, whose frames have names
-on every machine, whatever its libraries were stripped of. They end after SECONDS, when standard input is closed (the
-platform has ended), or on SIGTERM, whichever comes first. Standard library only; nothing is written to a disk.
+Four kinds of work, one process each, named after their work. Three of them run in the kernel, whose frames
+have names on every host, even if libraries are stripped. They end after SECONDS, when standard input is
+closed (the platform ended), or on SIGTERM. Standard library only; nothing is written
+to a disk.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ CHUNK = 32 << 10
 
 
 @contextmanager
-def parse() -> Iterator[Callable[[], object]]:
-    """JSON to and fro, and words sorted by their reversed spelling."""
-    data = text()
+def run_parse_load() -> Iterator[Callable[[], object]]:
+    """Parse and write JSON, and sort words by their reversed spelling."""
+    data = generate_text()
     rows = [{"line": line.decode(), "length": len(line)} for line in data.splitlines()]
 
     def once() -> None:
@@ -41,8 +42,8 @@ def parse() -> Iterator[Callable[[], object]]:
 
 
 @contextmanager
-def pages() -> Iterator[Callable[[], object]]:
-    """Memory taken, touched page by page, and given back."""
+def run_page_load() -> Iterator[Callable[[], object]]:
+    """Allocate memory, write each page, and free it."""
 
     def once() -> None:
         with mmap.mmap(-1, PAGES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as taken:
@@ -53,8 +54,8 @@ def pages() -> Iterator[Callable[[], object]]:
 
 
 @contextmanager
-def loopback() -> Iterator[Callable[[], object]]:
-    """Messages through TCP over the loopback interface."""
+def run_loopback_load() -> Iterator[Callable[[], object]]:
+    """Send messages over TCP on the loopback interface."""
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as near,
@@ -72,8 +73,8 @@ def loopback() -> Iterator[Callable[[], object]]:
 
 
 @contextmanager
-def files() -> Iterator[Callable[[], object]]:
-    """Directories listed, files asked for and read out of the page cache."""
+def run_file_load() -> Iterator[Callable[[], object]]:
+    """List directories, and read file metadata and contents from the page cache."""
     place = Path(os.__file__).parent
 
     def once() -> None:
@@ -85,22 +86,27 @@ def files() -> Iterator[Callable[[], object]]:
     yield once
 
 
-WORK = {"busy-parse": parse, "busy-pages": pages, "busy-tcp": loopback, "busy-files": files}
+LOADS = {
+    "busy-parse": run_parse_load,
+    "busy-pages": run_page_load,
+    "busy-tcp": run_loopback_load,
+    "busy-files": run_file_load,
+}
 
 
-def text(size: int = 40_000) -> bytes:
-    """Words in lines, the same every time."""
+def generate_text(size: int = 40_000) -> bytes:
+    """Return lines of words, the same every time."""
     chosen = random.Random(7)  # noqa: S311
     words = ["".join(chosen.choices("etaoinshrdlu", k=chosen.randint(2, 9))) for _ in range(size // 6)]
     return "\n".join(" ".join(words[n : n + 9]) for n in range(0, len(words), 9)).encode()
 
 
-def work_until(moment: float, name: str) -> None:
-    """One process's share."""
+def run_load_until(moment: float, name: str) -> None:
+    """Run one process."""
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     libc.prctl(PR_SET_NAME, name.encode())
-    with WORK[name]() as once:
+    with LOADS[name]() as once:
         while time.monotonic() < moment:
             once()
 
@@ -111,10 +117,10 @@ def main(seconds: float) -> None:
     os.nice(10)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     children = []
-    for name in WORK:
+    for name in LOADS:
         child = os.fork()
         if child == 0:
-            work_until(end, name)
+            run_load_until(end, name)
             os._exit(0)
         children.append(child)
     try:

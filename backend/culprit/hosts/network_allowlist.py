@@ -1,4 +1,4 @@
-"""The allow-list of networks and ports in which hosts may be enrolled."""
+"""The network allow-list: networks and ports of hosts that can be added."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
 from culprit.hosts.schemas import NetworkRuleCreate
-from culprit.kit.errors import Invalid, NotFound
-from culprit.models import NetworkRule
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.web.errors import InvalidRequestError, NotFoundError
 
 
-def create(session: Session, actor: Actor, body: NetworkRuleCreate) -> NetworkRule:
-    """A new line of the allow-list. Raises Invalid for what is no network."""
-    policy(actor, "network.manage")
+def create_network_rule(session: Session, actor: Actor, body: NetworkRuleCreate) -> NetworkRule:
+    """Create a rule. Raises InvalidRequestError if it is not a network."""
+    authorize(actor, "network.manage")
     try:
         network = ipaddress.ip_network(body.cidr.strip(), strict=True)
     except ValueError:
-        raise Invalid("network.unreadable", cidr=body.cidr[:60]) from None
+        raise InvalidRequestError("network.unreadable", cidr=body.cidr[:60]) from None
     rule = NetworkRule(
         cidr=str(network),
         port_from=body.port_from,
@@ -31,18 +31,18 @@ def create(session: Session, actor: Actor, body: NetworkRuleCreate) -> NetworkRu
     )
     session.add(rule)
     session.flush()
-    audit.record(
+    audit.record_action(
         session, actor, "network.allowed", "network_rule", rule.id,
         cidr=rule.cidr, port_from=rule.port_from, port_to=rule.port_to,
     )  # fmt: skip
     return rule
 
 
-def remove(session: Session, actor: Actor, rule_id: UUID) -> None:
-    """Take a line away. Hosts that only it allowed stay enrolled, and are not dialled any more."""
-    policy(actor, "network.manage")
+def delete_network_rule(session: Session, actor: Actor, rule_id: UUID) -> None:
+    """Delete a rule. Hosts that only it allowed are kept, but not contacted."""
+    authorize(actor, "network.manage")
     rule = session.get(NetworkRule, rule_id)
     if rule is None:
-        raise NotFound("network.not_found")
+        raise NotFoundError("network.not_found")
     session.delete(rule)
-    audit.record(session, actor, "network.disallowed", "network_rule", rule.id, cidr=str(rule.cidr))
+    audit.record_action(session, actor, "network.disallowed", "network_rule", rule.id, cidr=str(rule.cidr))

@@ -1,4 +1,4 @@
-"""Rows about hosts as they are sent."""
+"""Build responses of hosts."""
 
 from __future__ import annotations
 
@@ -6,43 +6,48 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from culprit.hosts import credentials, queries
+from culprit.hosts import queries
 from culprit.hosts.schemas import (
-    CredentialRead,
+    CredentialResponse,
     HostCredential,
     HostKey,
-    HostRead,
+    HostResponse,
     LastRun,
     Named,
-    NetworkRuleRead,
-    PreflightRead,
+    NetworkRuleResponse,
+    PreflightResponse,
 )
-from culprit.models import Credential, Host, NetworkRule, Preflight
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.infra.models.hosts.preflight import Preflight
 
 
-def hosts(session: Session, rows: Sequence[Host]) -> list[HostRead]:
-    """Hosts with their newest run, in two queries however many they are."""
+def build_hosts(session: Session, rows: Sequence[Host]) -> list[HostResponse]:
+    """Build hosts with their newest run, in two queries."""
     ids = [row.id for row in rows]
-    runs, counts = queries.last_runs(session, ids), queries.capture_counts(session, ids)
+    runs, counts = queries.list_last_runs(session, ids), queries.count_captures(session, ids)
     answer = []
     for row in rows:
         run = runs.get(row.id)
         last = LastRun(id=run.id, state=run.state, at=run.started_at or run.queued_at) if run else None
-        answer.append(_host(row, last, counts.get(row.id, 0)))
+        answer.append(_build_host(row, last, counts.get(row.id, 0)))
     return answer
 
 
-def host(session: Session, row: Host) -> HostRead:
-    """One host."""
-    return hosts(session, [row])[0]
+def build_host(session: Session, row: Host) -> HostResponse:
+    """Build one host."""
+    return build_hosts(session, [row])[0]
 
 
-def _host(row: Host, last: LastRun | None, captures: int) -> HostRead:
+def _build_host(row: Host, last: LastRun | None, captures: int) -> HostResponse:
     key = None
     if row.host_key_type and row.host_key_fingerprint:
-        key = HostKey(type=row.host_key_type, fingerprint=row.host_key_fingerprint, pinned_at=row.pinned_at)
+        key = HostKey(
+            type=row.host_key_type, fingerprint=row.host_key_fingerprint, trusted_at=row.host_key_trusted_at
+        )
     opens = row.credential
-    return HostRead(
+    return HostResponse(
         id=row.id,
         name=row.name,
         address=row.address,
@@ -73,11 +78,11 @@ def _host(row: Host, last: LastRun | None, captures: int) -> HostRead:
     )
 
 
-def credential_list(session: Session, rows: Sequence[Credential]) -> list[CredentialRead]:
-    """Credentials without what opens."""
-    counts = credentials.uses(session, [row.id for row in rows])
+def build_credentials(session: Session, rows: Sequence[Credential]) -> list[CredentialResponse]:
+    """Build credentials without secrets."""
+    counts = queries.count_credential_hosts(session, [row.id for row in rows])
     return [
-        CredentialRead(
+        CredentialResponse(
             id=row.id,
             name=row.name,
             kind=row.kind,
@@ -90,9 +95,9 @@ def credential_list(session: Session, rows: Sequence[Credential]) -> list[Creden
     ]
 
 
-def rule(row: NetworkRule) -> NetworkRuleRead:
-    """One line of the allow-list."""
-    return NetworkRuleRead(
+def build_network_rule(row: NetworkRule) -> NetworkRuleResponse:
+    """Build a rule of the network allow-list."""
+    return NetworkRuleResponse(
         id=row.id,
         cidr=str(row.cidr),
         port_from=row.port_from,
@@ -102,6 +107,6 @@ def rule(row: NetworkRule) -> NetworkRuleRead:
     )
 
 
-def preflight(row: Preflight) -> PreflightRead:
-    """One look at a host."""
-    return PreflightRead.model_validate(row, from_attributes=True)
+def build_preflight(row: Preflight) -> PreflightResponse:
+    """Build a preflight check."""
+    return PreflightResponse.model_validate(row, from_attributes=True)

@@ -1,19 +1,21 @@
-"""What goes in and out about hosts, credentials, the allow-list and preflights."""
+"""Requests and responses of hosts, credentials, the network allow-list and preflight checks."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, SecretStr, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
 
-from culprit.auth.schemas import LabelName, LabelValue, Name, Strict
+from culprit.accounts.schemas import LabelName, LabelValue, Name
+from culprit.json_types import Json
+from culprit.web.schemas import DocumentedAs, Message, MessageRef, RequestModel
 
 Sudo = Literal["none", "nopasswd", "password"]
-Kind = Literal["key", "generated_key", "certificate", "agent", "password"]
+CredentialKind = Literal["key", "generated_key", "certificate", "agent", "password"]
 HostName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$")]
-# A name, an IPv4 or an IPv6 address; nothing that a resolver or a command line could read as more.
+# A name, an IPv4 or an IPv6 address, without characters that are special to a resolver or a command line.
 Address = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:][A-Za-z0-9_.:-]{0,252}$")]
 Username = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}\$?$")]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -31,15 +33,15 @@ Silence = Annotated[int, Field(ge=10, le=600)]
 Reason = Annotated[str, StringConstraints(min_length=3, max_length=500, strip_whitespace=True)]
 
 
-class CredentialIn(Strict):
-    """What opens a host. Which fields belong to a kind is checked by the server.
+class CredentialSpec(RequestModel):
+    """A credential. The server checks which fields belong to a kind.
 
     key: private_key (and its passphrase); certificate: private_key and certificate; password: password;
-    generated_key: nothing, the answer holds the line for authorized_keys; agent: the fingerprint of the one
+    generated_key: nothing, the response contains the line for authorized_keys; agent: the fingerprint of the
     key to offer, or nothing.
     """
 
-    kind: Kind
+    kind: CredentialKind
     username: Username | None = None
     private_key: KeyText | None = None
     passphrase: Secret | None = None
@@ -48,26 +50,35 @@ class CredentialIn(Strict):
     fingerprint: Fingerprint | None = None
 
 
-class CredentialCreate(CredentialIn):
-    """A credential with a name of its own, for several hosts."""
+class CredentialCreate(CredentialSpec):
+    """A named credential that several hosts can use."""
 
     name: Name
 
 
-class CredentialRead(BaseModel):
-    """What may be shown of a credential: never what opens."""
+class PublicCredential(BaseModel):
+    """The parts of a credential that are no secret."""
+
+    model_config = ConfigDict(extra="allow")
+
+    authorized_keys_line: str | None = None
+    fingerprint: str | None = None
+
+
+class CredentialResponse(BaseModel):
+    """The public part of a credential."""
 
     id: UUID
     name: str
-    kind: Kind
+    kind: CredentialKind
     username: str | None
-    public: dict[str, Any]
+    public: Annotated[Json, DocumentedAs(PublicCredential)]
     hosts: int
     created_at: datetime
 
 
-class NetworkRuleCreate(Strict):
-    """Addresses and ports that may be enrolled."""
+class NetworkRuleCreate(RequestModel):
+    """Addresses and ports of hosts that can be added."""
 
     cidr: Annotated[str, Field(max_length=60)]
     port_from: Port = 22
@@ -76,14 +87,14 @@ class NetworkRuleCreate(Strict):
 
     @model_validator(mode="after")
     def ordered(self) -> NetworkRuleCreate:
-        """port_from is not above port_to."""
+        """Require that port_from is not above port_to."""
         if self.port_from > self.port_to:
             raise ValueError("port_from is above port_to")
         return self
 
 
-class NetworkRuleRead(BaseModel):
-    """One line of the allow-list."""
+class NetworkRuleResponse(BaseModel):
+    """A rule of the network allow-list."""
 
     id: UUID
     cidr: str
@@ -94,25 +105,25 @@ class NetworkRuleRead(BaseModel):
 
 
 class Named(BaseModel):
-    """A reference with the name to show."""
+    """An ID with a name."""
 
     id: UUID
     name: str
 
 
 class HostCredential(Named):
-    """The credential of a host; `authorized_keys_line` is what to paste on the host for a generated key."""
+    """The credential of a host; add `authorized_keys_line` to the host for a generated key."""
 
-    kind: Kind
+    kind: CredentialKind
     authorized_keys_line: str | None = None
 
 
 class HostKey(BaseModel):
-    """The pinned host key."""
+    """The trusted host key."""
 
     type: str
     fingerprint: str
-    pinned_at: datetime | None
+    trusted_at: datetime | None
 
 
 class LastRun(BaseModel):
@@ -123,8 +134,58 @@ class LastRun(BaseModel):
     at: datetime
 
 
-class HostRead(BaseModel):
-    """A host. Without `host_key` nothing connects to it until a key was confirmed."""
+class HostFacts(BaseModel):
+    """Facts of a host that screens show. A host has more of them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kernel: str | None = None
+    distro: str | None = None
+    arch: str | None = None
+    cpus: int | None = None
+    numa_nodes: int | None = None
+    cgroup: str | int | None = None
+    mem_bytes: int | None = None
+
+
+class PreflightCheck(BaseModel):
+    """One check of a preflight: its state, the measured value, and how to correct it."""
+
+    id: str
+    state: Literal["ok", "degraded", "missing"]
+    value: str | float | None
+    reason: Message | None
+    remedy: Message | None
+
+
+class PreflightCollector(BaseModel):
+    """Whether one collector works on the host, and with which collection method."""
+
+    id: str
+    state: Literal["works", "degrades", "unavailable"]
+    method: str | None
+    reason: Message | None
+    remedy: Message | None
+
+
+class PreflightClock(BaseModel):
+    """Offset of the host clock to the server clock."""
+
+    offset_ms: float
+    uncertainty_ms: float
+
+
+class PreflightTimings(BaseModel):
+    """Durations of the connection steps, in milliseconds."""
+
+    connect_ms: float | None = None
+    login_ms: float | None = None
+    fork_ms: float | None = None
+    rtt_ms: float | None = None
+
+
+class HostResponse(BaseModel):
+    """A host. Without `host_key`, it is not contacted until a key is trusted."""
 
     id: UUID
     name: str
@@ -139,18 +200,18 @@ class HostRead(BaseModel):
     host_key: HostKey | None
     max_silence_s: int
     allows_ptrace: bool
-    facts: dict[str, Any] | None
+    facts: Annotated[Json, DocumentedAs(HostFacts)] | None
     facts_at: datetime | None
     last_run: LastRun | None
     captures: int
     created_at: datetime
 
 
-class HostCreate(Strict):
-    """A host to enrol.
+class HostCreate(RequestModel):
+    """A host to add.
 
-    The key that somebody confirmed comes as its fingerprint (the server then asks the host for its key and
-    refuses any other) or whole, as `host_key`, which needs no answer from the host.
+    The confirmed key is given by its fingerprint (the server then reads the host's key and refuses any
+    other), or completely as `host_key`, which needs no connection.
     """
 
     name: HostName
@@ -158,7 +219,7 @@ class HostCreate(Strict):
     port: Port = 22
     username: Username
     credential_id: UUID | None = None
-    credential: CredentialIn | None = None
+    credential: CredentialSpec | None = None
     sudo: Sudo = "none"
     sudo_password: Secret | None = None
     jump_host_id: UUID | None = None
@@ -168,8 +229,8 @@ class HostCreate(Strict):
     host_key: PublicKeyLine | None = None
 
 
-class HostUpdate(Strict):
-    """What may be changed later; a changed address or port is checked like a new one, and keeps the pin."""
+class HostUpdate(RequestModel):
+    """A change. A new address or port is validated like that of a new host, and the trusted key is kept."""
 
     name: HostName | None = None
     address: Address | None = None
@@ -185,48 +246,48 @@ class HostUpdate(Strict):
     allows_ptrace: bool | None = None
 
 
-class ScanKey(Strict):
-    """Where to look for a host key."""
+class HostKeyScanRequest(RequestModel):
+    """Where to read a host key."""
 
     address: Address
     port: Port = 22
     jump_host_id: UUID | None = None
 
 
-class ScannedKey(BaseModel):
-    """The key that a server shows. It is trusted by nobody until somebody confirms the fingerprint."""
+class HostKeyScanResponse(BaseModel):
+    """The key of a server. It is not trusted until a user confirms the fingerprint."""
 
     type: str
     fingerprint: str
     public_key: str
 
 
-class Pin(Strict):
-    """A confirmed fingerprint, and why it is pinned now."""
+class HostKeyUpdate(RequestModel):
+    """A confirmed fingerprint, and why it is trusted now."""
 
     fingerprint: Fingerprint
     reason: Reason
     host_key: PublicKeyLine | None = None
 
 
-class PreflightRead(BaseModel):
-    """What a look at a host found; see the table for the shapes."""
+class PreflightResponse(BaseModel):
+    """The result of a preflight check; the table describes the shapes."""
 
     id: UUID
     host_id: UUID
     state: Literal["queued", "running", "done", "failed"]
     at: datetime
     ended_at: datetime | None
-    facts: dict[str, Any] | None
-    checks: list[Any] | None
-    collectors: list[Any] | None
-    clock: dict[str, Any] | None
-    timings: dict[str, Any] | None
-    failure: dict[str, Any] | None
+    facts: Annotated[Json, DocumentedAs(HostFacts)] | None
+    checks: list[Annotated[Json, DocumentedAs(PreflightCheck)]] | None
+    collectors: list[Annotated[Json, DocumentedAs(PreflightCollector)]] | None
+    clock: Annotated[Json, DocumentedAs(PreflightClock)] | None
+    timings: Annotated[Json, DocumentedAs(PreflightTimings)] | None
+    failure: MessageRef | None
 
 
-class ImportDefaults(Strict):
-    """What the text itself does not say."""
+class HostImportDefaults(RequestModel):
+    """Values for hosts that the text does not set."""
 
     username: Username | None = None
     port: Port | None = None
@@ -236,17 +297,17 @@ class ImportDefaults(Strict):
     jump_host_id: UUID | None = None
 
 
-class HostImport(Strict):
-    """Many hosts at once. With `dry_run` nothing is changed; names are resolved, no host is contacted."""
+class HostImportRequest(RequestModel):
+    """A list of hosts. With `dry_run`, nothing is changed; names are resolved, hosts are not contacted."""
 
     format: Literal["ssh_config", "ansible", "csv", "known_hosts"]
     text: Annotated[str, Field(max_length=1 << 20)]
-    defaults: ImportDefaults = ImportDefaults()
+    defaults: HostImportDefaults = HostImportDefaults()
     dry_run: bool = True
 
 
-class ImportRow(BaseModel):
-    """One host that the text names, and what becomes of it; `reason` is a sentence."""
+class HostImportRow(BaseModel):
+    """One host of the text and its result; `reason` is a message."""
 
     line: int
     name: str
@@ -256,11 +317,11 @@ class ImportRow(BaseModel):
     labels: dict[str, str]
     fingerprint: str | None
     verdict: Literal["ok", "exists", "refused", "incomplete", "added"]
-    reason: dict[str, Any] | None
+    reason: MessageRef | None
 
 
-class ImportAnswer(BaseModel):
-    """All verdicts, and how many hosts were added."""
+class HostImportResponse(BaseModel):
+    """All results, and how many hosts were added."""
 
-    rows: list[ImportRow]
+    rows: list[HostImportRow]
     added: int

@@ -1,1 +1,4 @@
-"""Incidents: what is being investigated, on what evidence, and how it ended."""
+"""Investigate incidents: symptom, evidence, causes, fixes and their verification.
+
+It may import `analysis`, `captures`, `evidence`, `hosts`, `notifications` and every layer below.
+"""

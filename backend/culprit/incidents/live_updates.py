@@ -1,4 +1,4 @@
-"""Live news of an incident as server-sent events: what the stream says is new, the database says what it is."""
+"""Send updates of an incident as server-sent events. A stream message triggers a reload from the database."""
 
 from __future__ import annotations
 
@@ -13,74 +13,79 @@ from redis.exceptions import RedisError
 from sqlalchemy.orm import Session, sessionmaker
 from sse_starlette import ServerSentEvent
 
-from culprit.auth.actor import Actor
-from culprit.auth.live import TURN_MS, LiveStream
-from culprit.auth.policy import allowed
-from culprit.incidents import journal, queries
-from culprit.incidents.read import HERE
-from culprit.infra.progress import Reader
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import is_allowed
+from culprit.accounts.live import TURN_MS, LiveStream
+from culprit.incidents.records import journal, queries
+from culprit.incidents.responses.incident import PRESENCE_TIMEOUT
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.event_stream import EventReader
 
-#: Without news an incident is read again after this time: runs change without news here, and its reader stays present.
-#: Lost access ends the stream sooner (culprit.auth.live).
-LOOK_S = 8.0
+#: An incident is reloaded after this time without a message: states of runs send none, and presence must be renewed.
+#: Lost access ends the stream sooner (culprit.accounts.live).
+RELOAD_S = 8.0
 POLL_S = 2.0
 BROKER_PAUSE_S = 10.0
 Events = dict[str, str]
 
 
-async def watch(
+async def stream_updates(
     sessions: sessionmaker[Session], redis_url: str, stream: LiveStream, incident_id: UUID
 ) -> AsyncIterator[ServerSentEvent]:
-    """Events until the reader goes or loses access: `version`, `presence` and `runs`, each when it changed. The
-    database is read in threads; without the broker it is asked every few seconds.
+    """Yield `version`, `presence` and `runs`, each after a change, until the reader leaves or loses access.
+
+    The database is read in threads; without the broker it is polled every few seconds.
     """
-    bell = _Bell(Reader(redis_url, incident_id))
+    waiter = _ChangeWaiter(EventReader(redis_url, incident_id))
     sent: Events = {}
     try:
-        await bell.begin()
+        await waiter.begin()
         while not stream.ended:
-            actor, looked_at = stream.actor, time.monotonic()
-            told = await stream.run(look, sessions, actor, incident_id)
-            if told is None or stream.ended:
+            actor, checked_at = stream.actor, time.monotonic()
+            reported = await stream.run(load_events, sessions, actor, incident_id)
+            if reported is None or stream.ended:
                 return
-            for event, body in told.items():
+            for event, body in reported.items():
                 if sent.get(event) != body:
                     yield ServerSentEvent(data=body, event=event)
-            sent = told
-            while not stream.ended and stream.actor is actor and time.monotonic() - looked_at < LOOK_S:
-                if await bell.wait():
+            sent = reported
+            while not stream.ended and stream.actor is actor and time.monotonic() - checked_at < RELOAD_S:
+                if await waiter.wait():
                     break
     finally:
-        await bell.close()
+        await waiter.close()
 
 
-async def list_events(told: Events) -> AsyncIterator[ServerSentEvent]:
-    """The events of one look, for readers that hold no stream open."""
-    for event, body in told.items():
+async def send_events(events: Events) -> AsyncIterator[ServerSentEvent]:
+    """Yield the current events, for clients that keep no stream open."""
+    for event, body in events.items():
         yield ServerSentEvent(data=body, event=event)
 
 
-def look(sessions: sessionmaker[Session], actor: Actor, incident_id: UUID) -> Events | None:
-    """What there is to tell, and a note that this person looks on; None where it does not exist for them (any more)."""
-    if not allowed(actor, "incident.read"):
+def load_events(sessions: sessionmaker[Session], actor: Actor, incident_id: UUID) -> Events | None:
+    """Return the current events and record the presence of the actor; None if the incident is not visible."""
+    if not is_allowed(actor, "incident.read"):
         return None
     with unit_of_work(sessions) as session:
-        incident = queries.incident(session, actor, incident_id)
+        incident = queries.find_incident(session, actor, incident_id)
         if incident is None:
             return None
-        if not journal.looked(session, incident.id, actor.id):
-            journal.join(session, incident.id, actor.id)
-        at = now()
-        people = [one for one in queries.participants(session, incident.id) if at - one.seen_at < HERE]
-        names = queries.names(session, (one.user_id for one in people))
-        seen = {host.id for _, host in queries.hosts(session, actor, incident.id)}
-        here = [{"id": str(one.user_id), "name": names[one.user_id]} for one in people]
+        if not journal.touch_participant(session, incident.id, actor.id):
+            journal.add_participant(session, incident.id, actor.id)
+        at = utc_now()
+        people = [
+            participant
+            for participant in queries.list_participants(session, incident.id)
+            if at - participant.seen_at < PRESENCE_TIMEOUT
+        ]
+        names = queries.load_user_names(session, (person.user_id for person in people))
+        seen = {host.id for _, host in queries.list_hosts(session, actor, incident.id)}
+        here = [{"id": str(person.user_id), "name": names[person.user_id]} for person in people]
         runs = [
-            {"run_id": str(one.run_id), "capture_id": str(one.capture_id), "state": one.state}
-            for one in queries.runs(session, incident.id)
-            if one.host_id is None or one.host_id in seen
+            {"run_id": str(run.run_id), "capture_id": str(run.capture_id), "state": run.state}
+            for run in queries.list_runs(session, incident.id)
+            if run.host_id is None or run.host_id in seen
         ]
         return {
             "version": json.dumps({"version": incident.version, "state": incident.state}),
@@ -89,23 +94,23 @@ def look(sessions: sessionmaker[Session], actor: Actor, incident_id: UUID) -> Ev
         }
 
 
-class _Bell:
-    """Waits for news; while the broker is away it merely lets time pass."""
+class _ChangeWaiter:
+    """Wait for messages; poll while the broker is unavailable."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: EventReader) -> None:
         self._reader = reader
         self._at: str | None = None
         self._away_until = 0.0
 
     async def begin(self) -> None:
-        """From here on everything is new."""
+        """Start at the end of the stream."""
         try:
             self._at = await self._reader.tail()
         except (RedisError, OSError):
             self._away_until = time.monotonic() + BROKER_PAUSE_S
 
     async def wait(self) -> bool:
-        """Wait for news for one turn. Whether it is time for a look."""
+        """Wait for one interval. Return whether the incident must be reloaded."""
         if time.monotonic() < self._away_until:
             await asyncio.sleep(POLL_S)
             return True
@@ -121,6 +126,6 @@ class _Bell:
         return bool(entries)
 
     async def close(self) -> None:
-        """Gives the connection back."""
+        """Close the connection."""
         with suppress(RedisError, OSError):
             await self._reader.close()

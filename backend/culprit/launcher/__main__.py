@@ -1,34 +1,35 @@
-"""`python -m culprit.launch COMMAND …`, behind the script `culprit` in the root of the checkout."""
+"""Entry point `python -m culprit.launcher COMMAND …`, called by the script `culprit` in the root of the
+checkout.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 
-from culprit.launch import down, prove, safekeeping, status, up
-from culprit.launch.progress import Refusal
+from culprit.launcher import backup_commands, down, status, up
+from culprit.launcher.progress import LauncherError
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "up": up.first_stage,
-    "up-installed": up.second_stage,
-    "build": up.build,
-    "packages": up.packages,
-    "down": down.down,
-    "status": status.status,
-    "worker": down.worker,
-    "retry": down.retry,
-    "test": prove.test,
-    "backup": safekeeping.backup,
-    "restore": safekeeping.restore,
-    "login-link": safekeeping.login_link,
+    "up": up.install_platform,
+    "up-installed": up.run_platform,
+    "build": up.run_build,
+    "packages": up.run_packages,
+    "down": down.stop_platform,
+    "status": status.print_status,
+    "worker": down.stop_worker,
+    "retry": down.retry_parts,
+    "backup": backup_commands.run_backup,
+    "restore": backup_commands.run_restore,
+    "login-link": backup_commands.login_link,
 }
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code 2 for a refusal, which is one line on standard error."""
+    """Run one command. A LauncherError becomes one line on standard error and exit code 2."""
     try:
         return COMMANDS[arguments[0]](arguments[1:])
-    except Refusal as refusal:
+    except LauncherError as refusal:
         sys.stderr.write(f"culprit: {refusal}\n")
         return 2
     except KeyboardInterrupt:

@@ -1,109 +1,114 @@
-"""`./culprit backup DIR|FILE [--drill] [--key-to FILE]`, `./culprit restore FILE [--key FILE] [--drill]` and
-`./culprit login-link [NAME]`.
+"""Commands `backup DIR|FILE [--drill] [--key-to FILE]`, `restore FILE [--key FILE] [--drill]` and `login-link
+[NAME]`.
 
-Finds the database, or starts it where the platform stands still; the work is done by `culprit.backup` and
-`culprit.bootstrap`.
+They use the running database or start one. `culprit.server.backup` and `culprit.server.bootstrap` do the
+work.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from culprit.launch import services, state
-from culprit.launch.engines import EngineError, Postgres
-from culprit.launch.paths import PYTHON, Home
-from culprit.launch.progress import Refusal
+from culprit.launcher import services, state
+from culprit.launcher.engines import Postgres
+from culprit.launcher.paths import PYTHON, Home, create_private_file
+from culprit.launcher.progress import LauncherError
 
-MODULE = "culprit.backup"
+MODULE = "culprit.server.backup"
 SUFFIX = ".culprit-backup"
 STORE = ("S3_BUCKET", "S3_ENDPOINT", "S3_REGION", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY")
 
 
-def backup(arguments: list[str]) -> int:
-    """Make a backup, while the platform runs or stands still. Raises Refusal."""
+def run_backup(arguments: list[str]) -> int:
+    """Create a backup, whether the platform runs or not. Raises LauncherError."""
     parser = argparse.ArgumentParser(
         prog="culprit backup",
-        description="Database and artifacts as one checked file, taken while the platform runs. In a directory, "
-        "artifacts are kept once for all its backups. The key that opens stored credentials is not part of it.",
+        description="Store the database and the artifacts as one verified file. The platform may run. In a directory, "
+        "artifacts are stored once for all backups. The key of stored credentials is not part of a backup.",
     )
-    parser.add_argument("target", type=Path, help=f"a directory, or a new file as in monday{SUFFIX}")
+    parser.add_argument("target", type=Path, help=f"a directory, or a new file such as monday{SUFFIX}")
     parser.add_argument(
-        "--drill", action="store_true", help="restore it elsewhere at once and prove it whole"
+        "--drill", action="store_true", help="restore the backup into a scratch directory and verify it"
     )
-    parser.add_argument("--key-to", type=Path, metavar="FILE", help="write the key there, to keep it apart")
-    given = parser.parse_args(arguments)
+    parser.add_argument(
+        "--key-to", type=Path, metavar="FILE", help="write the key to this file, to store it separately"
+    )
+    args = parser.parse_args(arguments)
     home = Home.of(os.environ)
-    target = given.target.resolve()
+    target = args.target.resolve()
     before = set(target.glob(f"*{SUFFIX}")) if target.is_dir() else set()
     with _database(home, existing=True) as env:
         code = _run(env, "make", str(target))
     if code not in {0, 3}:
         return code
-    if given.key_to is not None:
-        _write_key(home, given.key_to)
-    if given.drill:
-        made = next(iter(set(target.glob(f"*{SUFFIX}")) - before)) if target.is_dir() else target
-        return drill(made) or code
+    if args.key_to is not None:
+        _write_key(home, args.key_to)
+    if args.drill:
+        new_target = next(iter(set(target.glob(f"*{SUFFIX}")) - before)) if target.is_dir() else target
+        return run_drill(new_target) or code
     return code
 
 
-def restore(arguments: list[str]) -> int:
-    """Restore into an empty platform, which must not run; or with --drill into nothing. Raises Refusal."""
+def run_restore(arguments: list[str]) -> int:
+    """Restore into an empty platform that does not run, or with --drill into a scratch directory.
+
+    Raises LauncherError.
+    """
     parser = argparse.ArgumentParser(
         prog="culprit restore",
-        description="Puts a backup into an empty platform (a fresh CULPRIT_HOME, or an empty DATABASE_URL).",
+        description="Restore a backup into an empty platform (a fresh CULPRIT_HOME, or an empty DATABASE_URL).",
     )
     parser.add_argument("file", type=Path, help=f"a *{SUFFIX}")
-    parser.add_argument("--key", type=Path, metavar="FILE", help="the key that opens its credentials")
-    parser.add_argument("--drill", action="store_true", help="restore elsewhere, prove it whole, remove that")
-    given = parser.parse_args(arguments)
-    file = given.file.resolve()
+    parser.add_argument("--key", type=Path, metavar="FILE", help="the key of its credentials")
+    parser.add_argument(
+        "--drill", action="store_true", help="restore into a scratch directory, verify and delete it"
+    )
+    args = parser.parse_args(arguments)
+    file = args.file.resolve()
     if not file.is_file():
-        raise Refusal(f"there is no file {given.file}")
-    if given.drill:
-        return drill(file)
+        raise LauncherError(f"{args.file}: file not found")
+    if args.drill:
+        return run_drill(file)
     home = Home.of(os.environ)
-    known = state.read(home)
-    if known and state.lives(known.get("supervisor")):
-        raise Refusal("this platform runs, and is not empty: restore with a fresh CULPRIT_HOME")
+    if state.read_running(home):
+        raise LauncherError("this platform runs and is not empty: restore with a fresh CULPRIT_HOME")
     home.make()
-    if given.key is not None:
-        _place_key(home, given.key)
+    if args.key is not None:
+        _place_key(home, args.key)
     with _database(home, existing=False) as env:
         return _run(env, "restore", str(file))
 
 
 def login_link(arguments: list[str]) -> int:
-    """Print a login link for an account that lost its password. Raises Refusal.
+    """Print a login link for an account whose password is lost. Raises LauncherError.
 
-    Access to the database is what permits this: no API token can.
+    The command needs access to the database. No API token grants this.
     """
     parser = argparse.ArgumentParser(
         prog="culprit login-link",
-        description="Prints a link that logs in once and asks for a new password. The old password and all sessions "
-        "of the account end. Runs on the machine of the platform; elsewhere, an admin creates a link under "
+        description="Print a link that logs in once and asks for a new password. The old password and all sessions "
+        "of the account become invalid. Run it on the machine of the platform, or let an admin create a link under "
         "Settings, Accounts.",
     )
     parser.add_argument("name", nargs="?", default="admin", help="the account (default: admin)")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     home = Home.of(os.environ)
-    known = state.read(home) or {}
+    known = state.read_state(home) or {}
     with _database(home, existing=True) as env:
         if known.get("url"):
             env.setdefault("CULPRIT_PUBLIC_URL", str(known["url"]))
-        command = [str(PYTHON), "-P", "-m", "culprit.bootstrap", "--login-link", given.name]
+        command = [str(PYTHON), "-P", "-m", "culprit.server.bootstrap", "--login-link", args.name]
         return subprocess.run(command, env=env, check=False).returncode
 
 
-def drill(file: Path) -> int:
-    """Restore into a scratch directory with an engine of its own, look at it, and remove it."""
+def run_drill(file: Path) -> int:
+    """Restore into a scratch directory with its own engine, verify the result and delete it."""
     real = Home.of(os.environ)
     with tempfile.TemporaryDirectory(prefix="culprit-drill-") as place:
         scratch = Home(Path(place) / "home")
@@ -111,14 +116,10 @@ def drill(file: Path) -> int:
         engine = Postgres(scratch.postgres, durable=False)
         try:
             engine.start()
-            env = _environment(os.environ, scratch, engine.url)
-            if "CULPRIT_SECRET_KEY" not in env and real.secret_key.exists():
-                env.setdefault("CULPRIT_SECRET_KEY_FILE", str(real.secret_key))
+            env = _environment(scratch, engine.url, real.secret_key)
             for name in STORE:
                 env.pop(name, None)
             return _run(env, "restore", str(file), "--drill")
-        except EngineError as error:
-            raise Refusal(str(error)) from error
         finally:
             engine.stop()
             engine.remove()
@@ -126,38 +127,31 @@ def drill(file: Path) -> int:
 
 @contextmanager
 def _database(home: Home, *, existing: bool) -> Iterator[dict[str, str]]:
-    """The environment of a process that works on the database: a given one, the running one, or ours for so long."""
+    """Yield the environment of a process that uses the database:
+
+    an external, the running, or a temporarily started one.
+    """
     with ExitStack() as stack:
-        url = os.environ.get("DATABASE_URL")
-        known = state.read(home)
-        if not url and known and state.lives(known.get("supervisor")):
-            url = known.get("database_url")
+        url = os.environ.get("DATABASE_URL") or (state.read_running(home) or {}).get("database_url")
         if not url:
             if existing and not home.postgres.exists():
-                raise Refusal(f"there is no platform in {home.path}; set CULPRIT_HOME or DATABASE_URL")
-            lock = state.hold(home)
+                raise LauncherError(f"no platform in {home.path}: set CULPRIT_HOME or DATABASE_URL")
+            lock = state.hold_lock(home)
             if lock is None:
-                raise Refusal(f"another ./culprit works on {home.path}")
+                raise LauncherError(f"another `culprit` command is using {home.path}. Wait for it or stop it")
             stack.callback(lock.close)
             engine = Postgres(home.postgres)
             stack.callback(engine.stop)
-            try:
-                engine.start()
-            except EngineError as error:
-                raise Refusal(str(error)) from error
+            engine.start()
             url = engine.url
-        yield _environment(os.environ, home, url)
+        yield _environment(home, url, home.secret_key)
 
 
-def _environment(base: Mapping[str, str], home: Home, url: str) -> dict[str, str]:
+def _environment(home: Home, url: str, secret_key: Path) -> dict[str, str]:
     own = {"CULPRIT_HOME": str(home.path), "DATABASE_URL": url}
-    if (
-        "CULPRIT_SECRET_KEY" not in base
-        and "CULPRIT_SECRET_KEY_FILE" not in base
-        and home.secret_key.exists()
-    ):
-        own["CULPRIT_SECRET_KEY_FILE"] = str(home.secret_key)
-    return services.environment(base, **own)
+    if not os.environ.keys() & {"CULPRIT_SECRET_KEY", "CULPRIT_SECRET_KEY_FILE"} and secret_key.exists():
+        own["CULPRIT_SECRET_KEY_FILE"] = str(secret_key)
+    return services.process_environment(os.environ, **own)
 
 
 def _run(env: Mapping[str, str], *arguments: str) -> int:
@@ -166,32 +160,21 @@ def _run(env: Mapping[str, str], *arguments: str) -> int:
     ).returncode
 
 
-def _key_file(home: Home) -> Path | None:
-    given = os.environ.get("CULPRIT_SECRET_KEY_FILE")
-    place = Path(given) if given else home.secret_key
-    return place if place.is_file() else None
-
-
 def _write_key(home: Home, place: Path) -> None:
-    source = _key_file(home)
-    if source is None:
-        raise Refusal("the key is not in a file here: copy CULPRIT_SECRET_KEY from where you set it")
-    with (
-        os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
-        source.open("rb") as key,
-    ):
-        shutil.copyfileobj(key, out)
+    source = Path(os.environ.get("CULPRIT_SECRET_KEY_FILE") or home.secret_key)
+    if not source.is_file():
+        raise LauncherError("the key is not stored in a file: copy CULPRIT_SECRET_KEY from where you set it")
+    create_private_file(place, source.read_bytes())
 
 
 def _place_key(home: Home, source: Path) -> None:
-    """The key where `up` looks for it. Another one that is there stays. Raises Refusal."""
+    """Copy the key to where `up` reads it. An existing other key is kept. Raises LauncherError."""
     try:
         text = source.read_bytes()
     except OSError as error:
-        raise Refusal(f"cannot read {source}: {error.strerror}") from error
+        raise LauncherError(f"cannot read {source}: {error.strerror}") from error
     if home.secret_key.exists():
         if home.secret_key.read_bytes().strip() != text.strip():
-            raise Refusal(f"{home.secret_key} holds another key, which is not overwritten")
+            raise LauncherError(f"{home.secret_key} contains another key and is not overwritten")
         return
-    with os.fdopen(os.open(home.secret_key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-        out.write(text)
+    create_private_file(home.secret_key, text)

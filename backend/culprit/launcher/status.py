@@ -1,4 +1,4 @@
-"""`./culprit status [--json]`: what runs, since when, how much memory it uses, and what failed."""
+"""Command `./culprit status [--json]`: what runs, since when, memory use and failures."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from culprit.launch import state, warden
-from culprit.launch.paths import Home
+from culprit.launcher import state
+from culprit.launcher.paths import Home
+from culprit.launcher.supervision import process_guardian
 
 HEAD = ("PART", "STATE", "PID", "UPTIME", "MEMORY", "RESTARTS")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 Row = dict[str, Any]
 
 
-def status(arguments: list[str]) -> int:
-    """Print what runs; exit code 0 where all of it does, 3 where nothing does, 1 in between."""
+def print_status(arguments: list[str]) -> int:
+    """Print the parts. Exit code 0 if all run, 3 if none runs, else 1."""
     parser = argparse.ArgumentParser(prog="culprit status", description="Show what runs.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     as_json = parser.parse_args(arguments).json
     home = Home.of(os.environ)
-    known = state.read(home)
-    if not known or not state.lives(known.get("supervisor")):
+    known = state.read_running(home)
+    if known is None:
         stopped = {"running": False, "home": str(home.path), "parts": []}
         line = f"Culprit is not running (data: {home.path}). Start it with ./culprit up."
         sys.stdout.write((json.dumps(stopped) if as_json else line) + "\n")
@@ -38,17 +39,17 @@ def status(arguments: list[str]) -> int:
         sys.stdout.write(json.dumps(document, indent=1) + "\n")
     else:
         sys.stdout.write(f"Culprit runs at {known['url']} (data: {home.path}).\n\n")
-        sys.stdout.write("\n".join([*format_table(rows), *explain(rows, home)]) + "\n")
+        sys.stdout.write("\n".join([*format_table(rows), *explain_failure(rows, home)]) + "\n")
     return 0 if all(row["state"] == "ok" for row in rows) else 1
 
 
 def list_parts(known: dict[str, Any]) -> list[Row]:
-    """One row per part, in the order in which they were started; the supervisor and its warden come last."""
+    """Return one row per part in the order of their start, then the supervisor and its guardian."""
     processes: dict[str, dict[str, int]] = known.get("processes", {})
     noted: dict[str, Row] = known.get("parts", {})
     names = list(dict.fromkeys([*noted, *processes]))
     rows = [make_row(name, processes.get(name), noted.get(name, {})) for name in names]
-    overhead = [known.get("supervisor"), known.get("warden")]
+    overhead = [known.get("supervisor"), known.get("guardian")]
     supervisor = make_row("supervisor", overhead[0], {}, with_children=False)
     if overhead[1]:
         supervisor["memory_bytes"] += measure_memory([overhead[1]["pid"]])
@@ -56,13 +57,13 @@ def list_parts(known: dict[str, Any]) -> list[Row]:
 
 
 def make_row(name: str, process: dict[str, int] | None, noted: Row, *, with_children: bool = True) -> Row:
-    """What is known of one part. One that just died counts as `restarting` until the supervisor acts."""
-    living = process is not None and state.lives(process)
+    """Return the row of one part. One that just died is `restarting` until the supervisor acts."""
+    living = process is not None and state.is_running(process)
     current = str(noted.get("state", "ok" if living else "not_running"))
     if current == "ok" and not living:
         current = "restarting"
     pid = process["pid"] if living and process else None
-    pids = [] if pid is None else [pid, *(warden.descendants(pid) if with_children else [])]
+    pids = [] if pid is None else [pid, *(process_guardian.list_descendants(pid) if with_children else [])]
     return {
         "part": name,
         "state": current,
@@ -78,24 +79,24 @@ def make_row(name: str, process: dict[str, int] | None, noted: Row, *, with_chil
 
 
 def measure_uptime(process: dict[str, int]) -> float:
-    """Seconds since a process was started."""
+    """Return the seconds since a process was started."""
     return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - process["started"] / TICKS_PER_S)
 
 
 def measure_memory(pids: list[int]) -> int:
-    """Bytes of memory of processes; pages that several share are divided among them (PSS)."""
+    """Return the memory of processes in bytes; shared pages are divided among them (PSS)."""
     total = 0
     for pid in pids:
         try:
-            found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text("ascii"), re.M)
+            match = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text("ascii"), re.M)
         except OSError:
             continue
-        total += int(found[1]) << 10 if found else 0
+        total += int(match[1]) << 10 if match else 0
     return total
 
 
 def format_table(rows: list[Row]) -> list[str]:
-    """The rows in columns, with the sum of the memory below."""
+    """Return the rows in columns, with the total memory below."""
     cells = [HEAD, *(format_row(row) for row in rows)]
     total = sum(row["memory_bytes"] for row in rows)
     cells.append(("total", "", "", "", f"{total >> 20} MB", ""))
@@ -107,14 +108,14 @@ def format_table(rows: list[Row]) -> list[str]:
 
 
 def format_row(row: Row) -> tuple[str, ...]:
-    """One row as text."""
+    """Return one row as text cells."""
     uptime = "-" if row["uptime_s"] is None else format_seconds(row["uptime_s"])
     memory = f"{row['memory_bytes'] >> 20} MB" if row["memory_bytes"] else "-"
     return (row["part"], row["state"], str(row["pid"] or "-"), uptime, memory, str(row["restarts"]))
 
 
 def format_seconds(seconds: float) -> str:
-    """`42 s`, `5 min`, `3 h 20 min` or `2 d 4 h`."""
+    """Return `42 s`, `5 min`, `3 h 20 min` or `2 d 4 h`."""
     whole = int(seconds)
     if whole < 120:
         return f"{whole} s"
@@ -125,8 +126,8 @@ def format_seconds(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
-def explain(rows: list[Row], home: Home) -> Iterator[str]:
-    """What happened to parts that ended: reason, time, next step and the last lines of their logs."""
+def explain_failure(rows: list[Row], home: Home) -> Iterator[str]:
+    """Return what happened to parts that ended: reason, time, next step and the last lines of their logs."""
     for row in rows:
         if row["state"] == "ok" and row["reason"]:
             yield f"\n{row['part']} runs again (restarts: {row['restarts']}). Last reason: {row['reason']}."

@@ -1,7 +1,7 @@
-"""`./culprit up`: from a checkout to a running platform, in the foreground.
+"""Command `./culprit up`: from a checkout to a running platform, in the foreground.
 
-Two stages. The first runs under whatever Python the machine has and installs the lock files; the second runs
-under .venv's, below a warden, and starts everything.
+The first stage runs under the Python of the machine and installs the locked packages. The second stage runs
+under the Python of .venv, below a guardian, and starts everything.
 """
 
 from __future__ import annotations
@@ -15,189 +15,223 @@ import subprocess
 import sys
 import time
 from base64 import b64encode
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from culprit.launch import install, local_sshd, machine, services, state, this_host, warden
-from culprit.launch.apt_packages import Packages
-from culprit.launch.engines import EngineError, Postgres, Valkey
-from culprit.launch.parts import Change, Part
-from culprit.launch.paths import DIST, PYTHON, ROOT, Home
-from culprit.launch.progress import Progress, Refusal
-from culprit.launch.supervisor import Died, Stopped, Supervisor
+from culprit.launcher import services, state
+from culprit.launcher.engines import Engine, Postgres, Valkey
+from culprit.launcher.install import locked_packages as install
+from culprit.launcher.install import requirements
+from culprit.launcher.install.apt_packages import Packages
+from culprit.launcher.local_host import tools as this_host
+from culprit.launcher.local_host.sshd import SshdProcess
+from culprit.launcher.paths import DIST, PYTHON, ROOT, Home, create_private_file
+from culprit.launcher.progress import LauncherError, Progress
+from culprit.launcher.supervision import process_guardian
+from culprit.launcher.supervision.parts import Change, SupervisedPart
+from culprit.launcher.supervision.supervisor import StopRequestedError, Supervisor
 
 DEFAULT_PORT = 8040
 STOP_ORDER = ["worker", "scheduler", "api", "sshd"]
-# Without these nothing works, and without the API nobody could stop what the rest starts on hosts.
+# The platform ends if one of these is given up. Without the API, captures on hosts could not be stopped.
 ESSENTIAL = frozenset({"api", "postgresql"})
-BEGAN, PHASES = "CULPRIT_UP_BEGAN", "CULPRIT_UP_PHASES"
+# Addresses that mean every interface, and the loopback address of each.
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What the person asked for."""
-
-    listen: str
-    timings: Path | None
-    this_host: bool
-
-    @classmethod
-    def parse(cls, arguments: list[str]) -> Order:
-        """The options of `./culprit up`."""
-        parser = argparse.ArgumentParser(
-            prog="culprit up", description="Start the platform in the foreground."
-        )
-        parser.add_argument(
-            "--listen", default="127.0.0.1", metavar="ADDR[:PORT]",
-            help=f"where to serve (default 127.0.0.1:{DEFAULT_PORT})",
-        )  # fmt: skip
-        parser.add_argument("--timings", type=Path, metavar="FILE", help="write seconds per phase as JSON")
-        parser.add_argument(
-            "--no-host", action="store_true", help="do not enrol this machine by a private sshd"
-        )
-        given = parser.parse_args(arguments)
-        timings = given.timings.resolve() if given.timings else None
-        return cls(given.listen, timings, not given.no_host)
+def parse_options(arguments: list[str]) -> argparse.Namespace:
+    """Return the options of `./culprit up`."""
+    parser = argparse.ArgumentParser(prog="culprit up", description="Start the platform in the foreground.")
+    parser.add_argument(
+        "--listen", default="127.0.0.1", metavar="ADDR[:PORT]",
+        help=f"where to serve (default 127.0.0.1:{DEFAULT_PORT})",
+    )  # fmt: skip
+    parser.add_argument("--timings", type=Path, metavar="FILE", help="write seconds per phase as JSON")
+    parser.add_argument("--no-host", action="store_true", help="do not add this machine as a host")
+    return parser.parse_args(arguments)
 
 
-def groups_needed() -> list[str]:
-    """Groups of the lock that this machine and environment want."""
-    wanted = []
+def list_required_groups() -> list[str]:
+    """Return the dependency groups that this machine and environment need."""
+    requested = []
     if not (os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL")):
-        wanted.append("embedded")
-    if machine.system_node() is None and not install.frontend_built():
-        wanted.append("node")
-    return wanted
+        requested.append("embedded")
+    if requirements.find_system_node() is None and not install.is_frontend_built():
+        requested.append("node")
+    return requested
 
 
-def first_stage(arguments: list[str]) -> int:
-    """Check, say what will be used, install; then go on under .venv's Python. Raises Refusal."""
-    Order.parse(arguments)  # a wrong option is told before anything is fetched
+def install_platform(arguments: list[str]) -> int:
+    """Check the machine, print what will be used, install, and continue under the Python of .venv.
+
+    Raises LauncherError.
+    """
+    parse_options(arguments)  # report a wrong option before fetching anything
     progress = Progress()
-    machine.check()
+    requirements.check_requirements()
     home = Home.of(os.environ)
-    refuse_second(home)
+    require_not_running(home)
     installed = install.installed_groups() is not None
-    progress.say(machine.needs(ROOT, home.path, installed=installed, has_data=home.postgres.exists()))
-    install.python_packages(groups_needed(), progress)
-    os.environ[BEGAN] = repr(progress.began)
-    os.environ[PHASES] = json.dumps(progress.phases)
-    os.execv(PYTHON, [str(PYTHON), "-P", "-m", "culprit.launch", "up-installed", *arguments])  # noqa: S606
+    progress.print_line(
+        requirements.describe_needs(ROOT, home.path, installed=installed, has_data=home.postgres.exists())
+    )
+    install.install_python_packages(list_required_groups(), progress)
+    os.environ |= progress.as_environment()
+    os.execv(PYTHON, [str(PYTHON), "-P", "-m", "culprit.launcher", "up-installed", *arguments])  # noqa: S606
 
 
-def refuse_second(home: Home) -> None:
-    """Raises Refusal where a platform runs over `home` already."""
-    known = state.read(home)
-    if known and state.lives(known.get("supervisor")):
-        raise Refusal(f"Culprit is running already at {known['url']}; ./culprit down stops it")
+def require_not_running(home: Home) -> None:
+    """Raise LauncherError if a platform already runs over `home`."""
+    known = state.read_running(home)
+    if known:
+        raise LauncherError(f"Culprit is already running at {known['url']}. Stop it with ./culprit down")
 
 
-def second_stage(arguments: list[str]) -> int:
-    """Start everything below a warden; returns the exit code. Raises Refusal."""
-    order = Order.parse(arguments)
-    progress = Progress(float(os.environ.get(BEGAN, repr(time.monotonic()))))
-    progress.phases = json.loads(os.environ.get(PHASES, "{}"))
+def run_platform(arguments: list[str]) -> int:
+    """Start everything below a guardian and return the exit code. Raises LauncherError."""
+    options = parse_options(arguments)
     home = Home.of(os.environ)
     try:
         home.make()
     except OSError as error:
-        raise Refusal(f"cannot write to {home.path}: {error.strerror}; set CULPRIT_HOME") from error
-    lock = state.hold(home)
+        raise LauncherError(f"cannot write to {home.path}: {error.strerror}. Set CULPRIT_HOME") from error
+    lock = state.hold_lock(home)
     if lock is None:
-        refuse_second(home)
-        raise Refusal(f"another ./culprit up is starting over {home.path}")
-    state.clear(home)
-    warden_pid = os.getpid()
-    return warden.watch_over(lambda: Platform(order, home, progress, warden_pid).run())
+        require_not_running(home)
+        raise LauncherError(f"another ./culprit up is starting over {home.path}")
+    state.clear_state(home)
+    guardian_pid = os.getpid()
+    return process_guardian.run_guarded(lambda: RunningPlatform(options, home, guardian_pid).run())
 
 
-class Platform:
-    """One running platform, from its first engine to the last process that ends."""
+def run_build(_: list[str]) -> int:
+    """Build the frontend, as a process of its own. Raises LauncherError."""
+    install.build_frontend(Progress())
+    return 0
 
-    def __init__(self, order: Order, home: Home, progress: Progress, warden_pid: int) -> None:
-        self.order = order
+
+def run_packages(_: list[str]) -> int:
+    """Unpack missing tools, as a process of its own."""
+    packages = Packages(Home.of(os.environ).packages)
+    this_host.unpack_tools(packages, this_host.list_tools_to_unpack(packages), Progress())
+    return 0
+
+
+class RunningPlatform:
+    """One running platform, from its first engine to its last process."""
+
+    def __init__(self, options: argparse.Namespace, home: Home, guardian_pid: int) -> None:
+        self.options = options
         self.home = home
-        self.progress = progress
-        self.warden = state.process(warden_pid)
+        self.progress = Progress()
+        self.guardian = state.describe_process(guardian_pid)
         self.packages = Packages(home.packages)
         self.address, self.port, self.public_url = self._where()
         self.announced: dict[str, str | None] = {}
+        self.engines: list[Engine] = []
         self.supervisor = Supervisor(
-            home.logs, services.environment(os.environ, **self._settings()), ESSENTIAL, self._on_change
+            home.logs,
+            services.process_environment(os.environ, **self._settings()),
+            ESSENTIAL,
+            self._on_change,
         )
 
     def run(self) -> int:
-        """Start, watch, stop; returns the exit code."""
+        """Start, watch, stop; return the exit code."""
         supervisor = self.supervisor
         supervisor.listen_to_signals()
         code = 1
         try:
             self._start()
-            supervisor.watch(services.workers())
-        except Stopped:
+            supervisor.watch(services.WORKERS)
+        except StopRequestedError:
             sys.stdout.write("\n")
-            self.progress.say("Stopping …")
+            self.progress.print_line("Stopping …")
             code = 0
-        except (Died, EngineError, Refusal) as error:
+        except LauncherError as error:
             sys.stderr.write(f"culprit: {error}\nculprit: logs are in {self.home.logs}\n")
         finally:
             supervisor.stop_all(STOP_ORDER)
-            state.clear(self.home)
-        self.progress.say("Stopped; nothing is left running." if code == 0 else "All is stopped.")
+            state.clear_state(self.home)
+        self.progress.print_line(
+            "Stopped; no process is left running." if code == 0 else "All processes are stopped."
+        )
         return code
 
     # -- starting --------------------------------------------------------------------------------------
 
     def _where(self) -> tuple[str, int, str]:
-        address, wanted, given = machine.parse_listen(self.order.listen, DEFAULT_PORT)
-        port = machine.free_port(address, wanted, tries=1 if given else 50)
+        address, requested, supplied = requirements.parse_listen(self.options.listen, DEFAULT_PORT)
+        port = requirements.find_free_port(address, requested, tries=1 if supplied else 50)
         if port is None:
-            raise Refusal(f"{address}:{wanted} cannot be listened on; choose another with --listen ADDR:PORT")
-        shown = address
-        if address in {"0.0.0.0", "::", "*"}:  # noqa: S104 - compared, not bound
-            shown = machine.outward_address()
-        shown = f"[{shown}]" if ":" in shown else shown
-        return address, port, os.environ.get("CULPRIT_PUBLIC_URL") or f"http://{shown}:{port}"
+            raise LauncherError(
+                f"cannot listen on {address}:{requested}. Choose another address with --listen ADDR:PORT"
+            )
+        displayed = requirements.find_outward_address() if address in ANY_ADDRESS else address
+        displayed = f"[{displayed}]" if ":" in displayed else displayed
+        return address, port, os.environ.get("CULPRIT_PUBLIC_URL") or f"http://{displayed}:{port}"
 
     def _settings(self) -> dict[str, str]:
         own = {"CULPRIT_HOME": str(self.home.path), "CULPRIT_PUBLIC_URL": self.public_url}
         own["CULPRIT_UI_DIR"] = os.environ.get("CULPRIT_UI_DIR", str(DIST))
         if not os.environ.get("CULPRIT_SECRET_KEY") and not os.environ.get("CULPRIT_SECRET_KEY_FILE"):
-            own["CULPRIT_SECRET_KEY_FILE"] = str(secret_key(self.home.secret_key))
+            own["CULPRIT_SECRET_KEY_FILE"] = str(ensure_secret_key(self.home.secret_key))
         return own
 
     def _start(self) -> None:
         self._announce_state()
-        build = None if install.frontend_built() else self._beside("build")
-        lacking = self.order.this_host and this_host.wanted(self.packages)
-        packages = self._beside("packages") if lacking else None
-        self._engines()
-        if not self._migrated():
-            with self.progress.phase("migrations", "Bringing the database up to date"):
-                self.supervisor.run("migrate", services.MIGRATE)
+        build = None if install.is_frontend_built() else self._start_parallel("build")
+        lacking = not self.options.no_host and this_host.list_tools_to_unpack(self.packages)
+        packages = self._start_parallel("packages") if lacking else None
+        self._start_engines()
+        if not self._is_migrated():
+            with self.progress.phase("migrations", "Migrating the database"):
+                self.supervisor.finish("migrate", self.supervisor.begin("migrate", services.MIGRATE))
         self._join("packages", packages)
         sshd = None
-        if self.order.this_host:
-            sshd = this_host.start(self.home.sshd, self.packages, self.supervisor, self.progress)
+        if not self.options.no_host:
+            sshd = this_host.start_private_sshd(self.home.sshd, self.packages, self.supervisor, self.progress)
         with self.progress.phase("services", "Starting API, workers and scheduler"):
-            api = replace(services.api(self.address, self.port), port=self.port)
-            for service in (api, *services.workers(), services.SCHEDULER):
+            for service in services.list_services(self.address, self.port):
                 self.supervisor.start(service)
             self._announce_state()
             bootstrap = self.supervisor.begin("bootstrap", (*services.BOOTSTRAP, *bootstrap_options(sshd)))
             answer = json.loads(self.supervisor.finish("bootstrap", bootstrap))
-            local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address)  # noqa: S104
-            self.supervisor.wait_ready(local, self.port, whole=True)
+            self.supervisor.wait_ready(ANY_ADDRESS.get(self.address, self.address), self.port)
         self._join("build", build)
         self.announced = {"login_url": answer.get("login_url")}
         self._announce_state()
         self._greet(answer)
-        if self.order.timings:
-            self.progress.write(self.order.timings)
+        if self.options.timings:
+            self.progress.write(self.options.timings)
 
-    def _migrated(self) -> bool:
-        """Whether the embedded database is at the newest migration: spares a start of Alembic."""
-        postgres = self.supervisor.engines.get("postgresql")
+    def _start_parallel(self, command: str) -> subprocess.Popen[bytes]:
+        """Start a slow, independent step in its own process."""
+        line = (str(PYTHON), "-P", "-m", "culprit.launcher", command)
+        return self.supervisor.begin(command, line, show=True, **self.progress.as_environment())
+
+    def _join(self, command: str, child: subprocess.Popen[bytes] | None) -> None:
+        """Wait for such a step, which overlaps with others. Raises ServiceDiedError."""
+        if child is not None:
+            started = time.monotonic()
+            self.supervisor.finish(command, child)
+            self.progress.took(f"waiting for {command}", time.monotonic() - started)
+
+    def _start_engines(self) -> None:
+        env = self.supervisor.env
+        if not env.get("DATABASE_URL"):
+            self.engines.append(Postgres(self.home.postgres))
+        if not env.get("REDIS_URL"):
+            self.engines.append(Valkey(self.home.valkey))
+        names = " and ".join(engine.title for engine in self.engines)
+        with self.progress.phase("engines", f"Starting {names}" if names else "Using the configured engines"):
+            for engine in self.engines:
+                engine.start()
+                self.supervisor.processes[engine.name] = engine
+                env[engine.variable] = engine.url
+
+    def _is_migrated(self) -> bool:
+        """Return whether the embedded database is at the newest migration, which saves a start of Alembic."""
+        postgres = self.supervisor.processes.get("postgresql")
         if not isinstance(postgres, Postgres):
             return False
         files = sorted((ROOT / "migrations" / "versions").glob("[0-9]*_*.py"))
@@ -205,46 +239,12 @@ class Platform:
         at = postgres.ask("SELECT version_num FROM alembic_version") if tables else ""
         return bool(files) and at == files[-1].name.split("_", 1)[0]
 
-    def _beside(self, command: str) -> subprocess.Popen[bytes]:
-        """A step of ours that takes long and needs nothing of the others, in a process of its own."""
-        line = (str(PYTHON), "-P", "-m", "culprit.launch", command)
-        return self.supervisor.begin(command, line, show=True, **{BEGAN: repr(self.progress.began)})
-
-    def _join(self, command: str, child: subprocess.Popen[bytes] | None) -> None:
-        """Wait for such a step; its seconds overlap with those of the others. Raises Died."""
-        if child is None:
-            return
-        started = time.monotonic()
-        self.supervisor.finish(command, child)
-        self.progress.took(f"waiting for {command}", time.monotonic() - started)
-        file = self.home.path / f"{command}.json"
-        if file.exists():
-            for name, seconds in json.loads(file.read_text("utf-8"))["phases"].items():
-                self.progress.phases[f"{name} (beside the others)"] = seconds
-            file.unlink()
-
-    def _engines(self) -> None:
-        env = self.supervisor.env
-        given = (("PostgreSQL", env.get("DATABASE_URL")), ("Valkey", env.get("REDIS_URL")))
-        ours = " and ".join(name for name, url in given if not url)
-        with self.progress.phase("engines", f"Starting {ours}" if ours else "Using the engines that are set"):
-            if not env.get("DATABASE_URL"):
-                postgres = Postgres(self.home.postgres)
-                postgres.start()
-                self.supervisor.engines["postgresql"] = postgres
-                env["DATABASE_URL"] = postgres.url
-            if not env.get("REDIS_URL"):
-                valkey = Valkey(self.home.valkey)
-                valkey.start()
-                self.supervisor.engines["valkey"] = valkey
-                env["REDIS_URL"] = valkey.url
-
-    def _on_change(self, part: Part, change: Change) -> None:
-        """Say what happened to a part. A full disk or a closed terminal must not end the supervisor."""
+    def _on_change(self, part: SupervisedPart, change: Change) -> None:
+        """Print what happened to a part. A full disk or a closed terminal must not end the supervisor."""
         with contextlib.suppress(OSError):
             self._announce_state()
         with contextlib.suppress(OSError):
-            self.progress.say(describe_change(part, change))
+            self.progress.print_line(describe_change(part, change))
 
     def _announce_state(self) -> None:
         document: dict[str, object] = {
@@ -253,38 +253,32 @@ class Platform:
             "parts": {name: part.as_json() for name, part in self.supervisor.parts.items()},
             "url": self.public_url,
             "home": str(self.home.path),
-            "warden": self.warden,
-            "supervisor": state.own_process(),
-            "processes": {name: state.process(pid) for name, pid in self.supervisor.pids().items()},
-            "database_url": self.supervisor.env.get("DATABASE_URL") if self.supervisor.engines else None,
-            "sockets": [
-                str(engine.sockets)
-                for engine in self.supervisor.engines.values()
-                if isinstance(engine, Postgres | Valkey)
-            ],
-            "redis_url": self.supervisor.env.get("REDIS_URL")
-            if "valkey" in self.supervisor.engines
-            else None,
+            "guardian": self.guardian,
+            "supervisor": state.describe_process(os.getpid()),
+            "processes": {name: state.describe_process(pid) for name, pid in self.supervisor.pids().items()},
+            "sockets": [str(engine.sockets) for engine in self.engines],
+            **{engine.variable.lower(): self.supervisor.env.get(engine.variable) for engine in self.engines},
         }
-        state.write(self.home, document)
+        state.write_state(self.home, document)
 
     def _greet(self, answer: dict[str, str | None]) -> None:
         lines = ["", f"Culprit is ready at {self.public_url}"]
         if answer.get("login_url"):
             lines.append(f"First login (once, as admin):  {answer['login_url']}")
-        loopback = self.address in {"127.0.0.1", "::1", "localhost"}
-        tunnel = machine.tunnel_line(os.environ, machine.who(), self.port) if loopback else None
+        tunnel = None
+        if self.address in {"127.0.0.1", "::1", "localhost"}:
+            tunnel = requirements.format_tunnel_command(os.environ, requirements.current_user(), self.port)
         if tunnel:
             lines.append(f"From your own machine:  {tunnel}")
         if answer.get("host_id"):
-            lines.append("This machine is enrolled as the first host.")
-        lines.append("Ctrl-C stops it; ./culprit down --purge removes all data.")
+            lines.append("This machine was added as the first host.")
+        lines.append("Stop with Ctrl-C. Delete all data with ./culprit down --purge.")
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
 
 
-def describe_change(part: Part, change: Change) -> str:
-    """One line for the terminal: what happened to a part, and what comes next."""
+def describe_change(part: SupervisedPart, change: Change) -> str:
+    """Return one line for the terminal: what happened to a part, and what follows."""
     if change == "stopped":
         return f"{part.name} is stopped on request."
     if change == "recovered":
@@ -293,45 +287,26 @@ def describe_change(part: Part, change: Change) -> str:
     if change == "ended":
         return f"{part.name}: {part.reason}. Restarting in {pause:.1f} s."
     if part.name in ESSENTIAL:
-        return f"{part.name}: {part.reason}. It fails again and again, and nothing works without it."
+        return f"{part.name}: {part.reason}. It failed repeatedly, and the platform needs it."
     return (
-        f"{part.name}: {part.reason}. It fails again and again; the platform goes on without it and tries again "
-        f"in {pause / 60:.0f} min. See ./culprit status; ./culprit retry tries now."
+        f"{part.name}: {part.reason}. It failed repeatedly. The platform runs without it and tries again "
+        f"in {pause / 60:.0f} min. See ./culprit status. To try now, run ./culprit retry."
     )
 
 
-def bootstrap_options(sshd: local_sshd.Prepared | None) -> tuple[str, ...]:
-    """What culprit.bootstrap must know of the private sshd."""
+def bootstrap_options(sshd: SshdProcess | None) -> tuple[str, ...]:
+    """Return the options of culprit.server.bootstrap for the private sshd."""
     if sshd is None:
         return ()
     keys = ("--host-key-file", str(sshd.client_key), "--host-public-key-file", str(sshd.host_public_key))
     return ("--host-port", str(sshd.port), "--host-user", sshd.user, *keys)
 
 
-def secret_key(path: Path) -> Path:
-    """The file of the key that seals credentials, made at the first start, readable by its owner alone."""
+def ensure_secret_key(path: Path) -> Path:
+    """Create the file of the key that seals credentials at the first start, readable by its owner only."""
     if not path.exists():
         fresh = path.with_suffix(".new")
         fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(b64encode(secrets.token_bytes(32)).decode("ascii") + "\n")
+        create_private_file(fresh, b64encode(secrets.token_bytes(32)) + b"\n")
         fresh.replace(path)
     return path
-
-
-def build(_: list[str]) -> int:
-    """`culprit.launch build`: the interface. Leaves its seconds in a file. Raises Refusal."""
-    progress = Progress(float(os.environ[BEGAN]))
-    install.build_frontend(progress)
-    progress.write(Home.of(os.environ).path / "build.json")
-    return 0
-
-
-def packages(_: list[str]) -> int:
-    """`culprit.launch packages`: what this machine lacks to be a host. Leaves its seconds in a file."""
-    progress = Progress(float(os.environ[BEGAN]))
-    home = Home.of(os.environ)
-    unpacked = Packages(home.packages)
-    this_host.fetch(unpacked, this_host.wanted(unpacked), progress)
-    progress.write(home.path / "packages.json")
-    return 0

@@ -1,4 +1,4 @@
-"""Where a channel leads: its address with all secrets in it, sealed as one piece under the channel's own id."""
+"""Destination of a channel: the address with all its secrets, encrypted as one value under the channel's ID."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from culprit.auth import sealed
-from culprit.infra.mail import MailServer
-from culprit.infra.secrets import Vault
-from culprit.models import Channel
+from culprit.accounts import sealed_columns
+from culprit.infra.models.notifications.channel import Channel
+from culprit.infra.network.mail import MailServer
+from culprit.infra.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
-    """A URL with the secret that signs, or a mail server with sender and recipients. Its secrets have no repr."""
+class Destination:
+    """A URL with a signing secret, or a mail server with sender and recipients. Secrets are not in the repr."""
 
     url: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
@@ -23,13 +23,13 @@ class Lead:
     to: tuple[str, ...] = ()
 
 
-def seal(row: Channel, lead: Lead, box: Vault) -> None:
-    """Puts it into the row."""
-    sealed.seal(row, json.dumps(asdict(lead)), box)
+def seal_destination(row: Channel, lead: Destination, box: Vault) -> None:
+    """Encrypt the destination into the row."""
+    sealed_columns.seal_secret(row, json.dumps(asdict(lead)), box)
 
 
-def opened(row: Channel, box: Vault) -> Lead:
-    """Takes it out again. Raises SecretUnreadable."""
-    kept: dict[str, Any] = json.loads(sealed.opened(row, box) or "")
-    mail = MailServer(**kept["mail"]) if kept["mail"] else None
-    return Lead(kept["url"], kept["secret"], mail, kept["sender"], tuple(kept["to"]))
+def open_destination(row: Channel, box: Vault) -> Destination:
+    """Return the destination of a channel. Raises SecretUnreadableError."""
+    stored: dict[str, Any] = json.loads(sealed_columns.open_secret(row, box) or "")
+    mail = MailServer(**stored["mail"]) if stored["mail"] else None
+    return Destination(stored["url"], stored["secret"], mail, stored["sender"], tuple(stored["to"]))

@@ -1,4 +1,4 @@
-"""A message told in a language, in the form of each kind of channel. Names from hosts and alerts stay text."""
+"""Render a message in a language for each kind of channel. Names from hosts and alerts are escaped."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from email.policy import SMTP
 from email.utils import format_datetime, make_msgid
 from typing import Any
 
-from culprit.config import settings
-from culprit.core.notices.chart import clean, svg
-from culprit.core.notices.message import Message, figure, sparkline
-from culprit.core.notices.raster import png
-from culprit.kit.clock import now
-from culprit.kit.sentences import say
+from culprit.domain.messages import render_message
+from culprit.domain.notifications.chart import clean_xml, render_svg
+from culprit.domain.notifications.message import NotificationContent, format_figure, render_sparkline
+from culprit.domain.notifications.raster import render_png
+from culprit.infra.db.clock import utc_now
+from culprit.infra.settings import get_settings
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 VERSION = 1
-COLOURS = {
+COLORS = {
     "named": "#c92a2a",
     "nothing": "#8a8f98",
     "failed": "#e8590c",
@@ -31,126 +31,133 @@ COLOURS = {
 _LINE = re.compile(r"[\x00-\x1f\x7f]+")
 
 
-def link(path: str) -> str:
-    """An address that people can open."""
-    return f"{settings().public_url.rstrip('/')}{path}"
+def build_link(path: str) -> str:
+    """Return an absolute address."""
+    return f"{get_settings().public_url.rstrip('/')}{path}"
 
 
-def headline(message: Message, locale: str) -> str:
-    """One line: what it is, and where."""
+def render_headline(message: NotificationContent, locale: str) -> str:
+    """Return the subject: the result and the host."""
     if message.outcome == "mention":
         params = {"who": message.who, "number": message.incident, "title": message.title}
-        return one_line(say("notice.mention", params, locale))
+        return to_single_line(render_message("notification.mention", params, locale))
     cause = (message.cause or {}).get(locale, "")
     where = message.host if not message.service else f"{message.service} · {message.host}"
     key = (
-        f"notice.{message.outcome}_{message.confidence}"
+        f"notification.{message.outcome}_{message.confidence}"
         if message.confidence
-        else f"notice.{message.outcome}"
+        else f"notification.{message.outcome}"
     )
-    return one_line(say(key, {"where": where, "cause": cause}, locale))
+    return to_single_line(render_message(key, {"where": where, "cause": cause}, locale))
 
 
-def lines(message: Message, locale: str) -> list[str]:
-    """What follows: the numbers, what to do, and what it rests on."""
-    said = [f"“{message.words}”"] if message.words else []
-    for one in message.figures:
-        about = f" ({one.about})" if one.about else ""
-        said.append(f"• {one.title.get(locale, '')}: {figure(one)}{about}")
+def render_lines(message: NotificationContent, locale: str) -> list[str]:
+    """Return the lines of the text: numbers, fix, and confidence."""
+    text = [f"“{message.words}”"] if message.words else []
+    for figure in message.figures:
+        about = f" ({figure.about})" if figure.about else ""
+        text.append(f"• {figure.title.get(locale, '')}: {format_figure(figure)}{about}")
     if message.failure:
-        said.append(say(str(message.failure["key"]), message.failure.get("params"), locale))
+        text.append(render_message(str(message.failure["key"]), message.failure.get("params"), locale))
     if message.fix:
-        said.append(say("notice.fix", {"fix": message.fix.get(locale, "")}, locale))
+        text.append(render_message("notification.fix", {"fix": message.fix.get(locale, "")}, locale))
     if message.more:
-        said.append(say("notice.more", {"count": message.more}, locale))
+        text.append(render_message("notification.more", {"count": message.more}, locale))
     if message.peers:
-        said.append(say("notice.peers", {"peers": ", ".join(message.peers)}, locale))
+        text.append(render_message("notification.peers", {"peers": ", ".join(message.peers)}, locale))
     if message.alert:
         params = {"alert": message.alert, "trigger": message.trigger, "count": message.alerts}
-        said.append(say("notice.alert", params, locale))
-    return [one_line(one) for one in said]
+        text.append(render_message("notification.alert", params, locale))
+    return [to_single_line(item) for item in text]
 
 
-def one_line(text: str) -> str:
-    """Without anything that could begin a line or a header of its own."""
-    return clean(_LINE.sub(" ", text)).strip()
+def to_single_line(text: str) -> str:
+    """Remove characters that could start a new line or header."""
+    return clean_xml(_LINE.sub(" ", text)).strip()
 
 
-def links(message: Message) -> list[tuple[str, str]]:
-    """(key of its word, address), the incident first."""
-    return [(f"notice.to_{name}", link(path)) for name, path in message.paths.items()]
+def list_links(message: NotificationContent) -> list[tuple[str, str]]:
+    """Return (message key, address), the incident first."""
+    return [(f"notification.to_{name}", build_link(path)) for name, path in message.paths.items()]
 
 
-def webhook(notice_id: str, message: Message, locale: str) -> bytes:
-    """Everything, for programs: texts in both languages, numbers as numbers, the picture as SVG and as PNG."""
+def build_webhook(notification_id: str, message: NotificationContent, locale: str) -> bytes:
+    """Return the complete message for programs: both languages, plain numbers, the chart as SVG and PNG."""
     body: Json = {
         "version": VERSION,
-        "id": notice_id,
-        "sent_at": now().isoformat(),
-        "headline": headline(message, locale),
+        "id": notification_id,
+        "sent_at": utc_now().isoformat(),
+        "headline": render_headline(message, locale),
         **message.as_json(),
-        "links": {name: link(path) for name, path in message.paths.items()},
+        "links": {name: build_link(path) for name, path in message.paths.items()},
     }
     body.pop("paths")
     if message.chart is not None:
-        picture = png(message.chart)
-        body["picture"] = {
-            "svg": svg(message.chart, locale),
-            "png_base64": base64.b64encode(picture).decode(),
+        image = render_png(message.chart)
+        body["chart"] = {
+            "svg": render_svg(message.chart, locale),
+            "png_base64": base64.b64encode(image).decode(),
         }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def slack(message: Message, locale: str, picture_url: str = "") -> bytes:
-    """The form that Slack, Mattermost and Rocket.Chat take. The row of blocks is the picture where none is shown."""
+def build_slack(message: NotificationContent, locale: str, image_url: str = "") -> bytes:
+    """Return the form for Slack, Mattermost and Rocket.Chat, with a sparkline if no image is shown."""
     chart = message.chart
-    told = [_slack(one) for one in lines(message, locale)]
-    if chart is not None and (row := sparkline(chart.values)):
-        told.append(f"`{row}`")
-    told += [f"<{address}|{_slack(say(word, None, locale))}>" for word, address in links(message)]
-    top = _slack(headline(message, locale))
+    lines = [_escape_slack(line) for line in render_lines(message, locale)]
+    if chart is not None and (row := render_sparkline(chart.values)):
+        lines.append(f"`{row}`")
+    lines += [
+        f"<{address}|{_escape_slack(render_message(word, None, locale))}>"
+        for word, address in list_links(message)
+    ]
+    top = _escape_slack(render_headline(message, locale))
     attachment: Json = {
-        "color": COLOURS[message.outcome],
+        "color": COLORS[message.outcome],
         "fallback": top,
-        "text": "\n".join(told),
+        "text": "\n".join(lines),
         "mrkdwn_in": ["text"],
     }
-    if picture_url:
-        attachment["image_url"] = picture_url
+    if image_url:
+        attachment["image_url"] = image_url
     return json.dumps({"text": f"*{top}*", "attachments": [attachment]}, ensure_ascii=False).encode()
 
 
-def _slack(text: str) -> str:
-    """Three characters mean something there; escaped, `<!channel>` calls nobody. Emphasis is made harmless."""
+def _escape_slack(text: str) -> str:
+    """Escape Slack's three special characters, so that `<!channel>` has no effect, and neutralize emphasis."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([*_~`])", "\\1\N{WORD JOINER}", escaped)
 
 
-def mail(notice_id: str, message: Message, locale: str, sender: str, to: tuple[str, ...]) -> EmailMessage:
-    """Text and HTML with the picture inside; nothing in it is fetched from anywhere."""
-    top, told = headline(message, locale), lines(message, locale)
-    found = EmailMessage(policy=SMTP.clone(cte_type="7bit"))  # every server takes that
-    found["Subject"] = f"[Culprit] {top}"[:200]
-    found["From"], found["To"] = sender, ", ".join(to)
-    found["Date"] = format_datetime(now())
-    found["Message-ID"] = f"<{notice_id}@{sender.rpartition('@')[2]}>"
-    found["Auto-Submitted"] = "auto-generated"
-    addresses = [(say(word, None, locale), address) for word, address in links(message)]
-    plain = [top, "", *told, "", *(f"{word}: {address}" for word, address in addresses)]
-    found.set_content("\n".join(plain) + "\n")
-    picture = make_msgid(domain="culprit.invalid")
-    found.add_alternative(
-        _html(top, told, addresses, picture if message.chart else "", locale), subtype="html"
+def build_mail(
+    notification_id: str, message: NotificationContent, locale: str, sender: str, to: tuple[str, ...]
+) -> EmailMessage:
+    """Return text and HTML with the chart embedded; nothing is loaded from another server."""
+    top, reported = render_headline(message, locale), render_lines(message, locale)
+    email_message = EmailMessage(policy=SMTP.clone(cte_type="7bit"))  # every server accepts it
+    email_message["Subject"] = f"[Culprit] {top}"[:200]
+    email_message["From"], email_message["To"] = sender, ", ".join(to)
+    email_message["Date"] = format_datetime(utc_now())
+    email_message["Message-ID"] = f"<{notification_id}@{sender.rpartition('@')[2]}>"
+    email_message["Auto-Submitted"] = "auto-generated"
+    addresses = [(render_message(word, None, locale), address) for word, address in list_links(message)]
+    plain = [top, "", *reported, "", *(f"{word}: {address}" for word, address in addresses)]
+    email_message.set_content("\n".join(plain) + "\n")
+    content_id = make_msgid(domain="culprit.invalid")
+    email_message.add_alternative(
+        _render_html(top, reported, addresses, content_id if message.chart else "", locale), subtype="html"
     )
     if message.chart is not None:
-        parts = found.get_payload()
-        parts[1].add_related(png(message.chart), "image", "png", cid=picture)  # type: ignore[index,union-attr]
-    return found
+        parts = email_message.get_payload()
+        parts[1].add_related(render_png(message.chart), "image", "png", cid=content_id)  # type: ignore[index,union-attr]
+    return email_message
 
 
-def _html(top: str, told: list[str], addresses: list[tuple[str, str]], picture: str, locale: str) -> str:
-    rows = "".join(f"<p style='margin:4px 0'>{html.escape(one)}</p>" for one in told)
-    image = f"<p><img src='cid:{picture[1:-1]}' width='640' height='220' alt=''></p>" if picture else ""
+def _render_html(
+    top: str, reported: list[str], addresses: list[tuple[str, str]], content_id: str, locale: str
+) -> str:
+    rows = "".join(f"<p style='margin:4px 0'>{html.escape(item)}</p>" for item in reported)
+    image = f"<p><img src='cid:{content_id[1:-1]}' width='640' height='220' alt=''></p>" if content_id else ""
     anchors = " · ".join(
         f"<a href='{html.escape(address, quote=True)}'>{html.escape(word)}</a>" for word, address in addresses
     )
@@ -160,7 +167,7 @@ def _html(top: str, told: list[str], addresses: list[tuple[str, str]], picture: 
     )
 
 
-def told(message: Mapping[str, Any], locale: str) -> Json:
-    """For screens: the same words as in the message."""
-    one = Message.of(message)
-    return {"headline": headline(one, locale), "lines": lines(one, locale)}
+def render_plain_text(message: Mapping[str, Any], locale: str) -> Json:
+    """Return the text of a message for the web interface."""
+    item = NotificationContent.of(message)
+    return {"headline": render_headline(item, locale), "lines": render_lines(item, locale)}

@@ -1,19 +1,20 @@
-"""What goes in and out about channels and messages."""
+"""Requests and responses of channels and notifications."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, SecretStr, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
 
-from culprit.auth.schemas import Locale, Name, Strict
+from culprit.accounts.schemas import Locale, Name
+from culprit.json_types import Json
+from culprit.web.schemas import DocumentedAs, MessageRef, RequestModel
 
-Sentence = dict[str, Any]
 ChannelKind = Literal["webhook", "slack", "email", "grafana"]
-NoticeState = Literal["queued", "sent", "dead"]
-AnnotationState = Literal["queued", "sent", "dead", "gone"]
+NotificationState = Literal["queued", "sent", "failed"]
+AnnotationState = Literal["queued", "sent", "failed", "deleted"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Url = Annotated[SecretStr, Field(min_length=8, max_length=1000)]
 HostName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
@@ -25,8 +26,8 @@ Mailbox = Annotated[
 ]
 
 
-class MailTo(Strict):
-    """A mail server and who gets the mail. Without TLS a password is only sent over loopback."""
+class MailTo(RequestModel):
+    """A mail server and its recipients. Without TLS, a password is sent only over loopback."""
 
     host: HostName
     port: Port = 587
@@ -37,12 +38,12 @@ class MailTo(Strict):
     to: Annotated[list[Mailbox], Field(min_length=1, max_length=20)]
 
 
-class ChannelCreate(Strict):
-    """A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
+class ChannelCreate(RequestModel):
+    """A channel. `url` of a webhook or Slack-compatible service is a secret; `secret` signs webhook requests.
 
-    Grafana is told by annotations and not by messages: `url` is its address, `secret` the token of a service account.
-    `user_id`: it reaches this person when a comment names them.
-    `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
+    Grafana receives annotations instead of messages: `url` is its address, `secret` the token of a service
+    account. `user_id` makes it the personal channel of a user, for mentions. `chart_link` shows the chart in
+    a Slack-compatible service by a link that needs no account, for 30 days.
     """
 
     name: Name
@@ -52,12 +53,12 @@ class ChannelCreate(Strict):
     url: Url | None = None
     secret: Annotated[SecretStr, Field(min_length=16, max_length=500)] | None = None
     mail: MailTo | None = None
-    picture_link: bool = True
+    chart_link: bool = True
     user_id: UUID | None = None
 
     @model_validator(mode="after")
     def _fitting(self) -> ChannelCreate:
-        """A webhook has a URL, e-mail has a server."""
+        """Require a URL for a webhook and a server for email."""
         if (self.kind == "email") != (self.mail is not None) or (self.kind == "email") == (
             self.url is not None
         ):
@@ -65,22 +66,32 @@ class ChannelCreate(Strict):
         if self.secret is not None and self.kind not in {"webhook", "grafana"}:
             raise ValueError("only a webhook is signed")
         if self.kind == "grafana" and (self.secret is None or self.user_id is not None):
-            raise ValueError("Grafana needs the token of a service account, and is nobody's")
+            raise ValueError("Grafana needs the token of a service account and cannot belong to a user")
         return self
 
 
-class ChannelUpdate(Strict):
-    """What is not mentioned stays; where it leads is changed by making another."""
+class ChannelUpdate(RequestModel):
+    """A change; absent fields are kept. To change the address, create another channel."""
 
     name: Name | None = None
     locale: Locale | None = None
     enabled: bool | None = None
 
 
-class ChannelRead(BaseModel):
-    """A channel. `shown` is what may be seen of where it leads. `secret` is there once, in the answer that made it.
+class PublicDestination(BaseModel):
+    """The parts of a destination that are no secret: the server, or the mail addresses."""
 
-    `queued` and `dead` count its messages, of a Grafana its annotations; `last` tells of the newest.
+    model_config = ConfigDict(extra="allow")
+
+    server: str | None = None
+    to: list[str] | None = None
+
+
+class ChannelResponse(BaseModel):
+    """A channel. `destination` is the part of its address that users may see.
+
+    `secret` is set only in the response that created it. `queued` and `failed` count its messages, or the annotations
+    of a Grafana; `last_state` and `last_at` are of the newest message.
     """
 
     id: UUID
@@ -89,38 +100,47 @@ class ChannelRead(BaseModel):
     locale: Locale
     enabled: bool
     user_id: UUID | None
-    shown: dict[str, Any]
+    destination: Annotated[Json, DocumentedAs(PublicDestination)]
     created_at: datetime
     queued: int
-    dead: int
-    last_state: NoticeState | None
+    failed: int
+    last_state: NotificationState | None
     last_at: datetime | None
     secret: str | None = None
 
 
-class NoticeRead(BaseModel):
-    """A message: what it tells, how often it was tried, and why it did not arrive where it did not."""
+class NotificationMessage(BaseModel):
+    """The text of a notification, and the pages that it links to."""
+
+    model_config = ConfigDict(extra="allow")
+
+    headline: str
+    lines: list[str]
+    paths: dict[str, str]
+
+
+class NotificationResponse(BaseModel):
+    """A notification, its number of attempts, and the reason of a failure."""
 
     id: UUID
     number: int
     channel_id: UUID
     channel: str
-    about: Literal["firing", "mention", "test"]
-    message: dict[str, Any]
-    state: NoticeState
-    tries: int
+    about: Literal["diagnosis", "mention", "test"]
+    message: Annotated[Json, DocumentedAs(NotificationMessage)]
+    state: NotificationState
+    attempts: int
     not_before: datetime
-    failure: Sentence | None
+    failure: MessageRef | None
     created_at: datetime
     sent_at: datetime | None
 
 
-class GrafanaAnnotationRead(BaseModel):
-    """An annotation in a Grafana, or on its way there, and how that went.
+class GrafanaAnnotationResponse(BaseModel):
+    """An annotation in a Grafana, and the state of its delivery.
 
-    `about_id` is of the capture, of the event, or of the incident that a cause or a fix is of.
-
-    `removed`: it is to disappear there. `text` is empty for who sees only some hosts.
+    `about_id` is the ID of the capture, of the event, or of the incident with the cause or fix. `is_deleted`:
+    it is to be removed there. `text` is empty for users who do not see all hosts.
     """
 
     id: UUID
@@ -129,10 +149,10 @@ class GrafanaAnnotationRead(BaseModel):
     about: Literal["capture", "incident", "cause", "fix", "event"]
     about_id: UUID
     text: str
-    removed: bool
+    is_deleted: bool
     state: AnnotationState
-    tries: int
+    attempts: int
     not_before: datetime
-    failure: Sentence | None
+    failure: MessageRef | None
     created_at: datetime
     sent_at: datetime | None

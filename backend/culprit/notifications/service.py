@@ -1,4 +1,4 @@
-"""Decisions about channels and messages: who may lead where, what is tried again."""
+"""Create, change and delete channels, and retry failed notifications."""
 
 from __future__ import annotations
 
@@ -12,47 +12,51 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.config import settings
-from culprit.core.notices.chart import Chart
-from culprit.core.notices.message import Figure, Message
-from culprit.infra.broker import announce
-from culprit.infra.mail import MailServer
-from culprit.infra.outgoing import OutgoingError, address_of, check
-from culprit.infra.secrets import vault
-from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, Invalid, NotFound
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Channel, GrafanaAnnotation, Notice, UserAccount
-from culprit.notices import bodies, leads, queries
-from culprit.notices.leads import Lead
-from culprit.notices.schemas import ChannelCreate, ChannelRead, ChannelUpdate, NoticeRead
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.accounts.queries.restrictions import load_network_rules
+from culprit.domain.notifications.chart import Chart
+from culprit.domain.notifications.message import MessageNumber, NotificationContent
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.notifications.channel import Channel
+from culprit.infra.models.notifications.grafana_annotation import GrafanaAnnotation
+from culprit.infra.models.notifications.notification import Notification
+from culprit.infra.network.http_client import OutgoingError, check_endpoint, parse_url
+from culprit.infra.network.mail import MailServer
+from culprit.infra.settings import get_settings
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.infra.vault import get_vault
+from culprit.notifications import destinations, message_bodies, queries
+from culprit.notifications.destinations import Destination
+from culprit.notifications.schemas import ChannelCreate, ChannelResponse, ChannelUpdate, NotificationResponse
+from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError
 
-SEND = "culprit.send_notice"
-#: Fields that a request's digest is made without: a digest of a secret is a way to guess it.
+SEND_NOTIFICATION = "culprit.send_notification"
+#: Fields that are not part of a request's digest: secrets could be guessed from it.
 SECRETS: dict[str, Any] = {"url": True, "secret": True, "mail": {"password"}}
-PICTURE_DAYS = 30
+CHART_LINK_DAYS = 30
 
 
-def create(session: Session, actor: Actor, body: ChannelCreate) -> tuple[Channel, str | None]:
-    """A new channel, and the secret with which a webhook's messages are signed, told once.
+def create_channel(session: Session, actor: Actor, body: ChannelCreate) -> tuple[Channel, str | None]:
+    """Create a channel; return it with its webhook secret.
 
-    Raises Invalid where it may not be dialled, Conflict for a name that is taken.
+    Raises InvalidRequestError if its address is not allowed, ConflictError if the name is taken.
     """
-    policy(actor, "channel.manage")
-    row = Channel(id=uuid7(), name=body.name, kind=body.kind, locale=body.locale, enabled=body.enabled)
+    authorize(actor, "channel.manage")
+    row = Channel(id=new_uuid7(), name=body.name, kind=body.kind, locale=body.locale, enabled=body.enabled)
     row.created_by = actor.id
     if body.user_id is not None:
         if session.get(UserAccount, body.user_id) is None:
-            raise Invalid("user.not_found")
+            raise InvalidRequestError("user.not_found")
         row.user_id = body.user_id
-    lead, secret = _lead(session, row, body)
-    leads.seal(row, lead, vault())
+    lead, secret = _build_destination(session, row, body)
+    destinations.seal_destination(row, lead, get_vault())
     session.add(row)
-    _named_alone(session, row)
-    audit.record(
+    _require_unique_name(session, row)
+    audit.record_action(
         session,
         actor,
         "channel.create",
@@ -60,183 +64,194 @@ def create(session: Session, actor: Actor, body: ChannelCreate) -> tuple[Channel
         row.id,
         name=row.name,
         channel_kind=row.kind,
-        leads=row.shown,
+        leads=row.destination,
     )
     return row, secret
 
 
-def _lead(session: Session, row: Channel, body: ChannelCreate) -> tuple[Lead, str | None]:
+def _build_destination(session: Session, row: Channel, body: ChannelCreate) -> tuple[Destination, str | None]:
     try:
         if body.mail is not None:
-            given = body.mail
+            mail = body.mail
             server = MailServer(
-                given.host, given.port, given.security, given.username, given.password.get_secret_value()
+                mail.host, mail.port, mail.security, mail.username, mail.password.get_secret_value()
             )
-            check(server.place, queries.rules(session))
-            row.shown = {
-                "server": f"{given.host}:{given.port}",
-                "to": list(given.to),
-                "security": given.security,
+            check_endpoint(server.place, load_network_rules(session))
+            row.destination = {
+                "server": f"{mail.host}:{mail.port}",
+                "to": list(mail.to),
+                "security": mail.security,
             }
-            return Lead(mail=server, sender=given.sender, to=tuple(given.to)), None
+            return Destination(mail=server, sender=mail.sender, to=tuple(mail.to)), None
         assert body.url is not None
         url = body.url.get_secret_value().strip()
-        place = address_of(url).place
-        check(place, queries.rules(session))
+        place = parse_url(url).place
+        check_endpoint(place, load_network_rules(session))
     except OutgoingError as error:
         params: Any = error.sentence["params"]
-        raise Invalid(f"outgoing.{error.kind}", **params) from None
-    row.shown = {"server": place.shown, "picture_link": body.kind == "slack" and body.picture_link}
+        raise InvalidRequestError(f"outgoing.{error.kind}", **params) from None
+    row.destination = {"server": place.origin, "chart_link": body.kind == "slack" and body.chart_link}
     if body.kind == "slack":
-        return Lead(url=url), None
+        return Destination(url=url), None
     if body.kind == "grafana":
         assert body.secret is not None
-        return Lead(url=url, secret=body.secret.get_secret_value()), None
+        return Destination(url=url, secret=body.secret.get_secret_value()), None
     secret = body.secret.get_secret_value() if body.secret else f"culprit_hook_{random.token_urlsafe(32)}"
-    return Lead(url=url, secret=secret), secret
+    return Destination(url=url, secret=secret), secret
 
 
-def update(session: Session, actor: Actor, channel_id: UUID, body: ChannelUpdate) -> Channel:
-    """Changes its name, language, or whether anything is sent. Raises NotFound, Conflict."""
-    policy(actor, "channel.manage")
-    row = _one(session, channel_id)
+def update_channel(session: Session, actor: Actor, channel_id: UUID, body: ChannelUpdate) -> Channel:
+    """Change name, language or state. Raises NotFoundError, ConflictError."""
+    authorize(actor, "channel.manage")
+    row = _lock_channel(session, channel_id)
     changed = body.model_dump(exclude_unset=True, exclude_none=True)
     for name, value in changed.items():
         setattr(row, name, value)
-    _named_alone(session, row)
-    audit.record(session, actor, "channel.change", "channel", row.id, name=row.name, changed=sorted(changed))
+    _require_unique_name(session, row)
+    audit.record_action(
+        session, actor, "channel.change", "channel", row.id, name=row.name, changed=sorted(changed)
+    )
     return row
 
 
-def remove(session: Session, actor: Actor, channel_id: UUID) -> None:
-    """Forgets a channel with its messages."""
-    policy(actor, "channel.manage")
-    row = _one(session, channel_id)
+def delete_channel(session: Session, actor: Actor, channel_id: UUID) -> None:
+    """Delete a channel with its notifications."""
+    authorize(actor, "channel.manage")
+    row = _lock_channel(session, channel_id)
     session.delete(row)
-    audit.record(session, actor, "channel.remove", "channel", row.id, name=row.name)
+    audit.record_action(session, actor, "channel.remove", "channel", row.id, name=row.name)
 
 
-def _one(session: Session, channel_id: UUID) -> Channel:
-    row = queries.channel(session, channel_id)
+def _lock_channel(session: Session, channel_id: UUID) -> Channel:
+    row = queries.lock_channel(session, channel_id)
     if row is None:
-        raise NotFound("channel.not_found")
+        raise NotFoundError("channel.not_found")
     return row
 
 
-def _named_alone(session: Session, row: Channel) -> None:
+def _require_unique_name(session: Session, row: Channel) -> None:
     try:
         with session.begin_nested():
             session.flush()
     except IntegrityError:
-        raise Conflict("channel.name_taken", name=row.name) from None
+        raise ConflictError("channel.name_taken", name=row.name) from None
 
 
-def test(session: Session, actor: Actor, channel_id: UUID) -> Notice:
-    """A message with made-up numbers, on its way at once."""
-    policy(actor, "channel.manage")
-    row = _one(session, channel_id)
+def send_test(session: Session, actor: Actor, channel_id: UUID) -> Notification:
+    """Send a notification with example numbers immediately."""
+    authorize(actor, "channel.manage")
+    row = _lock_channel(session, channel_id)
     if row.kind == "grafana":
-        raise Conflict("channel.takes_no_messages", name=row.name)
-    notice = Notice(channel_id=row.id, about="test", message=example().as_json())
+        raise ConflictError("channel.takes_no_messages", name=row.name)
+    notice = Notification(channel_id=row.id, about="test", message=build_example().as_json())
     session.add(notice)
     session.flush()
-    announce(session, SEND, notice.id)
-    audit.record(session, actor, "channel.test", "channel", row.id, name=row.name, notice=str(notice.id))
+    enqueue_after_commit(session, SEND_NOTIFICATION, notice.id)
+    audit.record_action(
+        session, actor, "channel.test", "channel", row.id, name=row.name, notice=str(notice.id)
+    )
     return notice
 
 
-def example() -> Message:
-    """What a message looks like, about no host."""
+def build_example() -> NotificationContent:
+    """Return an example message that is about no host."""
     title = {"en": "Waiting for a CPU", "zh": "等待 CPU"}
     values = tuple(round(2 + (at % 7) * 0.4 + (38 if at > 24 else 0), 1) for at in range(48))
-    return Message(
+    return NotificationContent(
         outcome="test",
         host="example-1",
         service="example",
         cause={"en": "Too many threads for its CPUs", "zh": "线程数超过 CPU 数"},
         figures=(
-            Figure(title, 40.4, "ms", ">", 3.0, measure="example"),
-            Figure(
+            MessageNumber(title, 40.4, "ms", ">", 3.0, measure="example"),
+            MessageNumber(
                 {"en": "Runnable threads for each CPU", "zh": "每个 CPU 的可运行线程数"}, 31.0, "", ">", 2.0
             ),
-            Figure({"en": "CPUs busy", "zh": "CPU 使用率"}, 99.2, "pct", ">", 90.0),
+            MessageNumber({"en": "CPUs busy", "zh": "CPU 使用率"}, 99.2, "pct", ">", 90.0),
         ),
         paths={"triggers": "/triggers"},
         chart=Chart(title, "ms", 40.4, 3.0, ">", tuple(float(at) for at in range(48)), values),
     )
 
 
-def again(session: Session, actor: Actor, notice_id: UUID) -> Notice:
-    """Tries a dead message again, with all its tries. Raises NotFound, Conflict."""
-    policy(actor, "channel.manage")
-    row = queries.notice(session, actor, notice_id, lock=True)
+def retry_notification(session: Session, actor: Actor, notification_id: UUID) -> Notification:
+    """Retry a failed notification with all its attempts. Raises NotFoundError, ConflictError."""
+    authorize(actor, "channel.manage")
+    row = queries.find_notification(session, actor, notification_id, lock=True)
     if row is None:
-        raise NotFound("notice.not_found")
-    begin_anew(session, row, SEND)
-    audit.record(session, actor, "notice.again", "notice", row.id, number=row.number)
+        raise NotFoundError("notification.not_found")
+    requeue_failed(session, row, SEND_NOTIFICATION)
+    audit.record_action(session, actor, "notification.retry", "notification", row.id, number=row.number)
     return row
 
 
-def begin_anew(session: Session, row: Notice | GrafanaAnnotation, task: str) -> None:
-    """Queues what was given up, with all its tries. Raises Conflict where it was not."""
-    if row.state != "dead":
-        raise Conflict("notice.not_dead", state=row.state)
-    row.state, row.tries, row.failure, row.not_before = "queued", 0, None, now()
-    announce(session, task, row.id)
+def requeue_failed(session: Session, row: Notification | GrafanaAnnotation, task: str) -> None:
+    """Queue a failed item again with all its attempts. Raises ConflictError if it has not failed."""
+    if row.state != "failed":
+        raise ConflictError("notification.not_failed", state=row.state)
+    row.state, row.attempts, row.failure, row.not_before = "queued", 0, None, utc_now()
+    enqueue_after_commit(session, task, row.id)
 
 
-def picture_token(notice_id: UUID) -> str:
-    """The text that opens the picture of one message without an account: its id and a MAC of it."""
-    return f"{notice_id.hex}{_mac(notice_id)}"
+def build_chart_token(notification_id: UUID) -> str:
+    """Return the token of a chart link: the ID of the notification and a MAC of it."""
+    return f"{notification_id.hex}{_mac(notification_id)}"
 
 
-def picture_of(token: str) -> UUID | None:
-    """The message that a token is of; None for one that was not made here."""
+def parse_chart_token(token: str) -> UUID | None:
+    """Return the notification of a chart token, or None if the token is not valid."""
     if len(token) != 96 or not token.isascii() or not all(c in "0123456789abcdef" for c in token):
         return None
-    notice_id = UUID(token[:32])
-    return notice_id if hmac.compare_digest(token[32:], _mac(notice_id)) else None
+    notification_id = UUID(token[:32])
+    return notification_id if hmac.compare_digest(token[32:], _mac(notification_id)) else None
 
 
-def _mac(notice_id: UUID) -> str:
-    """Under the platform's own key, for this purpose alone."""
-    config = settings()
+def _mac(notification_id: UUID) -> str:
+    """Return a MAC with the platform's key, for this purpose only."""
+    config = get_settings()
     key = config.key_ring()[config.secret_key_version]
-    return hmac.new(key, b"culprit:picture:" + notice_id.bytes, hashlib.sha256).hexdigest()
+    return hmac.new(key, b"culprit:chart:" + notification_id.bytes, hashlib.sha256).hexdigest()
 
 
-def read_channels(session: Session, rows: Sequence[Channel], secret: str | None = None) -> list[ChannelRead]:
-    """Channels as they are sent."""
+def build_channels(
+    session: Session, rows: Sequence[Channel], secret: str | None = None
+) -> list[ChannelResponse]:
+    """Build the responses of channels."""
     ids = [row.id for row in rows]
-    counts, newest = queries.counts(session, ids), queries.newest(session, ids)
-    same = ("id", "name", "kind", "locale", "enabled", "user_id", "shown", "created_at")
-    found = []
+    counts, newest = queries.count_by_state(session, ids), queries.load_latest_notifications(session, ids)
+    same = ("id", "name", "kind", "locale", "enabled", "user_id", "destination", "created_at")
+    results = []
     for row in rows:
         last = newest.get(row.id)
-        found.append(
-            ChannelRead(
+        results.append(
+            ChannelResponse(
                 **{name: getattr(row, name) for name in same},
                 queued=counts.get(row.id, {}).get("queued", 0),
-                dead=counts.get(row.id, {}).get("dead", 0),
+                failed=counts.get(row.id, {}).get("failed", 0),
                 last_state=last.state if last else None,
                 last_at=last.created_at if last else None,
                 secret=secret,
             )
         )
-    return found
+    return results
 
 
-def read_notices(session: Session, actor: Actor, rows: Sequence[Notice]) -> list[NoticeRead]:
-    """Messages as they are sent, told in the reader's language."""
-    names = queries.names(session, {row.channel_id for row in rows})
+def build_notifications(
+    session: Session, actor: Actor, rows: Sequence[Notification]
+) -> list[NotificationResponse]:
+    """Build the responses of notifications in the reader's language."""
+    names = queries.load_channel_names(session, {row.channel_id for row in rows})
     same = (
-        "id", "number", "channel_id", "about", "state", "tries", "not_before", "failure", "created_at", "sent_at",
+        "id", "number", "channel_id", "about", "state", "attempts", "not_before", "failure", "created_at", "sent_at",
     )  # fmt: skip
     return [
-        NoticeRead(
+        NotificationResponse(
             **{name: getattr(row, name) for name in same},
             channel=names.get(row.channel_id, ""),
-            message={**bodies.told(row.message, actor.locale), "paths": row.message.get("paths", {})},
+            message={
+                **message_bodies.render_plain_text(row.message, actor.locale),
+                "paths": row.message.get("paths", {}),
+            },
         )
         for row in rows
     ]

@@ -1,14 +1,15 @@
-"""What `up` does once the tables are there: a first admin, a token for the command line, this host.
+"""Prepare a fresh platform for `up`: first admin, API token for the command line, and this machine as a host.
 
-    python -m culprit.bootstrap [--host-port N --host-user U --host-key-file F --host-public-key-file F]
+    python -m culprit.server.bootstrap [--host-port N --host-user U --host-key-file F --host-public-key-file
+    F]
 
-Everything may be done again: what is there is found and brought up to date. The answer on standard output is
-one JSON object {"login_url", "cli_file", "host_id"}; `login_url` is null once the admin has a password. The
-options describe the private sshd on loopback by which this machine is captured; without them it is not.
+Repeating it updates existing rows. Standard output is one JSON object {"login_url", "cli_file", "host_id"};
+`login_url` is null once the admin has a password. The options describe the private sshd on loopback by which
+this machine is captured; without them it is not added.
 
-    python -m culprit.bootstrap --login-link NAME
+    python -m culprit.server.bootstrap --login-link NAME
 
-prints a login link for an account that lost its password, and does nothing else.
+prints a login link for an account whose password is lost, and does nothing else.
 """
 
 from __future__ import annotations
@@ -25,24 +26,30 @@ from pathlib import Path
 from uuid import UUID
 
 from pydantic import SecretStr
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit, sealed
-from culprit.auth.accounts import link_url, linked
-from culprit.auth.actor import Actor, actor_of
-from culprit.auth.endpoints import THIS_HOST
-from culprit.auth.sessions import close_sessions, new_link
-from culprit.auth.tokens import API_PREFIX, new_token, token_hash
-from culprit.config import Settings, settings
+from culprit.accounts import audit, sealed_columns
+from culprit.accounts.accounts import build_login_url
+from culprit.accounts.actor import Actor, build_actor
+from culprit.accounts.endpoints import LOCAL_HOST_FILE
+from culprit.accounts.queries.users import find_identity
+from culprit.accounts.sessions import close_sessions, issue_login_link
+from culprit.accounts.tokens import API_PREFIX, generate_token, hash_token
 from culprit.hosts import credentials
-from culprit.hosts.schemas import CredentialIn
+from culprit.hosts.schemas import CredentialSpec
 from culprit.hosts.service import parse_public_key
-from culprit.infra.db import database
-from culprit.infra.secrets import vault
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import ApiToken, Credential, Host, NetworkRule, UserAccount
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.api_token import ApiToken
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.infra.settings import Settings, get_settings
+from culprit.infra.vault import get_vault
+from culprit.jobs import registry
+from culprit.server import queries
 
 ADMIN = "admin"
 CLI_TOKEN = "command line of this machine"  # noqa: S105 - a name
@@ -53,7 +60,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class PrivateSshd:
-    """The sshd that `up` runs: on loopback, with throw-away keys."""
+    """The sshd that `up` runs: on loopback, with temporary keys."""
 
     port: int
     user: str
@@ -62,38 +69,37 @@ class PrivateSshd:
 
 
 def first_admin(session: Session) -> UserAccount:
-    """The account that `up` makes; whoever may log in as admin later makes the others."""
-    admin = session.scalars(select(UserAccount).where(UserAccount.name == ADMIN)).first()
+    """Return the account that `up` creates; admins create all others."""
+    admin = queries.find_user(session, ADMIN)
     if admin is None:
         admin = UserAccount(name=ADMIN, role="admin")
         session.add(admin)
         session.flush()
-        audit.record(session, None, "user.created", "user", admin.id, name=ADMIN, role="admin")
+        audit.record_action(session, None, "user.created", "user", admin.id, name=ADMIN, role="admin")
     return admin
 
 
 def cli_token(session: Session, admin: UserAccount) -> str:
-    """A new token for the command line of this machine; the one before ends."""
-    own = select(ApiToken).where(ApiToken.user_id == admin.id, ApiToken.name == CLI_TOKEN)
-    for old in session.scalars(own.where(ApiToken.revoked_at.is_(None))):
-        old.revoked_at = now()
-    text = new_token(API_PREFIX)
+    """Return a new token for the command line of this machine and revoke the previous one."""
+    for old in queries.list_active_tokens(session, admin.id, CLI_TOKEN):
+        old.revoked_at = utc_now()
+    text = generate_token(API_PREFIX)
     token = ApiToken(
         user_id=admin.id,
         name=CLI_TOKEN,
-        token_hash=token_hash(text),
+        token_hash=hash_token(text),
         prefix=text[: len(API_PREFIX) + 4],
         role="admin",
-        expires_at=now() + timedelta(days=3650),
+        expires_at=utc_now() + timedelta(days=3650),
     )
     session.add(token)
     session.flush()
-    audit.record(session, None, "token.created", "token", token.id, name=CLI_TOKEN, role="admin")
+    audit.record_action(session, None, "token.created", "token", token.id, name=CLI_TOKEN, role="admin")
     return text
 
 
 def write_private(path: Path, text: str) -> None:
-    """A file that only its owner may read, from its first byte on."""
+    """Write a file that is readable by its owner only, from its creation on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
@@ -102,8 +108,8 @@ def write_private(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
-def enrol_this_host(session: Session, config: Settings, actor: Actor, sshd: PrivateSshd) -> UUID:
-    """This machine as a host, under the key that its own sshd was started with."""
+def add_this_host(session: Session, config: Settings, actor: Actor, sshd: PrivateSshd) -> UUID:
+    """Add this machine as a host with the key of its own sshd."""
     host = _known(session, config)
     _only_rule(session, sshd.port)
     credential = _credential(session, actor, host, sshd)
@@ -117,11 +123,11 @@ def enrol_this_host(session: Session, config: Settings, actor: Actor, sshd: Priv
     changed = host.host_key != key.blob
     host.host_key_type, host.host_key, host.host_key_fingerprint = key.type, key.blob, key.fingerprint
     if changed:
-        host.pinned_at, host.pinned_by = now(), None
+        host.host_key_trusted_at, host.host_key_trusted_by = utc_now(), None
     session.flush()
     if changed:
-        audit.record(
-            session, None, "host.pinned", "host", host.id,
+        audit.record_action(
+            session, None, "host.key_trusted", "host", host.id,
             host=host.name, after=key.fingerprint, port=sshd.port, reason=NOTE,
         )  # fmt: skip
     return host.id
@@ -129,22 +135,22 @@ def enrol_this_host(session: Session, config: Settings, actor: Actor, sshd: Priv
 
 def _known(session: Session, config: Settings) -> Host | None:
     try:
-        return session.get(Host, UUID((config.home / THIS_HOST).read_text(encoding="ascii").strip()))
+        return session.get(Host, UUID((config.home / LOCAL_HOST_FILE).read_text(encoding="ascii").strip()))
     except (OSError, ValueError):
         return None
 
 
 def _free_name(session: Session) -> str:
     own = re.sub(r"[^A-Za-z0-9_.-]+", "-", socket.gethostname()).strip("-._")[:60] or "this-machine"
-    taken = set(session.scalars(select(Host.name).where(Host.state == "active")))
+    taken = queries.list_active_host_names(session)
     return (
         own if own not in taken else next(f"{own}-{n}" for n in range(2, 1000) if f"{own}-{n}" not in taken)
     )
 
 
 def _only_rule(session: Session, port: int) -> None:
-    """The allow-list names exactly this sshd: the rule of an earlier start is turned to the new port."""
-    rule = session.scalars(select(NetworkRule).where(NetworkRule.note == NOTE)).first()
+    """Make the allow-list contain exactly this sshd: the rule of an earlier start gets the new port."""
+    rule = queries.find_network_rule(session, NOTE)
     if rule is None:
         rule = NetworkRule(cidr=f"{LOOPBACK}/32", note=NOTE)
         session.add(rule)
@@ -152,30 +158,33 @@ def _only_rule(session: Session, port: int) -> None:
 
 
 def _credential(session: Session, actor: Actor, host: Host | None, sshd: PrivateSshd) -> Credential:
-    given = CredentialIn(kind="key", private_key=SecretStr(sshd.private_key))
+    credential_spec = CredentialSpec(kind="key", private_key=SecretStr(sshd.private_key))
     row = session.get(Credential, host.credential_id) if host and host.credential_id else None
     if row is None:
-        return credentials.create(session, actor, credentials.free_name(session, "this machine"), given)
-    credentials.replace(row, given, vault())
+        return credentials.create_credential(
+            session, actor, credentials.find_free_name(session, "this machine"), credential_spec
+        )
+    credentials.replace_secret(row, credential_spec, get_vault())
     return row
 
 
 def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
-    """All of it in one transaction; files are written after it."""
-    with unit_of_work(database().sessions) as session:
+    """Prepare the database in one transaction, then write the files."""
+    registry.install_routes()
+    with unit_of_work(get_database().sessions) as session:
         admin = first_admin(session)
-        link = new_link(session, admin) if admin.password_hash is None else None
+        link = issue_login_link(session, admin) if admin.password_hash is None else None
         token = cli_token(session, admin)
-        sealed.rewrap_all(session, vault())
-        host_id = enrol_this_host(session, config, actor_of(admin), sshd) if sshd else None
+        sealed_columns.rewrap_secrets(session, get_vault())
+        host_id = add_this_host(session, config, build_actor(admin), sshd) if sshd else None
     cli_file = config.home / CLI_FILE
     write_private(cli_file, json.dumps({"url": config.public_url, "token": token}) + "\n")
     if host_id is not None:
-        (config.home / THIS_HOST).write_text(f"{host_id}\n", encoding="ascii")
+        (config.home / LOCAL_HOST_FILE).write_text(f"{host_id}\n", encoding="ascii")
     else:
-        (config.home / THIS_HOST).unlink(missing_ok=True)
+        (config.home / LOCAL_HOST_FILE).unlink(missing_ok=True)
     return {
-        "login_url": link_url(config.public_url, link) if link else None,
+        "login_url": build_login_url(config.public_url, link) if link else None,
         "cli_file": str(cli_file),
         "host_id": str(host_id) if host_id else None,
     }
@@ -184,49 +193,51 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
 def create_login_link(config: Settings, name: str) -> str | None:
     """End password and sessions of an account and return a link that logs in once.
 
-    None where there is no such account, or it is disabled or signs in at an identity provider.
+    Return None if the account does not exist, is disabled, or signs in at an identity provider.
     """
-    with unit_of_work(database().sessions) as session:
-        user = session.scalars(select(UserAccount).where(UserAccount.name == name).with_for_update()).first()
-        if user is None or user.disabled_at is not None or linked(session, user.id) is not None:
+    with unit_of_work(get_database().sessions) as session:
+        user = queries.lock_user(session, name)
+        if user is None or user.disabled_at is not None or find_identity(session, user.id) is not None:
             return None
         user.password_hash = None
         close_sessions(session, user.id)
-        token = new_link(session, user)
-        audit.record(session, None, "user.changed", "user", user.id, name=user.name, new_login_link=True)
-    return link_url(config.public_url, token)
+        token = issue_login_link(session, user)
+        audit.record_action(
+            session, None, "user.changed", "user", user.id, name=user.name, new_login_link=True
+        )
+    return build_login_url(config.public_url, token)
 
 
 def main(argv: list[str]) -> int:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="culprit.bootstrap", description="Prepare a fresh platform.")
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="culprit.server.bootstrap", description="Prepare a fresh platform.")
     parser.add_argument("--host-port", type=int)
     parser.add_argument("--host-user")
-    parser.add_argument("--host-key-file", type=Path, help="private key that the sshd lets in")
+    parser.add_argument("--host-key-file", type=Path, help="private key that the sshd accepts")
     parser.add_argument("--host-public-key-file", type=Path, help="public host key of the sshd")
     parser.add_argument(
         "--login-link", metavar="NAME", help="print a login link for this account, nothing else"
     )
-    given = parser.parse_args(argv)
-    if given.login_link is not None:
-        link = create_login_link(settings(), given.login_link)
+    args = parser.parse_args(argv)
+    if args.login_link is not None:
+        link = create_login_link(get_settings(), args.login_link)
         if link is None:
             sys.stderr.write(
-                f"culprit: there is no active account '{given.login_link}' with a password here. "
-                "People of an identity provider sign in there.\n"
+                f"culprit: no active account '{args.login_link}' with a password. "
+                "Accounts of an identity provider sign in there.\n"
             )
             return 2
         sys.stdout.write(f"{link}\n")
         return 0
-    parts = (given.host_port, given.host_user, given.host_key_file, given.host_public_key_file)
+    parts = (args.host_port, args.host_user, args.host_key_file, args.host_public_key_file)
     if any(parts) and not all(parts):
-        parser.error("the four --host options belong together")
+        parser.error("the four --host options must be used together")
     sshd = None
     if all(parts):
-        private_key = given.host_key_file.read_text(encoding="utf-8")
-        public_key = given.host_public_key_file.read_text(encoding="utf-8").strip()
-        sshd = PrivateSshd(given.host_port, given.host_user, private_key, public_key)
-    sys.stdout.write(json.dumps(run(settings(), sshd)) + "\n")
+        private_key = args.host_key_file.read_text(encoding="utf-8")
+        public_key = args.host_public_key_file.read_text(encoding="utf-8").strip()
+        sshd = PrivateSshd(args.host_port, args.host_user, private_key, public_key)
+    sys.stdout.write(json.dumps(run(get_settings(), sshd)) + "\n")
     return 0
 
 

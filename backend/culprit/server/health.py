@@ -1,4 +1,4 @@
-"""Is it alive, is it ready, and in figures: /healthz, /readyz and /metrics; no login, no secrets."""
+"""Liveness, readiness and metrics: /healthz, /readyz and /metrics, without login and without secrets."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import func, select, text
+from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from culprit.config import REPOSITORY, Settings
-from culprit.infra.db import Database
-from culprit.infra.sandbox import get_sandbox
-from culprit.kit.clock import now
-from culprit.models import Run, WorkerState
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.sandbox.confinement import get_sandbox
+from culprit.infra.settings import REPOSITORY, Settings
+from culprit.server.queries import count_processes, count_runs, load_heartbeats
 
 router = APIRouter(include_in_schema=False)
 ALIVE = timedelta(seconds=60)
 RUNNING = "running.json"  # in CULPRIT_HOME, written by the supervisor of `./culprit up`
-# What works in the background, with the queue that a worker serves.
+# Background processes, with the queue that a worker serves.
 BACKGROUND = {"worker-ssh": "ssh", "worker-parse": "parse", "scheduler": None}
 CHECKED = {name.replace("-", "_"): name for name in BACKGROUND}
 Part = dict[str, Any]
 SignsOfLife = dict[str, dict[str, Any]]
-log = structlog.get_logger("culprit.health")
+log = structlog.get_logger("culprit.server.health")
 
 
 def head_revision() -> str:
-    """The newest migration in this checkout: they are numbered, and their files begin with the number."""
+    """Return the newest migration in this checkout: file names begin with its number."""
     files = sorted((REPOSITORY / "migrations" / "versions").glob("[0-9]*_*.py"))
     return files[-1].name.split("_", 1)[0] if files else ""
 
 
 @router.get("/healthz")
-def healthz() -> PlainTextResponse:
-    """This process answers."""
+def report_liveness() -> PlainTextResponse:
+    """Answer that this process runs."""
     return PlainTextResponse("ok\n")
 
 
 @router.get("/readyz")
-def readyz(request: Request) -> JSONResponse:
-    """200 while requests can be served (`ready`, or `degraded` without broker or a worker), else 503.
+def report_readiness(request: Request) -> JSONResponse:
+    """Answer 200 while requests can be served (`ready`, or `degraded` without broker or a worker), else 503.
 
-    Only the database decides: a worker that is dead must not take the API out of a load balancer, and every
-    API process would leave it at the same time. `parts` says of each process whether it works, since when, how
-    often it was restarted and how it ended last.
+    Only the database decides: a dead worker must not remove the API from a load balancer, because all API
+    processes would be removed at the same time. `parts` lists for each process its state, since when, its
+    restarts and its last end.
     """
     settings: Settings = request.app.state.settings
     checks, seen = _database(request.app.state.database)
@@ -69,16 +69,16 @@ def readyz(request: Request) -> JSONResponse:
         "checks": checks,
         "parts": parts,
         "sandbox": get_sandbox().describe(),
-        "at": now().isoformat(),
+        "at": utc_now().isoformat(),
     }
     return JSONResponse(body, 200 if served else 503, {"Cache-Control": "no-store"})
 
 
 def list_parts(settings: Settings, seen: SignsOfLife | None) -> dict[str, Part]:
-    """Each process by name. `seen` is None while the database cannot be asked for signs of life.
+    """Return the state of each process by name. `seen` is None while heartbeats cannot be read.
 
-    Below `./culprit up` the supervisor knows at once what ended; elsewhere signs of life have to do, which are
-    up to a minute old.
+    Below `./culprit up` the supervisor knows immediately what ended; otherwise heartbeats, which are up to a
+    minute old, decide.
     """
     supervised = _read_supervised(settings)
     parts = {name: _public(noted) for name, (noted, _) in supervised.items()}
@@ -102,13 +102,13 @@ def _serves(queue: str | None, row: tuple[str, dict[str, Any]]) -> bool:
 
 
 def _public(noted: dict[str, Any]) -> Part:
-    """What may be read without logging in: no logs, and no messages of the operating system."""
-    kept = ("state", "since", "restarts", "signal", "exit_code", "out_of_memory", "next_start_at")
-    return {"restarts": 0} | {name: noted[name] for name in kept if noted.get(name) not in (None, False)}
+    """Return what may be visible without login: no logs, and no messages of the operating system."""
+    stored = ("state", "since", "restarts", "signal", "exit_code", "out_of_memory", "next_start_at")
+    return {"restarts": 0} | {name: noted[name] for name in stored if noted.get(name) not in (None, False)}
 
 
 def _read_supervised(settings: Settings) -> dict[str, tuple[dict[str, Any], int | None]]:
-    """What the supervisor noted of each part, with its process; empty where none is our parent."""
+    """Return the supervisor's record of each part with its process; empty without a supervisor."""
     try:
         document = json.loads((settings.home / RUNNING).read_text("utf-8"))
         if document["supervisor"]["pid"] != os.getppid():
@@ -131,10 +131,11 @@ def _database(database: Database) -> tuple[dict[str, str], SignsOfLife | None]:
                 return checks | {"migrations": "missing"}, None
             revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
             if revision != head_revision():
-                return checks | {"migrations": f"at {revision or 'nothing'}, needs {head_revision()}"}, None
+                return checks | {
+                    "migrations": f"at {revision or 'no revision'}, needs {head_revision()}"
+                }, None
             checks["migrations"] = "ok"
-            recent = select(WorkerState.name, WorkerState.detail).where(WorkerState.seen_at > now() - ALIVE)
-            return checks, {str(name): dict(detail) for name, detail in connection.execute(recent)}
+            return checks, load_heartbeats(connection, utc_now() - ALIVE)
     except SQLAlchemyError as error:
         log.warning("database_away", error=type(error).__name__)
     return checks, None
@@ -150,13 +151,16 @@ def _broker(settings: Settings) -> str:
 
 
 class PlatformFigures(Collector):
-    """Figures that are read from the database when somebody asks."""
+    """Metrics that are read from the database at each request."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def collect(self) -> Any:
-        """Runs by state, and living processes by kind. Nothing while the database is away."""
+        """Yield runs by state, and running processes by kind.
+
+        Yield only the reachability if the database is unreachable.
+        """
         runs = GaugeMetricFamily("culprit_runs", "Runs by state", labels=["state"])
         alive = GaugeMetricFamily(
             "culprit_processes_alive", "Processes seen in the last minute", labels=["kind"]
@@ -164,11 +168,9 @@ class PlatformFigures(Collector):
         up = GaugeMetricFamily("culprit_database_up", "Whether the database answers")
         try:
             with self.database.engine.connect() as connection:
-                for state, count in connection.execute(select(Run.state, func.count()).group_by(Run.state)):
+                for state, count in count_runs(connection):
                     runs.add_metric([state], count)
-                kind = func.split_part(WorkerState.name, "@", 1)
-                living = select(kind, func.count()).where(WorkerState.seen_at > now() - ALIVE).group_by(kind)
-                for name, count in connection.execute(living):
+                for name, count in count_processes(connection, utc_now() - ALIVE):
                     alive.add_metric([name], count)
             up.add_metric([], 1)
         except SQLAlchemyError:
@@ -176,14 +178,14 @@ class PlatformFigures(Collector):
         return [runs, alive, up]
 
 
-def registry(database: Database) -> CollectorRegistry:
-    """The figures of one application."""
+def build_registry(database: Database) -> CollectorRegistry:
+    """Return the metrics registry of one application."""
     figures = CollectorRegistry()
     figures.register(PlatformFigures(database))
     return figures
 
 
 @router.get("/metrics")
-def metrics(request: Request) -> Response:
-    """In Prometheus' text format."""
+def report_metrics(request: Request) -> Response:
+    """Answer in Prometheus text format."""
     return Response(generate_latest(request.app.state.registry), media_type=CONTENT_TYPE_LATEST)

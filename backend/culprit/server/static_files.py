@@ -1,4 +1,4 @@
-"""The built web interface, and the page at /docs. Everything comes from this server, nothing from others."""
+"""Web interface and the page at /docs. All content comes from this server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
-from culprit.kit.http import CSP
+from culprit.web.http.middleware import CSP
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NOT_BUILT = (
@@ -26,28 +26,28 @@ summary{cursor:pointer;padding:.25rem 0}summary b{display:inline-block;width:4.5
 h2{margin-top:2rem;border-bottom:1px solid #d5d7db}details details{margin-left:1rem}
 @media(prefers-color-scheme:dark){body{background:#141517;color:#d7d9dd}pre{background:#22242a}a{color:#7db4ff}}
 """
-# The one page with a style of its own: exactly this style, by its hash.
+# The only page with an inline style: exactly this style, allowed by its hash.
 DOCS_CSP = CSP.replace(
     "style-src 'self'", f"style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
 )
 
 
-def install(app: FastAPI, folder: Path) -> None:
-    """Serve `folder`: its files as they are, and index.html for every address of the interface."""
+def install_static_files(app: FastAPI, folder: Path) -> None:
+    """Serve `folder`: existing files, and index.html for every other address of the interface."""
     root = folder.resolve()
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:
-        return HTMLResponse(render(app.openapi()), headers={"Content-Security-Policy": DOCS_CSP})
+        return HTMLResponse(render_api_page(app.openapi()), headers={"Content-Security-Policy": DOCS_CSP})
 
     @app.get("/{path:path}", include_in_schema=False)
     def interface(path: str, request: Request) -> Response:
         if path.startswith("api/") or "\0" in path:
             raise HTTPException(404)
-        wanted = (root / path).resolve()
-        if path and wanted.is_relative_to(root) and wanted.is_file():
+        requested = (root / path).resolve()
+        if path and requested.is_relative_to(root) and requested.is_file():
             hashed = path.startswith("assets/")
-            return FileResponse(wanted, headers={"Cache-Control": IMMUTABLE if hashed else "no-cache"})
+            return FileResponse(requested, headers={"Cache-Control": IMMUTABLE if hashed else "no-cache"})
         if path.startswith("assets/") or "." in path.rsplit("/", 1)[-1]:
             raise HTTPException(404)
         index = root / "index.html"
@@ -56,8 +56,8 @@ def install(app: FastAPI, folder: Path) -> None:
         return FileResponse(index, media_type="text/html", headers={"Cache-Control": "no-cache"})
 
 
-def render(document: dict[str, Any]) -> str:
-    """The OpenAPI document as one plain page without scripts."""
+def render_api_page(document: dict[str, Any]) -> str:
+    """Return the OpenAPI document as one plain page without scripts."""
     groups: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -86,9 +86,9 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     parts = [f"<p>{escape(operation.get('description', ''))}</p>"]
     if operation.get("parameters"):
         rows = (
-            f"<li><code>{escape(one['name'])}</code> ({escape(one['in'])}"
-            f"{', required' if one.get('required') else ''}) {escape(one.get('description', ''))}</li>"
-            for one in operation["parameters"]
+            f"<li><code>{escape(parameter['name'])}</code> ({escape(parameter['in'])}"
+            f"{', required' if parameter.get('required') else ''}) {escape(parameter.get('description', ''))}</li>"
+            for parameter in operation["parameters"]
         )
         parts.append(f"<ul>{''.join(rows)}</ul>")
     if "requestBody" in operation:

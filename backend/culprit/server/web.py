@@ -1,4 +1,4 @@
-"""The web process: `uvicorn culprit.main:app`."""
+"""Web process: `uvicorn --factory culprit.server.web:create_app`."""
 
 from __future__ import annotations
 
@@ -13,36 +13,39 @@ from fastapi.routing import APIRoute
 from sqlalchemy.exc import DBAPIError
 from starlette.types import Receive, Scope, Send
 
-from culprit import health, ui
-from culprit.annotations import endpoints as events
-from culprit.api import api_router
-from culprit.auth.live import LiveStreams
-from culprit.config import Settings, settings
-from culprit.hosts.demo import Busy
-from culprit.imports import upload_claims
-from culprit.imports import upload_public as uploads
-from culprit.infra.db import Database
-from culprit.kit import logs, problem
-from culprit.kit.compression import Compression
-from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
-from culprit.kit.json_limit import JsonLimit
-from culprit.kit.sentences import say
-from culprit.kit.stalled import cut_stalled
-from culprit.kit.text_check import TextCheck
-from culprit.kit.version import VERSION
-from culprit.playbooks.library import library
-from culprit.reports import public as reports
-from culprit.signon.provider import Memory
+from culprit import VERSION
+from culprit.accounts.live import LiveStreams
+from culprit.accounts.single_sign_on.provider import ProviderCache
+from culprit.analysis.playbooks.library import load_catalog
+from culprit.captures.uploads import locks as claims
+from culprit.captures.uploads import public_endpoints as uploads
+from culprit.domain.messages import render_message
+from culprit.domain.messages.collector_messages import register_collector_messages
+from culprit.evidence.events import endpoints as events
+from culprit.hosts.demo.endpoints import DemoLoad
+from culprit.incidents.reports import public as reports
+from culprit.infra import logging
+from culprit.infra.db.session import Database
+from culprit.infra.settings import Settings, get_settings
+from culprit.jobs import registry
+from culprit.server import health, static_files
+from culprit.server.api import api_router
+from culprit.web.http import problem_details
+from culprit.web.http.compression import Compression
+from culprit.web.http.json_limit import JsonLimit
+from culprit.web.http.middleware import BodyLimit, Metrics, SecurityHeaders
+from culprit.web.http.stalled import cut_stalled
+from culprit.web.http.text_check import TextCheck
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
-#: Bytes that a request may send which has not said who it is.
+#: Maximum body size of a request without authentication.
 ANONYMOUS_LIMIT = 16 << 10
-#: These take a body from everyone, whatever headers come with it.
+#: Paths that accept an unauthenticated body, with any headers.
 PUBLIC_PATHS = ("/api/v1/session", "/api/v1/session/link", "/api/v1/session/oidc")
-#: Alerts carry a signature, uploads a token in their address; both have limits of their own.
+#: Alerts carry a signature, uploads a token in their address; both have separate limits.
 PROVEN_PATHS = re.compile(rf"/api/v1/triggers/[^/]+/alerts$|{re.escape(uploads.PREFIX)}/[^/]+$")
-#: Where answers hold what lets somebody in; a test looks for those that are missing here.
+#: Paths whose answers contain secrets; a test finds missing ones.
 SECRETS = (
     "/api/v1/channels",
     "/api/v1/me",
@@ -60,7 +63,7 @@ DESCRIPTION = (
 
 
 class Application(FastAPI):
-    """FastAPI that cuts off clients that do not take their answer."""
+    """FastAPI application that disconnects clients that do not read their answer."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -68,26 +71,27 @@ class Application(FastAPI):
 
 
 def operation_id(route: APIRoute) -> str:
-    """Names of generated client functions: the function and its router's first tag."""
+    """Return the name of a generated client function: the function and its router's first tag."""
     return f"{str(route.tags[0]).replace(' ', '_')}_{route.name}" if route.tags else route.name
 
 
-def create_app(given: Settings | None = None) -> FastAPI:
-    """The application over one database. Tests make several."""
-    config = given or settings()
+def create_app(input_settings: Settings | None = None) -> FastAPI:
+    """Return the application over one database. Tests create several."""
+    config = input_settings or get_settings()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        if given is None:
-            logs.configure(config.log_level)
-            # What stays for good is left out of full collections, which would hold up one answer in a dozen.
-            library()
+        if input_settings is None:
+            logging.configure_logging(config.log_level)
+            # Permanent objects are excluded from full garbage collections, which would delay one answer in
+            # twelve.
+            load_catalog()
             gc.collect()
             gc.freeze()
-            clear_away(app.state.database, config)
+            remove_abandoned_files(app.state.database, config)
         yield
         app.state.live.close()
-        app.state.busy.stop()
+        app.state.demo_load.stop()
         app.state.database.close()
 
     app = Application(
@@ -100,16 +104,18 @@ def create_app(given: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         generate_unique_id_function=operation_id,
     )
-    furnish(app, config)
-    problem.install(app, say)
+    registry.install_routes()
+    install_state(app, config)
+    register_collector_messages()
+    problem_details.install_handlers(app, render_message)
     app.include_router(health.router)
     app.include_router(api_router())
     app.include_router(reports.router)
     app.include_router(uploads.router)
-    ui.install(app, config.ui_dir)
+    static_files.install_static_files(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
     larger = {UPLOAD_PATH: config.upload_limit, f"{uploads.PREFIX}/": config.upload_limit}
-    app.add_middleware(TextCheck, except_below=("/alerts",))  # alerts are cleaned: none may be lost
+    app.add_middleware(TextCheck, except_below=("/alerts",))  # alerts are sanitized instead: none may be lost
     app.add_middleware(JsonLimit, proven=PROVEN_PATHS)
     app.add_middleware(
         BodyLimit,
@@ -124,25 +130,22 @@ def create_app(given: Settings | None = None) -> FastAPI:
     return app
 
 
-def furnish(app: FastAPI, config: Settings) -> None:
-    """Give the routes of an application what they work with: settings, a database, figures."""
+def install_state(app: FastAPI, config: Settings) -> None:
+    """Set the state that routes use: settings, database, metrics."""
     app.state.settings = config
     app.state.database = Database(config.sqlalchemy_url, request_slots=config.request_connections)
     app.state.live = LiveStreams(app.state.database, config)
-    app.state.busy = Busy()
-    app.state.signon = Memory()
-    app.state.report_gate = reports.gate()
-    app.state.events_gate = events.gate()
-    app.state.upload_gate = uploads.gate()
-    app.state.registry = health.registry(app.state.database)
+    app.state.demo_load = DemoLoad()
+    app.state.single_sign_on = ProviderCache()
+    app.state.report_rate_limiter = reports.build_rate_limiter(config.redis_url)
+    app.state.events_rate_limiter = events.build_rate_limiter(config.redis_url)
+    app.state.upload_rate_limiter = uploads.build_rate_limiter(config.redis_url)
+    app.state.registry = health.build_registry(app.state.database)
 
 
-def clear_away(database: Database, config: Settings) -> None:
-    """What processes that died here have left; where the database is away, a worker does it later."""
+def remove_abandoned_files(database: Database, config: Settings) -> None:
+    """Delete files of processes that died here; if the database is unreachable, a worker does it later."""
     try:
-        upload_claims.sweep(database, config.home / "work")
+        claims.remove_abandoned(database, config.home / "work")
     except DBAPIError as error:
         structlog.get_logger("culprit.http").warning("database_away", error=type(error).__name__)
-
-
-app = create_app()

@@ -1,7 +1,7 @@
-"""The processes that work: `celery -A culprit.worker worker …`, or `python -m culprit.worker ssh|parse`.
+"""The worker processes: `python -m culprit.server.worker ssh|parse`.
 
-Two kinds, told apart by their queues. The one of queue `ssh` has a pool of threads, each of which watches
-over a session in a child of the fork server; the one of `parse` (and `default`) has a pool of processes.
+A worker of queue `ssh` has a pool of threads; each supervises a session in a child of the fork server. A
+worker of the queues `parse` and `default` has a pool of processes.
 """
 
 from __future__ import annotations
@@ -21,58 +21,56 @@ from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.signals import setup_logging, worker_init, worker_process_init
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import configure_mappers
 
-from culprit import tasks
-from culprit.captures.leases import due
-from culprit.config import settings
-from culprit.imports import upload_claims
-from culprit.infra.broker import celery
-from culprit.infra.db import Database, database
-from culprit.infra.sandbox import get_sandbox
-from culprit.kit import logs
-from culprit.models import Run, Standby
-from culprit.playbooks.library import library
-from culprit.standbys.leases import due as standbys_due
-from culprit.workflows import recover
-from culprit.workflows.crew import crew
-from culprit.workflows.keep_watch import keep_watch
-from culprit.workflows.run_capture import run_capture
-from culprit.workflows.worker_states import gone, seen, touch_alive_file
+from culprit.analysis.playbooks.library import load_catalog
+from culprit.captures.uploads import locks as claims
+from culprit.domain.messages.collector_messages import register_collector_messages
+from culprit.infra import logging
+from culprit.infra.db.session import Database, get_database
+from culprit.infra.sandbox.confinement import get_sandbox
+from culprit.infra.settings import get_settings
+from culprit.infra.task_queue import get_celery
+from culprit.jobs import registry
+from culprit.jobs.capture import recover_spool
+from culprit.jobs.capture.queries import pending_runs, pending_watchers
+from culprit.jobs.capture.run_capture import run_capture
+from culprit.jobs.capture.ssh_pool import get_ssh_pool
+from culprit.jobs.system.heartbeats import record_heartbeat, remove_heartbeat, touch_alive_file
+from culprit.jobs.watchers.run_watcher import run_watcher
 
-# A pool child that is larger after a task is replaced; what it shares with its parent counts, too.
+# A pool child that is larger after a task is replaced. Memory shared with the parent counts.
 POOL_CHILD_MAX_KB = 300_000
-log = structlog.get_logger("culprit.worker")
+log = structlog.get_logger("culprit.server.worker")
 
 
-class SshCrew(bootsteps.StartStopStep):
-    """The fork server of a worker that serves the queue `ssh`; ends its sessions before the pool stops."""
+class SshPoolStep(bootsteps.StartStopStep):
+    """Start the fork server of a worker that serves the queue `ssh`; end its sessions before the pool stops."""
 
     requires = ("celery.worker.components:Pool",)
 
     def include_if(self, worker: Any) -> bool:
-        """Only where the queue is served."""
+        """Return whether the worker serves the queue `ssh`."""
         return "ssh" in worker.app.amqp.queues.consume_from
 
     def start(self, worker: Any) -> None:
-        """Before the first task; refuses a pool whose tasks could not be watched over."""
+        """Start the pool before the first task. Raises SystemExit for a pool without threads."""
         if not isinstance(worker.pool, ThreadPool):
             raise SystemExit("the queue `ssh` needs a pool of threads: start the worker with `-P threads`")
-        crew().start()
-        recover.recover()
+        get_ssh_pool().start()
+        recover_spool.commit_spooled_results()
 
     def stop(self, worker: Any) -> None:
-        """Sessions end, their runs go back into the queue."""
-        crew().stop()
+        """End all sessions; their runs return to the queue."""
+        get_ssh_pool().stop()
 
 
-class Repeated(bootsteps.StartStopStep):
-    """Something done every few seconds in a thread of its own.
+class PeriodicStep(bootsteps.StartStopStep):
+    """A step that runs every few seconds in its own thread.
 
-    Not with the worker's timer: that one stands still while the broker is away.
+    The timer of the worker cannot be used: it stops while the broker is unreachable.
     """
 
     abstract = True
@@ -84,165 +82,164 @@ class Repeated(bootsteps.StartStopStep):
         self.thread = threading.Thread(target=self._repeat, name=type(self).__name__, daemon=True)
 
     def begin(self, worker: Any) -> None:
-        """Before the first time."""
+        """Prepare the first round."""
 
-    def once(self) -> None:
-        """What is done."""
+    def run_once(self) -> None:
+        """Run one round."""
 
     def start(self, worker: Any) -> None:
-        """Begins."""
+        """Start the thread."""
         self.begin(worker)
         self.thread.start()
 
     def stop(self, worker: Any) -> None:
-        """Ends, after what is just being done."""
+        """Stop after the current round."""
         self.stopping.set()
         if self.thread.is_alive():
             self.thread.join()
 
     def _repeat(self) -> None:
-        """Repeat until the end. An error, foreseen or not, must not end the thread: nobody would start it again."""
+        """Repeat until `stop`. No error may end the thread, because nothing restarts it."""
         while not self.stopping.wait(self.every_s):
             try:
-                self.once()
+                self.run_once()
             except (DBAPIError, PoolTimeout) as error:
                 log.warning("database_away", error=type(error).__name__)
             except Exception as error:
                 log.error("repeated_step_failed", step=type(self).__name__, exc_info=error)
 
 
-class StandIn(Repeated):
-    """Starts due runs from the database while the broker is away; otherwise only looks whether it is."""
+class BrokerFallbackStep(PeriodicStep):
+    """Start due runs from the database while the broker is unreachable."""
 
-    requires = ("celery.worker.components:Pool", SshCrew)
+    requires = ("celery.worker.components:Pool", SshPoolStep)
     every_s = 3.0
 
     def include_if(self, worker: Any) -> bool:
-        """Only where the queue `ssh` is served."""
+        """Return whether the worker serves the queue `ssh`."""
         return "ssh" in worker.app.amqp.queues.consume_from
 
     def begin(self, worker: Any) -> None:
-        """As much at once as the worker's own pool would do."""
-        self.redis = Redis.from_url(settings().redis_url, socket_connect_timeout=1, socket_timeout=1)
+        """Create a pool as large as that of the worker."""
+        self.redis = Redis.from_url(get_settings().redis_url, socket_connect_timeout=1, socket_timeout=1)
         self.room: int = worker.concurrency
         self.pool = ThreadPoolExecutor(self.room, thread_name_prefix="stand-in")
 
     def stop(self, worker: Any) -> None:
-        """The sessions are being ended at the same time."""
+        """Wait for the sessions, which end at the same time."""
         super().stop(worker)
         self.pool.shutdown(wait=True, cancel_futures=True)
 
-    def once(self) -> None:
-        """One look."""
+    def run_once(self) -> None:
+        """Check the broker; start due runs if it is unreachable."""
         try:
             self.redis.ping()
             return
         except (RedisError, OSError):
-            room = self.room - crew().busy
-        with database().sessions() as session:
-            query = select(Run.id).where(due()).order_by(Run.queued_at).limit(max(0, room))
-            found = session.scalars(query).all()
-        for run_id in found:
-            self.pool.submit(run_capture, run_id).add_done_callback(_tell_bug)
+            room = self.room - get_ssh_pool().active_runs
+        with get_database().sessions() as session:
+            run_ids = session.scalars(pending_runs().limit(max(0, room))).all()
+        for run_id in run_ids:
+            self.pool.submit(run_capture, run_id).add_done_callback(_log_failure)
 
 
-class Watchers(Repeated):
-    """Looks after what waits on hosts, in threads of its own: not one of those that capture is kept by it.
+class WatcherStep(PeriodicStep):
+    """Run watchers in separate threads, so that they take none from captures.
 
-    Asked of the database every second, whether the broker is there or not.
+    It queries the database every second and does not need the broker.
     """
 
-    requires = ("celery.worker.components:Pool", SshCrew)
+    requires = ("celery.worker.components:Pool", SshPoolStep)
     every_s = 1.0
 
     def include_if(self, worker: Any) -> bool:
-        """Only where the queue `ssh` is served."""
+        """Return whether the worker serves the queue `ssh`."""
         return "ssh" in worker.app.amqp.queues.consume_from
 
     def begin(self, worker: Any) -> None:
-        """Room for as many hosts as one worker may watch."""
-        self.room = settings().standby_concurrency
+        """Create a thread for each host that one worker may watch."""
+        self.room = get_settings().watcher_concurrency
         self.pool = ThreadPoolExecutor(self.room, thread_name_prefix="watcher")
-        self.mine: set[UUID] = set()
+        self.watched: set[UUID] = set()
 
     def stop(self, worker: Any) -> None:
-        """Their sessions would never end by themselves."""
+        """End the sessions; they do not end on their own."""
         super().stop(worker)
-        crew().stopping.set()
+        get_ssh_pool().stopping.set()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
-    def once(self) -> None:
-        """One look."""
-        room = self.room - len(self.mine)
+    def run_once(self) -> None:
+        """Start waiting watchers while there is a free thread."""
+        room = self.room - len(self.watched)
         if room <= 0:
             return
-        with database().sessions() as session:
-            query = select(Standby.id).where(standbys_due()).order_by(Standby.created_at).limit(room)
-            found = [one for one in session.scalars(query) if one not in self.mine]
-        for standby_id in found:
-            self.mine.add(standby_id)
-            self.pool.submit(self._watch, standby_id).add_done_callback(_tell_bug)
+        with get_database().sessions() as session:
+            due_ids = session.scalars(pending_watchers().limit(room))
+            watcher_ids = [watcher_id for watcher_id in due_ids if watcher_id not in self.watched]
+        for watcher_id in watcher_ids:
+            self.watched.add(watcher_id)
+            self.pool.submit(self._watch, watcher_id).add_done_callback(_log_failure)
 
-    def _watch(self, standby_id: UUID) -> str | None:
+    def _watch(self, watcher_id: UUID) -> str | None:
         try:
-            return keep_watch(standby_id)
+            return run_watcher(watcher_id)
         finally:
-            self.mine.discard(standby_id)
+            self.watched.discard(watcher_id)
 
 
-def _tell_bug(done: Future[str | None]) -> None:
+def _log_failure(done: Future[str | None]) -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
         log.error("run_failed", exc_info=error)
 
 
-class Sweeper(Repeated):
-    """Removes what other processes of this machine left in their working directory when they died."""
+class WorkDirCleanupStep(PeriodicStep):
+    """Delete files that processes of this machine left in the working directory when they died."""
 
     requires = ("celery.worker.components:Pool",)
 
     def include_if(self, worker: Any) -> bool:
-        """Only where the queue `parse` is served: its children are the ones that may be killed for what they read."""
+        """Return whether the worker serves the queue `parse`, whose children may be killed while they parse."""
         return "parse" in worker.app.amqp.queues.consume_from
 
-    def once(self) -> None:
-        """Again. Connections are its own: pool children fork."""
-        config = settings()
+    def run_once(self) -> None:
+        """Delete abandoned files. It opens its own connection, because pool children fork."""
+        config = get_settings()
         db = Database(config.sqlalchemy_url, pool_size=1)
         try:
-            upload_claims.sweep(db, config.home / "work")
+            claims.remove_abandoned(db, config.home / "work")
         finally:
             db.close()
 
 
-class SignOfLife(Repeated):
-    """Notes in the database that this worker lives. Its connections are its own: pool children fork."""
+class HeartbeatStep(PeriodicStep):
+    """Record heartbeats of this worker. It opens its own connections, because pool children fork."""
 
     requires = ("celery.worker.components:Pool",)
 
     def begin(self, worker: Any) -> None:
-        """Once at the start."""
-        self.known_as = f"worker@{socket.gethostname()}:{os.getpid()}"
+        """Record the first heartbeat and log the sandbox."""
+        self.process_name = f"worker@{socket.gethostname()}:{os.getpid()}"
         self.detail = {"queues": sorted(worker.app.amqp.queues.consume_from), "room": worker.concurrency}
         touch_alive_file()
-        self._note(seen, self.detail)
+        self._note(record_heartbeat, self.detail)
         sandbox = get_sandbox()
         level = log.warning if sandbox.mode == "none" else log.info
         level("sandbox_chosen", sandbox=sandbox.describe())
 
-    def once(self) -> None:
-        """Again. The file is for the health check of a container, which must not depend on the database."""
+    def run_once(self) -> None:
+        """Record a heartbeat. The file serves the health check of a container, which must not need the database."""
         touch_alive_file()
-        self._note(seen, self.detail)
+        self._note(record_heartbeat, self.detail)
 
     def stop(self, worker: Any) -> None:
-        """It has ended properly."""
+        """Remove the heartbeat."""
         super().stop(worker)
-        self._note(gone)
+        self._note(remove_heartbeat)
 
     def _note(self, what: Any, *arguments: Any) -> None:
-        db = Database(settings().sqlalchemy_url, pool_size=1)
+        db = Database(get_settings().sqlalchemy_url, pool_size=1)
         try:
-            what(db, self.known_as, *arguments)
+            what(db, self.process_name, *arguments)
         except (DBAPIError, PoolTimeout) as error:
             log.warning("database_away", error=type(error).__name__)
         finally:
@@ -251,7 +248,7 @@ class SignOfLife(Repeated):
 
 @setup_logging.connect
 def _logging(**_: Any) -> None:
-    logs.configure(settings().log_level)
+    logging.configure_logging(get_settings().log_level)
 
 
 @worker_init.connect
@@ -260,24 +257,24 @@ def _load_before_fork(sender: Any = None, **_: Any) -> None:
     if sender is None or "parse" not in sender.app.amqp.queues.consume_from:
         return
     configure_mappers()
-    library()
+    load_catalog()
     gc.collect()
     gc.freeze()
 
 
 @worker_process_init.connect
 def _own_connections(**_: Any) -> None:
-    """A forked child must not use the connections of its parent, nor look through its modules for garbage."""
-    if database.cache_info().currsize:
-        database().engine.dispose(close=False)
-        database.cache_clear()
+    """Drop the connections of the parent, and exclude its objects from garbage collection in a forked child."""
+    if get_database.cache_info().currsize:
+        get_database().engine.dispose(close=False)
+        get_database.cache_clear()
     gc.freeze()
 
 
 def make_app() -> Celery:
-    """The application with its tasks and steps."""
-    made = celery()
-    made.conf.update(
+    """Return the Celery application with its tasks and steps."""
+    worker_app = get_celery()
+    worker_app.conf.update(
         worker_prefetch_multiplier=1,
         worker_max_memory_per_child=POOL_CHILD_MAX_KB,
         worker_hijack_root_logger=False,
@@ -289,25 +286,28 @@ def make_app() -> Celery:
         broker_connection_retry=True,
         broker_heartbeat=0,
     )
-    for step in (SshCrew, StandIn, Watchers, Sweeper, SignOfLife):
-        made.steps["worker"].add(step)
-    tasks.install(made)
-    return made
+    for step in (SshPoolStep, BrokerFallbackStep, WatcherStep, WorkDirCleanupStep, HeartbeatStep):
+        worker_app.steps["worker"].add(step)
+    registry.install_tasks(worker_app)
+    register_collector_messages()
+    return worker_app
 
 
-app = make_app()
-
-
-def arguments(kind: str) -> list[str]:
-    """What `celery worker` is started with for one kind."""
-    config = settings()
-    own = {
+def build_worker_arguments(kind: str) -> list[str]:
+    """Return the arguments of `celery worker` for one kind of worker."""
+    config = get_settings()
+    options = {
         "ssh": ["-Q", "ssh", "-P", "threads", "-c", str(config.ssh_concurrency)],
         "parse": ["-Q", "parse,default", "-P", "prefork", "-c", str(config.parse_concurrency)],
     }[kind]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", config.log_level]
-    return ["worker", "-n", f"{kind}-{os.getpid()}@%h", *own, *quiet]
+    return ["worker", "-n", f"{kind}-{os.getpid()}@%h", *options, *quiet]
+
+
+def main(kind: str) -> None:
+    """Run a worker of one kind, `ssh` or `parse`, until it is stopped."""
+    make_app().worker_main(build_worker_arguments(kind))
 
 
 if __name__ == "__main__":
-    app.worker_main(arguments(sys.argv[1]))
+    main(sys.argv[1])

@@ -1,7 +1,7 @@
-"""What a provider says about itself: its endpoints and its keys, checked before anything is believed.
+"""Parse and validate a provider's metadata: its endpoints and its keys.
 
-OpenID Connect Discovery 1.0 §4, RFC 8414 and RFC 7517. Documents come from the network: sizes, numbers and types are
-bounded, and what is wrong is a Refused.
+OpenID Connect Discovery 1.0 §4, RFC 8414 and RFC 7517. Documents are untrusted: sizes, numbers and types are
+limited, and errors raise SignInError.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from culprit.infra.outgoing import OutgoingError, place_of
-from culprit.signon.refusal import Refused
+from culprit.accounts.single_sign_on.refusal import SignInError
+from culprit.infra.network.http_client import OutgoingError, parse_base_url
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-MOST_KEYS = 100
-LONGEST_URL = 2000
-#: Signatures that a server without the signing key cannot make: `none` and everything symmetric are not here.
+MAX_KEYS = 100
+MAX_URL = 2000
+#: Signature algorithms that require the private key: neither `none` nor symmetric ones.
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519",
 )  # fmt: skip
-SHORTEST_RSA = 341  # base64url of 2048 bits; shorter ones are within reach of others
+MIN_RSA_CHARS = 341  # base64url of 2048 bits; shorter keys are not secure
 KEY_TYPES = frozenset({"RSA", "EC", "OKP"})
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoints:
-    """Where a provider does what. The first two are for the browser, the others are dialled from here."""
+class ProviderEndpoints:
+    """Endpoints of a provider. The browser uses the first two, the platform the others."""
 
     issuer: str
     authorize: str
@@ -38,92 +38,94 @@ class Endpoints:
     userinfo: str | None
     algorithms: tuple[str, ...]
     token_auth: tuple[str, ...]
-    names_issuer: bool  # it puts `iss` into its answers, RFC 9207
+    names_issuer: bool  # the provider adds `iss` to its responses, RFC 9207
 
 
-def secure(url: object) -> bool:
-    """Whether an address is one that a token may travel to: https, or this very machine."""
-    if not isinstance(url, str) or len(url) > LONGEST_URL:
+def is_secure_url(url: object) -> bool:
+    """Return whether a token may be sent to this address: https, or loopback."""
+    if not isinstance(url, str) or len(url) > MAX_URL:
         return False
     try:
-        place = place_of(url.partition("?")[0])
+        place = parse_base_url(url.partition("?")[0])
     except OutgoingError:
         return False
     return "#" not in url and url.isprintable() and (place.scheme == "https" or place.host in LOOPBACK)
 
 
-def read_discovery(body: bytes, issuer: str) -> Endpoints:
-    """The endpoints of `issuer`. Raises Refused `discovery`; `issuer` where the document is somebody else's."""
-    found = _object(body, "discovery")
-    if found.get("issuer") != issuer:
-        raise Refused("issuer", "the document names another issuer")
+def parse_discovery(body: bytes, issuer: str) -> ProviderEndpoints:
+    """Return the endpoints of `issuer`. Raises SignInError `discovery`; `issuer` if the issuer is another one."""
+    matching_object = parse_object(body, "discovery")
+    if matching_object.get("issuer") != issuer:
+        raise SignInError("issuer", "the document names another issuer")
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        if not secure(found.get(name)):
-            raise Refused("discovery", f"{name} is missing or no https address")
-    methods = found.get("code_challenge_methods_supported")
+        if not is_secure_url(matching_object.get(name)):
+            raise SignInError("discovery", f"{name} is missing or no https address")
+    methods = matching_object.get("code_challenge_methods_supported")
     if isinstance(methods, list) and "S256" not in methods:
-        raise Refused("discovery", "PKCE with S256 is not offered")
-    offered = _texts(found.get("id_token_signing_alg_values_supported")) or ("RS256",)
-    algorithms = tuple(one for one in ALGORITHMS if one in offered)
+        raise SignInError("discovery", "PKCE with S256 is not offered")
+    offered = _read_strings(matching_object.get("id_token_signing_alg_values_supported")) or ("RS256",)
+    algorithms = tuple(algorithm for algorithm in ALGORITHMS if algorithm in offered)
     if not algorithms:
-        raise Refused("discovery", "no asymmetric signature is offered")
-    return Endpoints(
+        raise SignInError("discovery", "no asymmetric signature is offered")
+    return ProviderEndpoints(
         issuer=issuer,
-        authorize=found["authorization_endpoint"],
-        end_session=_optional(found.get("end_session_endpoint")),
-        token=found["token_endpoint"],
-        jwks=found["jwks_uri"],
-        userinfo=_optional(found.get("userinfo_endpoint")),
+        authorize=matching_object["authorization_endpoint"],
+        end_session=_read_url(matching_object.get("end_session_endpoint")),
+        token=matching_object["token_endpoint"],
+        jwks=matching_object["jwks_uri"],
+        userinfo=_read_url(matching_object.get("userinfo_endpoint")),
         algorithms=algorithms,
-        token_auth=_texts(found.get("token_endpoint_auth_methods_supported")) or ("client_secret_basic",),
-        names_issuer=found.get("authorization_response_iss_parameter_supported") is True,
+        token_auth=_read_strings(matching_object.get("token_endpoint_auth_methods_supported"))
+        or ("client_secret_basic",),
+        names_issuer=matching_object.get("authorization_response_iss_parameter_supported") is True,
     )
 
 
-def read_keys(body: bytes) -> list[dict[str, Any]]:
-    """The public signing keys of a key set; others are left out. Raises Refused `keys` where none is left.
+def parse_keys(body: bytes) -> list[dict[str, Any]]:
+    """Return the public signing keys of a key set. Raises SignInError `keys` if there is none.
 
-    A symmetric key in a public document is everybody's, and a private one is a mistake: neither proves anything.
+    Symmetric and private keys are ignored: a published one proves nothing.
     """
-    listed = _object(body, "keys").get("keys")
+    listed = parse_object(body, "keys").get("keys")
     if not isinstance(listed, list):
-        raise Refused("keys", "no list of keys")
-    kept = [
-        dict(one)
-        for one in listed[:MOST_KEYS]
-        if isinstance(one, dict)
-        and one.get("kty") in KEY_TYPES
-        and one.get("use", "sig") == "sig"
-        and not {"d", "k"} & one.keys()
-        and (one["kty"] != "RSA" or len(str(one.get("n"))) >= SHORTEST_RSA)
+        raise SignInError("keys", "no list of keys")
+    stored_listed = [
+        dict(item)
+        for item in listed[:MAX_KEYS]
+        if isinstance(item, dict)
+        and item.get("kty") in KEY_TYPES
+        and item.get("use", "sig") == "sig"
+        and not {"d", "k"} & item.keys()
+        and (item["kty"] != "RSA" or len(str(item.get("n"))) >= MIN_RSA_CHARS)
     ]
-    if not kept:
-        raise Refused("keys", "no public key for signatures")
-    return kept
+    if not stored_listed:
+        raise SignInError("keys", "no public key for signatures")
+    return stored_listed
 
 
-def fitting(keys: Sequence[Mapping[str, Any]], kid: object, algorithm: str) -> list[Mapping[str, Any]]:
-    """The keys that may have made a signature. A header without `kid` fits only where there is no choice."""
+def select_keys(keys: Sequence[Mapping[str, Any]], kid: object, algorithm: str) -> list[Mapping[str, Any]]:
+    """Return the keys that match a signature's header. Without `kid`, only a unique key matches."""
     kind = {"R": "RSA", "P": "RSA"}.get(algorithm[0], "OKP" if algorithm.startswith("Ed") else "EC")
-    same = [one for one in keys if one["kty"] == kind and one.get("alg", algorithm) == algorithm]
+    same = [key for key in keys if key["kty"] == kind and key.get("alg", algorithm) == algorithm]
     if kid is None:
         return same if len(same) == 1 else []
-    return [one for one in same if one.get("kid") == kid][:1]
+    return [item for item in same if item.get("kid") == kid][:1]
 
 
-def _object(body: bytes, why: Any) -> dict[str, Any]:
+def parse_object(body: bytes, why: Any) -> dict[str, Any]:
+    """Return a JSON object. Raises SignInError with the step `why` for anything else."""
     try:
-        found = json.loads(body)
+        result = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refused(why, "no JSON") from None
-    if not isinstance(found, dict):
-        raise Refused(why, "no JSON object")
-    return found
+        raise SignInError(why, "no JSON") from None
+    if not isinstance(result, dict):
+        raise SignInError(why, "no JSON object")
+    return result
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+def _read_strings(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
-def _optional(url: object) -> str | None:
-    return url if isinstance(url, str) and secure(url) else None
+def _read_url(url: object) -> str | None:
+    return url if isinstance(url, str) and is_secure_url(url) else None

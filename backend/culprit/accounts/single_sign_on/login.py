@@ -1,8 +1,8 @@
-"""One sign-in: leaving for the provider, coming back, and who that is here.
+"""Steps of a sign-in: redirect to the provider, callback, and mapping to an account.
 
-The state is used up by coming back, whatever comes of it. State and cookie are random and independent of each other:
-who has stolen an address has no cookie, and a cookie alone has no address. Nonce and PKCE verifier are derived from the
-cookie, so that a copy of the database holds nothing with which a code could be exchanged.
+The callback consumes the state in any case. State and cookie are random and independent: a stolen
+address has no cookie, and a cookie alone has no address. Nonce and PKCE verifier are derived from the cookie,
+so that a copy of the database contains nothing with which a code could be exchanged.
 """
 
 from __future__ import annotations
@@ -16,176 +16,194 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit, sessions
-from culprit.auth.actor import actor_of, role_within
-from culprit.auth.proof import renew_proof
-from culprit.auth.tokens import new_token, token_hash
-from culprit.kit.clock import now
-from culprit.models import LoginFlow, LoginSession, OidcProvider, UserAccount, UserIdentity
-from culprit.signon import queries
-from culprit.signon.idtoken import algorithm_of, check, check_access_token
-from culprit.signon.provider import Client, Memory, exchange, userinfo
-from culprit.signon.refusal import Refused
-from culprit.signon.roles import account_name, groups_of, role_of, safe_next
+from culprit.accounts import audit, sessions
+from culprit.accounts.actor import build_actor, limit_role
+from culprit.accounts.proof import renew_proof
+from culprit.accounts.single_sign_on import queries
+from culprit.accounts.single_sign_on.idtoken import check_access_token, check_claims, get_algorithm
+from culprit.accounts.single_sign_on.provider import (
+    ProviderCache,
+    ProviderClient,
+    exchange_code,
+    fetch_userinfo,
+)
+from culprit.accounts.single_sign_on.refusal import SignInError
+from culprit.accounts.single_sign_on.roles import choose_account_name, map_role, parse_groups, sanitize_next
+from culprit.accounts.tokens import generate_token, hash_token
+from culprit.infra.db.advisory_locks import lock_transaction
+from culprit.infra.db.clock import utc_now
+from culprit.infra.models.accounts.login_flow import LoginFlow
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.oidc_provider import OidcProvider
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.accounts.user_identity import UserIdentity
 
-VALID = timedelta(minutes=10)
-#: The clocks of this server and of the provider may differ by this much.
+FLOW_LIFETIME = timedelta(minutes=10)
+#: Permitted difference between the clocks of this server and of the provider.
 CLOCK_DIFFERENCE = timedelta(minutes=1)
-LATEST_S = 253_402_300_800  # the year 10000
+MAX_TIME_S = 253_402_300_800  # the year 10000
 LOCK = 0x4F494443
-MOST_TOLD = 20
+MAX_LISTED_GROUPS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
-    """What a browser takes along: `state` in the address, `browser` in a cookie."""
+class SignInFlow:
+    """Secrets of a browser: `state` in the address, `browser` in a cookie."""
 
     state: str
     browser: str
 
     @property
     def nonce(self) -> str:
-        """What the ID token has to repeat."""
-        return derived(self.browser, "nonce")
+        """Return the nonce that the ID token must repeat."""
+        return derive_secret(self.browser, "nonce")
 
     @property
     def challenge(self) -> str:
-        """The SHA-256 of the PKCE verifier (RFC 7636)."""
-        return _text(hashlib.sha256(derived(self.browser, "verifier").encode()).digest())
+        """Return the SHA-256 of the PKCE verifier (RFC 7636)."""
+        return _to_base64url(hashlib.sha256(derive_secret(self.browser, "verifier").encode()).digest())
 
 
-def derived(browser: str, purpose: str) -> str:
-    """256 bits out of the browser's cookie, for one purpose."""
-    return _text(hmac.new(browser.encode(), b"culprit:signon:" + purpose.encode(), hashlib.sha256).digest())
+def derive_secret(browser: str, purpose: str) -> str:
+    """Derive 256 bits from the browser's cookie, for one purpose."""
+    return _to_base64url(
+        hmac.new(browser.encode(), b"culprit:signon:" + purpose.encode(), hashlib.sha256).digest()
+    )
 
 
-def _text(value: bytes) -> str:
+def _to_base64url(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
-def leave(
-    session: Session, row: OidcProvider, wanted: str, attempt: UUID, proves: UUID | None = None
-) -> Leaving:
-    """Note that somebody leaves for the provider. Those that never came back are swept.
+def start_sign_in(
+    session: Session, row: OidcProvider, requested: str, attempt: UUID, proves: UUID | None = None
+) -> SignInFlow:
+    """Store a started sign-in and delete abandoned ones.
 
-    `proves` is the session whose person signs in again, None for a new session.
+    `proves` is the session to reauthenticate, None for a new session.
     """
-    at = now()
+    at = utc_now()
     session.execute(delete(LoginFlow).where(LoginFlow.expires_at < at))
-    leaving = Leaving(new_token(), new_token())
+    leaving = SignInFlow(generate_token(), generate_token())
     session.add(
         LoginFlow(
             provider_id=row.id,
             provider_version=row.version,
-            state_hash=token_hash(leaving.state),
-            browser_hash=token_hash(leaving.browser),
-            next=safe_next(wanted),
+            state_hash=hash_token(leaving.state),
+            browser_hash=hash_token(leaving.browser),
+            next=sanitize_next(requested),
             attempt_id=attempt,
             session_id=proves,
-            expires_at=at + VALID,
+            expires_at=at + FLOW_LIFETIME,
         )
     )
     return leaving
 
 
-def take(session: Session, state: str) -> LoginFlow | None:
-    """The sign-in of a state, which is used up by that."""
+def consume_flow(session: Session, state: str) -> LoginFlow | None:
+    """Return the sign-in of a state and invalidate it."""
     query = (
         delete(LoginFlow)
-        .where(LoginFlow.state_hash == token_hash(state), LoginFlow.expires_at > now())
+        .where(LoginFlow.state_hash == hash_token(state), LoginFlow.expires_at > utc_now())
         .returning(LoginFlow)
     )
     return session.scalars(query).first()
 
 
-def same_browser(flow: LoginFlow, cookie: str | None) -> bool:
-    """Whether the one who comes back is the one who left."""
-    return cookie is not None and hmac.compare_digest(flow.browser_hash, token_hash(cookie))
+def is_same_browser(flow: LoginFlow, cookie: str | None) -> bool:
+    """Return whether the callback comes from the browser that started the sign-in."""
+    return cookie is not None and hmac.compare_digest(flow.browser_hash, hash_token(cookie))
 
 
-def ask(  # noqa: PLR0917 - what came back, and from whom
-    memory: Memory, client: Client, code: str, browser: str, redirect: str, groups_claim: str
+def request_claims(  # noqa: PLR0917 - what came back, and from whom
+    memory: ProviderCache, client: ProviderClient, code: str, browser: str, redirect: str, groups_claim: str
 ) -> dict[str, Any]:
-    """Who the provider says that is: the claims, with those of userinfo where the groups are not in the token.
+    """Return the user's claims, with those of userinfo if the token does not contain the groups.
 
-    Raises Refused.
+    Raises SignInError.
     """
-    endpoints = memory.known(client).endpoints
-    tokens = exchange(client, endpoints, code, derived(browser, "verifier"), redirect)
-    claims = memory.verified(client, tokens.id_token)
-    subject = check(claims, client.issuer, client.client_id, derived(browser, "nonce"), now().timestamp())
+    endpoints = memory.get_metadata(client).endpoints
+    tokens = exchange_code(client, endpoints, code, derive_secret(browser, "verifier"), redirect)
+    claims = memory.verify_token(client, tokens.id_token)
+    subject = check_claims(
+        claims, client.issuer, client.client_id, derive_secret(browser, "nonce"), utc_now().timestamp()
+    )
     if tokens.access_token is not None:
-        check_access_token(claims, algorithm_of(tokens.id_token), tokens.access_token)
+        check_access_token(claims, get_algorithm(tokens.id_token), tokens.access_token)
     if groups_claim not in claims and tokens.access_token is not None and endpoints.userinfo is not None:
-        # What was signed counts: userinfo only adds.
-        claims = userinfo(client, endpoints, tokens.access_token, subject) | claims
+        # Signed claims take precedence; userinfo only adds.
+        claims = fetch_userinfo(client, endpoints, tokens.access_token, subject) | claims
     return claims
 
 
-def arrive(
+def finish_sign_in(
     session: Session, row: OidcProvider, claims: Mapping[str, Any], address: str
-) -> tuple[UserAccount | None, Refused | None]:
-    """The account of these claims as its groups want it, or why there is none. Both outcomes are to be committed."""
-    session.execute(select(func.pg_advisory_xact_lock(LOCK)))
-    groups = groups_of(claims.get(row.groups_claim))
-    role = role_of(groups, row.roles, row.otherwise)
-    identity = queries.identity(session, row.issuer, str(claims["sub"]))
+) -> tuple[UserAccount | None, SignInError | None]:
+    """Return the account for these claims, or the reason why there is none. Commit in both cases."""
+    lock_transaction(session, LOCK)
+    groups = parse_groups(claims.get(row.groups_claim))
+    role = map_role(groups, row.roles, row.default_role)
+    identity = queries.lock_identity(session, row.issuer, str(claims["sub"]))
     if identity is None:
         if role is None:
-            return None, Refused("no_role", _listed(groups))
-        return _enrol(session, row, claims, groups, role, address), None
+            return None, SignInError("no_role", _format_groups(groups))
+        return _create_account(session, row, claims, groups, role, address), None
     user = session.get_one(UserAccount, identity.user_id, with_for_update=True)
-    identity.groups, identity.seen_at = groups[:MOST_TOLD], now()
+    identity.groups, identity.seen_at = groups[:MAX_LISTED_GROUPS], utc_now()
     ours = user.disabled_at is not None and identity.withdrawn_at == user.disabled_at
     if user.disabled_at is not None and not ours:
-        return None, Refused("withdrawn", user.name)
+        return None, SignInError("withdrawn", user.name)
     if role is None:
-        _withdraw(session, user, identity, groups, address)
-        return None, Refused("no_role", _listed(groups))
-    _change(session, user, identity, role, groups, address)
+        _disable_account(session, user, identity, groups, address)
+        return None, SignInError("no_role", _format_groups(groups))
+    _update_account(session, user, identity, role, groups, address)
     return user, None
 
 
-def _enrol(  # noqa: PLR0917
+def _create_account(  # noqa: PLR0917
     session: Session, row: OidcProvider, claims: Mapping[str, Any], groups: list[str], role: str, address: str
 ) -> UserAccount:
-    name = account_name(claims, row.name_claim, lambda one: queries.name_taken(session, one))
+    name = choose_account_name(claims, row.name_claim, lambda item: queries.is_name_taken(session, item))
     user = UserAccount(name=name, role=role)
     session.add(user)
     session.flush()
     subject = str(claims["sub"])
     session.add(
         UserIdentity(
-            user_id=user.id, issuer=row.issuer, subject=subject, groups=groups[:MOST_TOLD], seen_at=now()
+            user_id=user.id,
+            issuer=row.issuer,
+            subject=subject,
+            groups=groups[:MAX_LISTED_GROUPS],
+            seen_at=utc_now(),
         )
     )
-    audit.record(
+    audit.record_action(
         session, None, "user.created", "user", user.id,
-        name=name, role=role, issuer=row.issuer, subject=subject, groups=_listed(groups), address=address,
+        name=name, role=role, issuer=row.issuer, subject=subject, groups=_format_groups(groups), address=address,
     )  # fmt: skip
     return user
 
 
-def _withdraw(
+def _disable_account(
     session: Session, user: UserAccount, identity: UserIdentity, groups: list[str], address: str
 ) -> None:
-    """No group lets this person in any more: sessions and API tokens end with the account."""
+    """Disable an account without a permitted group; its sessions and API tokens end."""
     if user.disabled_at is None:
-        user.disabled_at = identity.withdrawn_at = now()
+        user.disabled_at = identity.withdrawn_at = utc_now()
         sessions.close_sessions(session, user.id)
-        audit.record(
+        audit.record_action(
             session, None, "user.withdrawn", "user", user.id,
-            name=user.name, role=user.role, groups=_listed(groups), address=address,
+            name=user.name, role=user.role, groups=_format_groups(groups), address=address,
         )  # fmt: skip
 
 
-def _change(  # noqa: PLR0917
+def _update_account(  # noqa: PLR0917
     session: Session, user: UserAccount, identity: UserIdentity, role: str, groups: list[str], address: str
 ) -> None:
-    role = role_within(role, user.label_scope)
+    role = limit_role(role, user.label_scope)
     changed: dict[str, Any] = {}
     if user.disabled_at is not None:
         user.disabled_at = identity.withdrawn_at = None
@@ -194,52 +212,53 @@ def _change(  # noqa: PLR0917
         changed["role"] = [user.role, role]
         user.role = role
     if changed:
-        audit.record(
+        audit.record_action(
             session, None, "user.changed_by_groups", "user", user.id,
-            name=user.name, groups=_listed(groups), address=address, **changed,
+            name=user.name, groups=_format_groups(groups), address=address, **changed,
         )  # fmt: skip
 
 
-def prove(
+def renew_session_proof(
     session: Session, row: OidcProvider, flow: LoginFlow, claims: Mapping[str, Any], address: str
-) -> Refused | None:
-    """Renew the proof of the session that `flow` began in, or return why not. Both outcomes are to be committed.
+) -> SignInError | None:
+    """Renew the proof of the session that started `flow`, or return why not. Commit in both cases.
 
-    The provider was asked to let the person sign in anew. Where it says when that was (`auth_time`), it counts.
+    The provider was asked to authenticate the user again. If it states the time of that (`auth_time`), the
+    time counts.
     """
     open_session = session.get(LoginSession, flow.session_id)
-    if open_session is None or open_session.expires_at <= now():
-        return Refused("over")
-    identity = queries.identity(session, row.issuer, str(claims["sub"]))
+    if open_session is None or open_session.expires_at <= utc_now():
+        return SignInError("over")
+    identity = queries.lock_identity(session, row.issuer, str(claims["sub"]))
     if identity is None or identity.user_id != open_session.user_id:
-        return Refused("other_person")
-    signed_in_at = authenticated_at(claims)
-    if signed_in_at is not None and signed_in_at < flow.expires_at - VALID - CLOCK_DIFFERENCE:
-        return Refused("not_fresh")
-    user, refused = arrive(session, row, claims, address)
+        return SignInError("other_person")
+    signed_in_at = get_authenticated_at(claims)
+    if signed_in_at is not None and signed_in_at < flow.expires_at - FLOW_LIFETIME - CLOCK_DIFFERENCE:
+        return SignInError("not_fresh")
+    user, refused = finish_sign_in(session, row, claims, address)
     if user is None:
         return refused
-    actor = replace(actor_of(user), address=address)
+    actor = replace(build_actor(user), address=address)
     renew_proof(session, actor, open_session.id, "provider")
     return None
 
 
-def authenticated_at(claims: Mapping[str, Any]) -> datetime | None:
-    """Return when the person signed in at the provider (`auth_time`); None where it does not say so."""
+def get_authenticated_at(claims: Mapping[str, Any]) -> datetime | None:
+    """Return when the user authenticated at the provider (`auth_time`), or None if it is not stated."""
     value = claims.get("auth_time")
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < LATEST_S:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < MAX_TIME_S:
         return None
-    return min(datetime.fromtimestamp(value, UTC), now())
+    return min(datetime.fromtimestamp(value, UTC), utc_now())
 
 
-def note_refusal(session: Session, refused: Refused, address: str) -> None:
-    """Somebody was not let in."""
-    audit.record(
+def record_refusal(session: Session, refused: SignInError, address: str) -> None:
+    """Record a refused sign-in."""
+    audit.record_action(
         session, None, "session.refused", "user", "unknown",
         way="oidc", why=refused.why, detail=refused.detail[:300], address=address,
     )  # fmt: skip
 
 
-def _listed(groups: list[str]) -> str:
-    more = f" and {len(groups) - MOST_TOLD} more" if len(groups) > MOST_TOLD else ""
-    return ", ".join(groups[:MOST_TOLD]) + more if groups else "no group"
+def _format_groups(groups: list[str]) -> str:
+    more = f" and {len(groups) - MAX_LISTED_GROUPS} more" if len(groups) > MAX_LISTED_GROUPS else ""
+    return ", ".join(groups[:MAX_LISTED_GROUPS]) + more if groups else "no group"

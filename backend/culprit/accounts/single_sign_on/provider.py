@@ -1,13 +1,12 @@
-"""Talking to a provider: its documents, kept for a while, and a code for tokens.
+"""HTTP client of a provider: cached metadata, and the exchange of a code for tokens.
 
-Everything is dialled as any other server that an admin has named: the allow-list permits it or not, no redirect is
-followed, bytes and time are bounded (`culprit.infra.outgoing`).
+Requests follow the rules for all servers that an admin configures: limited to the network allow-list, without
+redirects, with limits on bytes and time (`culprit.infra.network.http_client`).
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,96 +14,104 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-from culprit.infra.addresses import Rule
-from culprit.infra.outgoing import OutgoingError, Reply, Request, fetch, place_of
-from culprit.signon.discovery import WELL_KNOWN, Endpoints, read_discovery, read_keys
-from culprit.signon.idtoken import UnknownKey, verified
-from culprit.signon.refusal import Refused
+from culprit.accounts.single_sign_on.discovery import (
+    WELL_KNOWN,
+    ProviderEndpoints,
+    parse_discovery,
+    parse_keys,
+    parse_object,
+)
+from culprit.accounts.single_sign_on.idtoken import UnknownKeyError, verify_signature
+from culprit.accounts.single_sign_on.refusal import SignInError
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.network.http_client import OutgoingError, Reply, Request, parse_base_url, send_request
 
 TOTAL_S = 8.0
 LIMIT_BYTES = 512 << 10
-KEPT_S = 3600.0  # a key that was taken back stops working here after an hour at most
-AGAIN_S = 60.0  # tokens with made-up key ids must not make us ask all the time
+CACHE_S = 3600.0  # a revoked key is refused after an hour at most
+KEY_REFRESH_S = 60.0  # tokens with unknown key IDs must not cause frequent requests
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """Who we are at a provider, and what may be dialled."""
+class ProviderClient:
+    """The platform's client ID and secret at a provider, and the allowed networks."""
 
     issuer: str
     client_id: str
-    rules: tuple[Rule, ...]
+    rules: tuple[AddressRule, ...]
     secret: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a provider has said about itself, and when (monotonic seconds)."""
+class ProviderMetadata:
+    """A provider's metadata, and when it was read (monotonic seconds)."""
 
-    endpoints: Endpoints
+    endpoints: ProviderEndpoints
     keys: tuple[Mapping[str, Any], ...]
     read_at: float
     keys_at: float
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """What a code was exchanged for."""
+class ProviderTokens:
+    """Tokens received for a code."""
 
     id_token: str = field(repr=False)
     access_token: str | None = field(repr=False)
 
 
-class Memory:
-    """What this process knows of providers. Two requests at once may both ask; the last answer stays."""
+class ProviderCache:
+    """Metadata of providers, per process. Two simultaneous requests may both fetch; the last result is kept."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, ProviderMetadata] = {}
         self._lock = threading.Lock()
         self._clock = clock
 
     def forget(self) -> None:
-        """Read everything again the next time."""
+        """Remove the metadata, so that it is read again."""
         with self._lock:
             self._known.clear()
 
-    def known(self, client: Client) -> Known:
-        """Endpoints and keys. Raises Refused."""
+    def get_metadata(self, client: ProviderClient) -> ProviderMetadata:
+        """Return endpoints and keys. Raises SignInError."""
         with self._lock:
-            found = self._known.get(client.issuer)
-        if found is not None and self._clock() - found.read_at < KEPT_S:
-            return found
+            result = self._known.get(client.issuer)
+        if result is not None and self._clock() - result.read_at < CACHE_S:
+            return result
         at = self._clock()
-        endpoints = read_discovery(_get(client, client.issuer.rstrip("/") + WELL_KNOWN), client.issuer)
-        keys = tuple(read_keys(_get(client, endpoints.jwks)))
-        return self._keep(Known(endpoints, keys, at, at))
+        endpoints = parse_discovery(
+            _fetch_document(client, client.issuer.rstrip("/") + WELL_KNOWN), client.issuer
+        )
+        keys = tuple(parse_keys(_fetch_document(client, endpoints.jwks)))
+        return self._keep(ProviderMetadata(endpoints, keys, at, at))
 
-    def end_session(self, issuer: str) -> str | None:
-        """Where a browser ends the session there, as far as it is known without asking."""
+    def find_logout_url(self, issuer: str) -> str | None:
+        """Return the provider's logout address from the cache, or None."""
         with self._lock:
-            found = self._known.get(issuer)
-        return found.endpoints.end_session if found else None
+            result = self._known.get(issuer)
+        return result.endpoints.end_session if result else None
 
-    def verified(self, client: Client, token: str) -> dict[str, Any]:
-        """The claims of an ID token whose signature holds. A key that is not known is asked for once a minute."""
-        known = self.known(client)
+    def verify_token(self, client: ProviderClient, token: str) -> dict[str, Any]:
+        """Return the claims of an ID token with a valid signature. Unknown keys are fetched once a minute."""
+        known = self.get_metadata(client)
         try:
-            return verified(token, known.keys, known.endpoints.algorithms)
-        except UnknownKey:
-            if self._clock() - known.keys_at < AGAIN_S:
+            return verify_signature(token, known.keys, known.endpoints.algorithms)
+        except UnknownKeyError:
+            if self._clock() - known.keys_at < KEY_REFRESH_S:
                 raise
-        fresh = tuple(read_keys(_get(client, known.endpoints.jwks)))
+        fresh = tuple(parse_keys(_fetch_document(client, known.endpoints.jwks)))
         known = self._keep(replace(known, keys=fresh, keys_at=self._clock()))
-        return verified(token, known.keys, known.endpoints.algorithms)
+        return verify_signature(token, known.keys, known.endpoints.algorithms)
 
-    def _keep(self, known: Known) -> Known:
+    def _keep(self, known: ProviderMetadata) -> ProviderMetadata:
         with self._lock:
             self._known[known.endpoints.issuer] = known
         return known
 
 
-def authorize_url(  # noqa: PLR0917 - the parts of one address
-    endpoints: Endpoints,
+def build_authorize_url(  # noqa: PLR0917 - the parts of one address
+    endpoints: ProviderEndpoints,
     client_id: str,
     redirect_uri: str,
     scopes: Sequence[str],
@@ -112,10 +119,10 @@ def authorize_url(  # noqa: PLR0917 - the parts of one address
     nonce: str,
     challenge: str,
     *,
-    anew: bool = False,
+    reauthenticate: bool = False,
 ) -> str:
-    """Where the browser is sent. With `anew` the provider shall ask the person, whoever is signed in there."""
-    asked = {
+    """Return the authorization address. With `reauthenticate`, the provider must authenticate the user again."""
+    requested = {
         "response_type": "code",
         "client_id": client_id,
         "redirect_uri": redirect_uri,
@@ -125,14 +132,16 @@ def authorize_url(  # noqa: PLR0917 - the parts of one address
         "code_challenge": challenge,
         "code_challenge_method": "S256",
     }
-    if anew:
-        asked |= {"prompt": "login", "max_age": "0"}
+    if reauthenticate:
+        requested |= {"prompt": "login", "max_age": "0"}
     joint = "&" if urlsplit(endpoints.authorize).query else "?"
-    return f"{endpoints.authorize}{joint}{urlencode(asked)}"
+    return f"{endpoints.authorize}{joint}{urlencode(requested)}"
 
 
-def exchange(client: Client, endpoints: Endpoints, code: str, verifier: str, redirect_uri: str) -> Tokens:
-    """The tokens of a code. Raises Refused `code` where the provider says no, `away` where it says nothing."""
+def exchange_code(
+    client: ProviderClient, endpoints: ProviderEndpoints, code: str, verifier: str, redirect_uri: str
+) -> ProviderTokens:
+    """Return the tokens of a code. Raises SignInError: `code` if refused, `away` without a response."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -148,55 +157,47 @@ def exchange(client: Client, endpoints: Endpoints, code: str, verifier: str, red
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
     else:
         form |= {"client_id": client.client_id, "client_secret": client.secret}
-    reply = _ask(client, endpoints.token, headers, urlencode(form).encode())
-    found = _json(reply.body, "code")
+    reply = _send_request(client, endpoints.token, headers, urlencode(form).encode())
+    matching_object = parse_object(reply.body, "code")
     if reply.status != 200:
-        said = found.get("error")
-        raise Refused(
-            "code", said[:80] if isinstance(said, str) and said.isprintable() else str(reply.status)
+        message = matching_object.get("error")
+        raise SignInError(
+            "code", message[:80] if isinstance(message, str) and message.isprintable() else str(reply.status)
         )
-    id_token, access_token = found.get("id_token"), found.get("access_token")
+    id_token, access_token = matching_object.get("id_token"), matching_object.get("access_token")
     if not isinstance(id_token, str):
-        raise Refused("code", "no ID token")
-    return Tokens(id_token, access_token if isinstance(access_token, str) else None)
+        raise SignInError("code", "no ID token")
+    return ProviderTokens(id_token, access_token if isinstance(access_token, str) else None)
 
 
-def userinfo(client: Client, endpoints: Endpoints, access_token: str, subject: str) -> dict[str, Any]:
-    """More claims about the same person. Raises Refused; `claims` where they are about somebody else."""
+def fetch_userinfo(
+    client: ProviderClient, endpoints: ProviderEndpoints, access_token: str, subject: str
+) -> dict[str, Any]:
+    """Return additional claims of the same user. Raises SignInError; `claims` for another subject."""
     assert endpoints.userinfo is not None
     if not access_token.isascii() or not access_token.isprintable():
-        raise Refused("claims", "no bearer token")
-    reply = _ask(client, endpoints.userinfo, {"Authorization": f"Bearer {access_token}"}, None)
+        raise SignInError("claims", "no bearer token")
+    reply = _send_request(client, endpoints.userinfo, {"Authorization": f"Bearer {access_token}"}, None)
     if reply.status != 200:
-        raise Refused("claims", f"userinfo answers {reply.status}")
-    found = _json(reply.body, "claims")
-    if found.get("sub") != subject:  # OpenID Connect Core §5.3.2
-        raise Refused("claims", "userinfo is about somebody else")
-    return found
+        raise SignInError("claims", f"userinfo answers {reply.status}")
+    matching_object = parse_object(reply.body, "claims")
+    if matching_object.get("sub") != subject:  # OpenID Connect Core §5.3.2
+        raise SignInError("claims", "userinfo describes another user")
+    return matching_object
 
 
-def _get(client: Client, url: str) -> bytes:
-    reply = _ask(client, url, {}, None)
+def _fetch_document(client: ProviderClient, url: str) -> bytes:
+    reply = _send_request(client, url, {}, None)
     if reply.status != 200:
-        raise Refused("away", f"HTTP {reply.status}")
+        raise SignInError("away", f"HTTP {reply.status}")
     return reply.body
 
 
-def _ask(client: Client, url: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
+def _send_request(client: ProviderClient, url: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
     base, question, query = url.partition("?")
     try:
         target = (urlsplit(base).path or "/") + question + query
-        request = Request(place_of(base), target, headers, body)
-        return fetch(request, client.rules, total_s=TOTAL_S, limit=LIMIT_BYTES)
+        request = Request(parse_base_url(base), target, headers, body)
+        return send_request(request, client.rules, total_s=TOTAL_S, limit=LIMIT_BYTES)
     except OutgoingError as error:
-        raise Refused("away", error.kind) from error
-
-
-def _json(body: bytes, why: Any) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(why, "no JSON") from None
-    if not isinstance(found, dict):
-        raise Refused(why, "no JSON object")
-    return found
+        raise SignInError("away", error.kind) from error

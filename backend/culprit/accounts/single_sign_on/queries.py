@@ -1,62 +1,60 @@
-"""Every SELECT about signing in elsewhere."""
+"""SELECTs of single sign-on."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from culprit.infra.addresses import Rule
-from culprit.models import NetworkRule, OidcProvider, UserAccount, UserIdentity
+from culprit.infra.models.accounts.oidc_provider import OidcProvider
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.accounts.user_identity import UserIdentity
 
 
-def provider(session: Session, *, lock: bool = False) -> OidcProvider | None:
-    """The one there is."""
+def find_provider(session: Session, *, lock: bool = False) -> OidcProvider | None:
+    """Return the provider, or None."""
     query = select(OidcProvider)
     return session.scalars(query.with_for_update() if lock else query).first()
 
 
-def rules(session: Session) -> tuple[Rule, ...]:
-    """What may be dialled."""
-    return tuple(
-        Rule(str(row.cidr), row.port_from, row.port_to) for row in session.scalars(select(NetworkRule))
-    )
+def select_linked_ids() -> Select[UUID]:
+    """Return the SELECT of the IDs of all accounts with single sign-on."""
+    return select(UserIdentity.user_id)
 
 
-def identity(session: Session, issuer: str, subject: str) -> UserIdentity | None:
-    """Who that is here; locked, because a sign-in changes it."""
+def lock_identity(session: Session, issuer: str, subject: str) -> UserIdentity | None:
+    """Return the identity of a subject, locked, because a sign-in changes it."""
     query = select(UserIdentity).where(UserIdentity.issuer == issuer, UserIdentity.subject == subject)
     return session.scalars(query.with_for_update()).first()
 
 
-def name_taken(session: Session, name: str) -> bool:
-    """Whether an account has this name, in whatever case."""
+def is_name_taken(session: Session, name: str) -> bool:
+    """Return whether an account has this name, ignoring case."""
     return (
-        session.scalars(select(UserAccount.id).where(UserAccount.name.ilike(_literal(name)))).first()
+        session.scalars(select(UserAccount.id).where(UserAccount.name.ilike(_escape_like(name)))).first()
         is not None
     )
 
 
-def local_admin(session: Session, but: UUID | None = None) -> bool:
-    """Whether an admin can log in without the provider."""
-    linked = select(UserIdentity.user_id)
+def has_local_admin(session: Session, but: UUID | None = None) -> bool:
+    """Return whether an admin can log in without the provider."""
     query = select(UserAccount.id).where(
         UserAccount.role == "admin",
         UserAccount.disabled_at.is_(None),
         UserAccount.password_hash.is_not(None),
-        UserAccount.id.not_in(linked),
+        UserAccount.id.not_in(select_linked_ids()),
     )
     if but is not None:
         query = query.where(UserAccount.id != but)
     return session.scalars(query.limit(1)).first() is not None
 
 
-def people(session: Session) -> int:
-    """How many accounts came from a provider."""
+def count_linked_users(session: Session) -> int:
+    """Return the number of accounts with single sign-on."""
     return len(session.scalars(select(UserIdentity.id)).all())
 
 
-def _literal(text: str) -> str:
-    """A text as a pattern that matches only itself."""
+def _escape_like(text: str) -> str:
+    """Escape a text for LIKE, so that it matches only itself."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,10 +1,10 @@
-"""Why somebody was not let in."""
+"""The error of a refused sign-in."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-Why = Literal[
+SignInErrorReason = Literal[
     "away",
     "claims",
     "code",
@@ -23,10 +23,10 @@ Why = Literal[
 ]
 
 
-class Refused(Exception):
-    """`why` is told to the person (sentence `signon.<why>`), `detail` is for the audit log. Neither holds a secret."""
+class SignInError(Exception):
+    """A refused sign-in. `why` selects the message to the user, `detail` is for the audit log. No secrets."""
 
-    def __init__(self, why: Why, detail: str = "") -> None:
+    def __init__(self, why: SignInErrorReason, detail: str = "") -> None:
         super().__init__(why)
         self.why = why
         self.detail = detail

@@ -1,37 +1,36 @@
-"""What goes in and out about signing in elsewhere."""
+"""Requests and responses of single sign-on."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, Field, SecretStr, StringConstraints
 
-from culprit.auth.schemas import Name, Role, Strict
-from culprit.signon.roles import LONGEST_GROUP, LONGEST_NEXT
+from culprit.accounts.schemas import Name, Role
+from culprit.accounts.single_sign_on.roles import MAX_GROUP, MAX_NEXT
+from culprit.web.schemas import MessageRef, RequestModel
 
 Claim = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_:./-]{1,120}$")]
 Scope = Annotated[str, StringConstraints(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,120}$")]
-Group = Annotated[
-    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=LONGEST_GROUP)
-]
+Group = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=MAX_GROUP)]
 Url = Annotated[str, StringConstraints(strip_whitespace=True, min_length=8, max_length=500)]
 ClientId = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,300}$")]
 
 
-class GroupRole(Strict):
-    """Who is in this group has this role."""
+class GroupRole(RequestModel):
+    """Members of this group have this role."""
 
     group: Group
     role: Role
 
 
-class ProviderIn(Strict):
-    """The identity provider. `client_secret`: null keeps the one there is; `public` says that there is none.
+class ProviderUpdate(RequestModel):
+    """The identity provider. `client_secret`: null keeps the current one; `public` means that there is none.
 
-    `otherwise` is the role of people without a fitting group; null refuses them. `version` is that of the settings
-    which were read before, 0 where there were none.
+    `default_role` is the role of users without a mapped group; null refuses them. `version` is that of the
+    settings read before, 0 if there were none.
     """
 
     name: Name
@@ -43,16 +42,16 @@ class ProviderIn(Strict):
     groups_claim: Claim = "groups"
     name_claim: Claim = "preferred_username"
     roles: Annotated[list[GroupRole], Field(max_length=200)] = Field(default_factory=list)
-    otherwise: Role | None = None
+    default_role: Role | None = None
     session_hours: Annotated[int, Field(ge=1, le=168)] = 12
     enabled: bool = True
     version: Annotated[int, Field(ge=0)] = 0
 
 
-class ProviderRead(BaseModel):
-    """The settings without the secret. `redirect_uri` is what has to be registered at the provider.
+class ProviderResponse(BaseModel):
+    """The settings without the secret. `redirect_uri` must be registered at the provider.
 
-    `people` counts the accounts that came from it.
+    `people` counts the accounts that use it.
     """
 
     id: UUID
@@ -64,7 +63,7 @@ class ProviderRead(BaseModel):
     groups_claim: str
     name_claim: str
     roles: list[GroupRole]
-    otherwise: Role | None
+    default_role: Role | None
     session_hours: int
     enabled: bool
     version: int
@@ -73,43 +72,43 @@ class ProviderRead(BaseModel):
     people: int
 
 
-class ProviderState(BaseModel):
-    """`provider` is null where nothing is set up; `redirect_uri` is known before."""
+class ProviderStateResponse(BaseModel):
+    """The provider, or null if none is configured; `redirect_uri` is known before."""
 
-    provider: ProviderRead | None
+    provider: ProviderResponse | None
     redirect_uri: str
 
 
-class ProviderChecked(BaseModel):
-    """What the provider says about itself now, or the sentence that tells why nothing usable came back."""
+class ProviderCheckResponse(BaseModel):
+    """The provider's current metadata, or the message why it cannot be used."""
 
     ok: bool
-    failure: dict[str, Any] | None
+    failure: MessageRef | None
     detail: str
     algorithms: list[str]
     keys: int
     end_session: bool
 
 
-class SignInWays(BaseModel):
-    """How people may sign in, for the login page: the name of the provider, or null."""
+class SignInMethodsResponse(BaseModel):
+    """Sign-in methods for the login page: the name of the provider, or null."""
 
     provider: str | None
 
 
-class SignInStart(Strict):
-    """`next` is where to go afterwards; what does not lead to a page of this server is not followed."""
+class SignInRequest(RequestModel):
+    """`next` is the target after sign-in; targets outside this server are ignored."""
 
-    next: Annotated[str, Field(max_length=LONGEST_NEXT)] = "/"
+    next: Annotated[str, Field(max_length=MAX_NEXT)] = "/"
 
 
-class SignInPlace(BaseModel):
-    """Where the browser goes now."""
+class SignInResponse(BaseModel):
+    """Where to redirect the browser."""
 
     url: str
 
 
-class SignOutPlace(BaseModel):
-    """Where the browser goes after logging out here; null: nowhere else."""
+class SignOutResponse(BaseModel):
+    """Where to redirect the browser after logout, or null."""
 
     url: str | None

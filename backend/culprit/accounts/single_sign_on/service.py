@@ -1,52 +1,65 @@
-"""Decisions about the identity provider: what an admin may set up, and that nobody is locked out by it."""
+"""Configure the identity provider, and prevent that all admins lose access."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit, sealed
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.config import settings
-from culprit.infra.outgoing import OutgoingError, check, place_of
-from culprit.infra.secrets import vault
-from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, Invalid, NotFound
-from culprit.kit.uuid7 import uuid7
-from culprit.models import LoginSession, OidcProvider, UserIdentity
-from culprit.signon import queries
-from culprit.signon.discovery import secure
-from culprit.signon.provider import Client, Memory
-from culprit.signon.refusal import Refused
-from culprit.signon.schemas import GroupRole, ProviderChecked, ProviderIn, ProviderRead, ProviderState
+from culprit.accounts import audit, sealed_columns
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.accounts.queries.restrictions import load_network_rules
+from culprit.accounts.single_sign_on import queries
+from culprit.accounts.single_sign_on.discovery import is_secure_url
+from culprit.accounts.single_sign_on.provider import ProviderCache, ProviderClient
+from culprit.accounts.single_sign_on.refusal import SignInError
+from culprit.accounts.single_sign_on.schemas import (
+    GroupRole,
+    ProviderCheckResponse,
+    ProviderResponse,
+    ProviderStateResponse,
+    ProviderUpdate,
+)
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.oidc_provider import OidcProvider
+from culprit.infra.network.http_client import OutgoingError, check_endpoint, parse_base_url
+from culprit.infra.settings import get_settings
+from culprit.infra.vault import get_vault
+from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError
 
 CALLBACK = "/api/v1/session/oidc/callback"
 
 
-def redirect_uri() -> str:
-    """The one address that the provider may send people back to."""
-    return settings().public_url.rstrip("/") + CALLBACK
+def get_redirect_uri() -> str:
+    """Return the only redirect address for the provider."""
+    return get_settings().public_url.rstrip("/") + CALLBACK
 
 
-def client_of(session: Session, row: OidcProvider) -> Client:
-    """Who we are at a provider. Raises SecretUnreadable."""
-    return Client(row.issuer, row.client_id, queries.rules(session), sealed.opened(row, vault()))
+def build_client(session: Session, row: OidcProvider) -> ProviderClient:
+    """Return the client for a provider. Raises SecretUnreadableError."""
+    return ProviderClient(
+        row.issuer,
+        row.client_id,
+        load_network_rules(session),
+        sealed_columns.open_secret(row, get_vault()),
+    )
 
 
-def put(session: Session, actor: Actor, body: ProviderIn) -> OidcProvider:
-    """Set the provider up, or change it. Raises Invalid, Conflict, Forbidden."""
-    policy(actor, "signon.manage")
-    row = queries.provider(session, lock=True)
+def save_provider(session: Session, actor: Actor, body: ProviderUpdate) -> OidcProvider:
+    """Create or change the provider. Raises InvalidRequestError, ConflictError, ForbiddenError."""
+    authorize(actor, "sign_in.manage")
+    row = queries.find_provider(session, lock=True)
     if body.version != (row.version if row else 0):
-        raise Conflict("signon.changed_meanwhile")
-    if not queries.local_admin(session):
-        raise Conflict("signon.needs_local_admin")
-    _may_dial(session, body.issuer)
+        raise ConflictError("sign_in.changed_meanwhile")
+    if not queries.has_local_admin(session):
+        raise ConflictError("sign_in.needs_local_admin")
+    _require_allowed(session, body.issuer)
     if row is None:
-        row = OidcProvider(id=uuid7(), version=0)
+        row = OidcProvider(id=new_uuid7(), version=0)
         session.add(row)
     _set_secret(row, body)
     closes = row.version > 0 and (row.issuer != body.issuer or not body.enabled)
@@ -56,109 +69,111 @@ def put(session: Session, actor: Actor, body: ProviderIn) -> OidcProvider:
         "client_id",
         "groups_claim",
         "name_claim",
-        "otherwise",
+        "default_role",
         "session_hours",
         "enabled",
     ):
         setattr(row, name, getattr(body, name))
-    row.scopes = ["openid", *dict.fromkeys(one for one in body.scopes if one != "openid")]
-    row.roles = [one.model_dump() for one in body.roles]
+    row.scopes = ["openid", *dict.fromkeys(scope for scope in body.scopes if scope != "openid")]
+    row.roles = [role.model_dump() for role in body.roles]
     row.version += 1
-    row.updated_at = now()
+    row.updated_at = utc_now()
     session.flush()
     if closes:
         _close_sessions(session)
-    audit.record(session, actor, "signon.changed", "oidc_provider", row.id, **_told(row))
+    audit.record_action(
+        session, actor, "sign_in.changed", "oidc_provider", row.id, **_build_audit_detail(row)
+    )
     return row
 
 
-def remove(session: Session, actor: Actor) -> None:
-    """Forget the provider and its secret; whoever came from it is logged out. Raises NotFound, Forbidden."""
-    policy(actor, "signon.manage")
-    row = queries.provider(session, lock=True)
+def delete_provider(session: Session, actor: Actor) -> None:
+    """Delete the provider and its secret, and end its users' sessions. Raises NotFoundError, ForbiddenError."""
+    authorize(actor, "sign_in.manage")
+    row = queries.find_provider(session, lock=True)
     if row is None:
-        raise NotFound("signon.not_found")
+        raise NotFoundError("sign_in.not_found")
     session.delete(row)
     _close_sessions(session)
     session.flush()
-    audit.record(session, actor, "signon.removed", "oidc_provider", row.id, issuer=row.issuer)
+    audit.record_action(session, actor, "sign_in.removed", "oidc_provider", row.id, issuer=row.issuer)
 
 
 def _close_sessions(session: Session) -> None:
-    session.execute(delete(LoginSession).where(LoginSession.user_id.in_(select(UserIdentity.user_id))))
+    session.execute(delete(LoginSession).where(LoginSession.user_id.in_(queries.select_linked_ids())))
 
 
-def _set_secret(row: OidcProvider, body: ProviderIn) -> None:
+def _set_secret(row: OidcProvider, body: ProviderUpdate) -> None:
     if body.public:
-        sealed.forget(row)
+        sealed_columns.clear_secret(row)
     elif body.client_secret is not None:
-        sealed.seal(row, body.client_secret.get_secret_value(), vault())
+        sealed_columns.seal_secret(row, body.client_secret.get_secret_value(), get_vault())
     elif row.ciphertext is None or row.issuer != body.issuer:
-        # A secret is for the server that it was given for: it is never sent to another one.
-        raise Invalid("signon.needs_secret")
+        # A secret is valid for its server only, and is never sent to another one.
+        raise InvalidRequestError("sign_in.needs_secret")
 
 
-def _may_dial(session: Session, issuer: str) -> None:
+def _require_allowed(session: Session, issuer: str) -> None:
     try:
-        place = place_of(issuer)
-        check(place, queries.rules(session))
+        place = parse_base_url(issuer)
+        check_endpoint(place, load_network_rules(session))
     except OutgoingError as error:
         params: Any = error.sentence["params"]
-        raise Invalid(f"outgoing.{error.kind}", **params) from None
-    if not secure(issuer):
-        raise Invalid("signon.not_secure")
+        raise InvalidRequestError(f"outgoing.{error.kind}", **params) from None
+    if not is_secure_url(issuer):
+        raise InvalidRequestError("sign_in.not_secure")
 
 
-def try_out(client: Client) -> ProviderChecked:
-    """What the provider says about itself now."""
+def check_provider(client: ProviderClient) -> ProviderCheckResponse:
+    """Return the provider's current metadata."""
     try:
-        known = Memory().known(client)
-    except Refused as refused:
+        known = ProviderCache().get_metadata(client)
+    except SignInError as refused:
         cause = refused.__cause__
         failure = (
             cause.sentence
             if isinstance(cause, OutgoingError)
-            else {"key": f"signon.{refused.why}", "params": {}}
+            else {"key": f"sign_in.{refused.why}", "params": {}}
         )
-        return ProviderChecked(
+        return ProviderCheckResponse(
             ok=False, failure=failure, detail=refused.detail, algorithms=[], keys=0, end_session=False
         )
-    said = known.endpoints
-    return ProviderChecked(
+    endpoints = known.endpoints
+    return ProviderCheckResponse(
         ok=True,
         failure=None,
         detail="",
-        algorithms=list(said.algorithms),
+        algorithms=list(endpoints.algorithms),
         keys=len(known.keys),
-        end_session=said.end_session is not None,
+        end_session=endpoints.end_session is not None,
     )
 
 
-def read(session: Session, row: OidcProvider | None) -> ProviderState:
-    """The settings as they are sent."""
+def build_state(session: Session, row: OidcProvider | None) -> ProviderStateResponse:
+    """Build the response with the settings."""
     if row is None:
-        return ProviderState(provider=None, redirect_uri=redirect_uri())
+        return ProviderStateResponse(provider=None, redirect_uri=get_redirect_uri())
     same = (
-        "id", "name", "issuer", "client_id", "scopes", "groups_claim", "name_claim", "otherwise", "session_hours",
+        "id", "name", "issuer", "client_id", "scopes", "groups_claim", "name_claim", "default_role", "session_hours",
         "enabled", "version", "updated_at",
     )  # fmt: skip
-    shown = ProviderRead(
+    provider_response = ProviderResponse(
         **{name: getattr(row, name) for name in same},
         has_secret=row.ciphertext is not None,
-        roles=[GroupRole(**one) for one in row.roles],
-        redirect_uri=redirect_uri(),
-        people=queries.people(session),
+        roles=[GroupRole(**role) for role in row.roles],
+        redirect_uri=get_redirect_uri(),
+        people=queries.count_linked_users(session),
     )
-    return ProviderState(provider=shown, redirect_uri=redirect_uri())
+    return ProviderStateResponse(provider=provider_response, redirect_uri=get_redirect_uri())
 
 
-def _told(row: OidcProvider) -> dict[str, Any]:
-    """The settings as the audit log keeps them."""
+def _build_audit_detail(row: OidcProvider) -> dict[str, Any]:
+    """Return the settings as recorded in the audit log."""
     return {
         "issuer": row.issuer,
         "client_id": row.client_id,
-        "roles": [f"{one['group']} = {one['role']}" for one in row.roles],
-        "otherwise": row.otherwise,
+        "roles": [f"{role['group']} = {role['role']}" for role in row.roles],
+        "default_role": row.default_role,
         "enabled": row.enabled,
         "session_hours": row.session_hours,
     }

@@ -7,50 +7,50 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from culprit.auth.dependencies import CurrentActor
-from culprit.auth.idempotency import Once
-from culprit.auth.policy import policy
-from culprit.diagnoses import queries, service
-from culprit.diagnoses.schemas import DiagnosisCreate, DiagnosisRead
-from culprit.infra.db import Db
-from culprit.kit.cursor import Cursor, Limit, Page, page
-from culprit.models import Diagnosis
+from culprit.accounts.authorization import authorize
+from culprit.accounts.dependencies import CurrentActor
+from culprit.accounts.idempotency import Once
+from culprit.analysis.diagnoses import queries, service
+from culprit.analysis.diagnoses.schemas import DiagnosisCreate, DiagnosisResponse
+from culprit.infra.models.analysis.diagnosis import Diagnosis
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.http.pagination import Cursor, Limit, Page, build_page
 
 router = APIRouter(tags=["diagnoses"])
 
 
-@router.post("/diagnoses", status_code=201, response_model=DiagnosisRead)
+@router.post("/diagnoses", status_code=201, response_model=DiagnosisResponse)
 def create_diagnosis(
-    body: DiagnosisCreate, db: Db, actor: CurrentActor, once: Once
-) -> DiagnosisRead | JSONResponse:
+    body: DiagnosisCreate, db: DbDep, actor: CurrentActor, once: Once
+) -> DiagnosisResponse | JSONResponse:
     """Ask a host what is wrong with it."""
-    return once(body, lambda: service.read(db, [service.create(db, actor, body)])[0])
+    return once(body, lambda: service.build_responses(db, [service.create_diagnosis(db, actor, body)])[0])
 
 
 @router.get("/diagnoses")
 def list_diagnoses(
-    db: Db, actor: CurrentActor, host: UUID | None = None, limit: Limit = 50, cursor: Cursor = None
-) -> Page[DiagnosisRead]:
+    db: DbDep, actor: CurrentActor, host: UUID | None = None, limit: Limit = 50, cursor: Cursor = None
+) -> Page[DiagnosisResponse]:
     """Diagnoses, the newest first."""
-    policy(actor, "finding.read")
-    return page(
+    authorize(actor, "finding.read")
+    return build_page(
         db,
-        queries.diagnoses(actor, host),
+        queries.select_diagnoses(actor, host),
         Diagnosis.number,
         limit=limit,
         cursor=cursor,
         kind=int,
-        read=lambda rows: service.read(db, rows),
+        read=lambda rows: service.build_responses(db, rows),
     )
 
 
 @router.get("/diagnoses/{diagnosis_id}")
-def get_diagnosis(diagnosis_id: UUID, db: Db, actor: CurrentActor) -> DiagnosisRead:
+def get_diagnosis(diagnosis_id: UUID, db: DbDep, actor: CurrentActor) -> DiagnosisResponse:
     """One diagnosis, as far as it is."""
-    return service.read(db, [service.one(db, actor, diagnosis_id)])[0]
+    return service.build_responses(db, [service.get_diagnosis(db, actor, diagnosis_id)])[0]
 
 
 @router.post("/diagnoses/{diagnosis_id}/cancel")
-def cancel_diagnosis(diagnosis_id: UUID, db: Db, actor: CurrentActor) -> DiagnosisRead:
+def cancel_diagnosis(diagnosis_id: UUID, db: DbDep, actor: CurrentActor) -> DiagnosisResponse:
     """Call it off."""
-    return service.read(db, [service.cancel(db, actor, diagnosis_id)])[0]
+    return service.build_responses(db, [service.cancel_diagnosis(db, actor, diagnosis_id)])[0]

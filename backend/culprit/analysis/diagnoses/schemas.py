@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Sentence = dict[str, Any]
-Json = dict[str, Any]
-MAX_TWINS = 20
+from collectors.contract import TierName
+from culprit.analysis.findings.schemas import RankingResponse
+from culprit.domain.runs.states import RunState
+from culprit.json_types import Json
+from culprit.web.schemas import DocumentedAs, HostRef, MessageRef
+
+MAX_PEERS = 20
 
 
 class DiagnosisCreate(BaseModel):
-    """Which host, what on it, for how long the first look lasts, and what to compare with.
+    """A request to diagnose a host: its scope, the length of triage in seconds, and what it is compared with.
 
-    `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a declared service (else of a
-    systemd unit). `baseline` is `auto`, `none`, or the id of a run on the same host.
+    `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a service or of a systemd
+    unit. `baseline` is `auto`, `none`, or the ID of a run on the same host. `peer_ids` are hosts that run triage too.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -26,24 +30,17 @@ class DiagnosisCreate(BaseModel):
     scope: Annotated[dict[str, str] | None, Field(max_length=2)] = None
     seconds: Annotated[int, Field(ge=5, le=60)] = 8
     baseline: Annotated[str, Field(pattern=r"^(auto|none|[0-9a-f-]{36})$")] = "auto"
-    twin_ids: Annotated[list[UUID], Field(max_length=MAX_TWINS)] = []
+    peer_ids: Annotated[list[UUID], Field(max_length=MAX_PEERS)] = []
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
-class HostRef(BaseModel):
-    """A host by name."""
-
-    id: UUID
-    name: str
-
-
-class StageRead(BaseModel):
-    """One stage: its capture, what it ran for how long, at which tier, and which causes it was to settle."""
+class DiagnosisStageResponse(BaseModel):
+    """One stage: its capture, collectors with their seconds, tier, and the hypotheses that it decides."""
 
     capture_id: UUID
     run_id: UUID | None
-    state: str
-    tier: str
+    state: RunState
+    tier: TierName
     seconds: float
     collectors: dict[str, int]
     hypotheses: list[str]
@@ -53,22 +50,43 @@ class StageRead(BaseModel):
     host_cpu_ms: float | None
 
 
-class DiagnosisRead(BaseModel):
-    """A diagnosis. `result` has the causes and what speaks for and against them; None until there is one."""
+class PeerDifference(BaseModel):
+    """One fact, setting, metric or stack that differs between the host and its healthy peers."""
+
+    kind: Literal["fact", "setting", "metric", "stack"]
+    name: str
+    local: str | int | float | bool | None
+    peers: dict[str, str | int | float | bool | None]
+    surprise_score: float
+    agreement: float
+
+
+class DiagnosisResult(RankingResponse):
+    """The ranked causes of a diagnosis, as stored."""
+
+    refused: list[str]
+    runs: list[str]
+    baseline_run: str | None
+    differences: list[PeerDifference]
+    seconds: float
+
+
+class DiagnosisResponse(BaseModel):
+    """A diagnosis. `result` has the causes with the evidence for and against them; None until it is computed."""
 
     id: UUID
     number: int
     host: HostRef
-    scope: Json
+    scope: dict[str, str]
     seconds: int
     baseline: str
     baseline_run_id: UUID | None
-    twins: list[HostRef]
+    peers: list[HostRef]
     reason: str
-    state: Literal["running", "done", "failed", "cancelled"]
-    stages: list[StageRead]
-    result: Json | None
-    failure: Sentence | None
+    state: Literal["running", "done", "failed", "canceled"]
+    stages: list[DiagnosisStageResponse]
+    result: Annotated[Json, DocumentedAs(DiagnosisResult)] | None
+    failure: MessageRef | None
     created_at: datetime
     ended_at: datetime | None
     elapsed_s: float

@@ -1,4 +1,4 @@
-"""Decisions about diagnoses. The captures themselves are made by the task that a new diagnosis rings for."""
+"""Create, cancel and return diagnoses. A job starts their captures."""
 
 from __future__ import annotations
 
@@ -9,134 +9,138 @@ from uuid import UUID
 from sqlalchemy import func, update
 from sqlalchemy.orm import Session
 
-from collectors.scope import Scope
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.diagnoses import queries
-from culprit.diagnoses.schemas import DiagnosisCreate, DiagnosisRead, HostRef, StageRead
-from culprit.infra.broker import announce
-from culprit.kit.errors import Invalid, NotFound
-from culprit.models import Diagnosis, Run
+from collectors.runner.scope import Scope
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.analysis.diagnoses import queries
+from culprit.analysis.diagnoses.schemas import DiagnosisCreate, DiagnosisResponse, DiagnosisStageResponse
+from culprit.infra.models.analysis.diagnosis import Diagnosis
+from culprit.infra.models.captures.run import Run
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.web.errors import InvalidRequestError, NotFoundError
+from culprit.web.schemas import HostRef
 
 TASK = "culprit.advance_diagnosis"
 
 
-def create(session: Session, actor: Actor, wanted: DiagnosisCreate, *, source: str = "manual") -> Diagnosis:
-    """Stores the question and rings for its first stage. Raises NotFound, Forbidden, Invalid."""
-    ids = {wanted.host_id, *wanted.twin_ids}
-    hosts = queries.hosts(session, actor, ids)
+def create_diagnosis(
+    session: Session, actor: Actor, diagnosis_create: DiagnosisCreate, *, source: str = "manual"
+) -> Diagnosis:
+    """Store a diagnosis and enqueue its first stage. Raises NotFoundError, Forbidden, InvalidRequestError."""
+    ids = {diagnosis_create.host_id, *diagnosis_create.peer_ids}
+    hosts = queries.load_active_hosts(session, actor, ids)
     if len(hosts) != len(ids):
-        raise NotFound("host.not_found")
+        raise NotFoundError("host.not_found")
     for host in hosts.values():
-        policy(actor, "capture.light", host)
-    if wanted.host_id in wanted.twin_ids:
-        raise Invalid("diagnosis.own_twin")
+        authorize(actor, "capture.light", host)
+    if diagnosis_create.host_id in diagnosis_create.peer_ids:
+        raise InvalidRequestError("diagnosis.own_peer")
     baseline_run_id = None
-    if wanted.baseline not in {"auto", "none"}:
-        run = queries.run_of_host(session, UUID(wanted.baseline), wanted.host_id)
+    if diagnosis_create.baseline not in {"auto", "none"}:
+        run = queries.find_run_of_host(session, UUID(diagnosis_create.baseline), diagnosis_create.host_id)
         if run is None:
-            raise Invalid("diagnosis.baseline_unknown", run=wanted.baseline)
+            raise InvalidRequestError("diagnosis.baseline_unknown", run=diagnosis_create.baseline)
         baseline_run_id = run.id
     diagnosis = Diagnosis(
-        host_id=wanted.host_id,
-        scope=_scope(wanted),
-        seconds=wanted.seconds,
-        baseline=wanted.baseline,
+        host_id=diagnosis_create.host_id,
+        scope=_scope(diagnosis_create),
+        seconds=diagnosis_create.seconds,
+        baseline=diagnosis_create.baseline,
         baseline_run_id=baseline_run_id,
-        twins=[str(one) for one in dict.fromkeys(wanted.twin_ids)],
-        reason=wanted.reason.strip(),
+        peers=[str(item) for item in dict.fromkeys(diagnosis_create.peer_ids)],
+        reason=diagnosis_create.reason.strip(),
         source=source,
         requested_by=actor.id,
     )
     session.add(diagnosis)
     session.flush()
-    announce(session, TASK, diagnosis.id)
-    audit.record(
+    enqueue_after_commit(session, TASK, diagnosis.id)
+    audit.record_action(
         session,
         actor,
         "diagnosis.create",
         "diagnosis",
         diagnosis.id,
-        host=hosts[wanted.host_id].name,
+        host=hosts[diagnosis_create.host_id].name,
         scope=diagnosis.scope,
-        seconds=wanted.seconds,
+        seconds=diagnosis_create.seconds,
         reason=diagnosis.reason,
     )
     return diagnosis
 
 
-def _scope(wanted: DiagnosisCreate) -> dict[str, str]:
-    if not wanted.scope:
+def _scope(diagnosis_create: DiagnosisCreate) -> dict[str, str]:
+    if not diagnosis_create.scope:
         return {}
     try:
-        if wanted.scope.get("kind") == "service":
-            return _service(wanted.scope)
-        return Scope.from_json(wanted.scope).to_json()
+        if diagnosis_create.scope.get("kind") == "service":
+            return _service(diagnosis_create.scope)
+        return Scope.from_json(diagnosis_create.scope).to_json()
     except ValueError as error:
-        kind, value = (str(wanted.scope.get(name, ""))[:200] for name in ("kind", "value"))
-        raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
+        kind, value = (str(diagnosis_create.scope.get(name, ""))[:200] for name in ("kind", "value"))
+        raise InvalidRequestError("capture.scope_invalid", kind=kind, value=value) from error
 
 
 def _service(scope: dict[str, str]) -> dict[str, str]:
-    """A declared service, or a unit of that name; which one is found out when the stage begins."""
+    """Return the scope of a service or of a unit with that name; the stage resolves it when it starts."""
     Scope("unit", scope.get("value", ""))
     return {"kind": "service", "value": scope["value"]}
 
 
-def cancel(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagnosis:
-    """Calls it off; the task ends the capture that is running. Repeating it changes nothing."""
-    policy(actor, "capture.cancel")
-    found = one(session, actor, diagnosis_id)
+def cancel_diagnosis(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagnosis:
+    """Cancel a diagnosis; the job ends the running capture. Repeating it changes nothing."""
+    authorize(actor, "capture.cancel")
+    diagnosis = get_diagnosis(session, actor, diagnosis_id)
     changed = session.execute(
         update(Diagnosis)
-        .where(Diagnosis.id == found.id, Diagnosis.state == "running")
-        .values(state="cancelled", ended_at=func.clock_timestamp())
+        .where(Diagnosis.id == diagnosis.id, Diagnosis.state == "running")
+        .values(state="canceled", ended_at=func.clock_timestamp())
         .returning(Diagnosis.id)
         .execution_options(synchronize_session=False)
     ).first()
     if changed is not None:
-        audit.record(session, actor, "diagnosis.cancel", "diagnosis", found.id)
-        announce(session, TASK, found.id)
-    session.refresh(found)
-    return found
+        audit.record_action(session, actor, "diagnosis.cancel", "diagnosis", diagnosis.id)
+        enqueue_after_commit(session, TASK, diagnosis.id)
+    session.refresh(diagnosis)
+    return diagnosis
 
 
-def one(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagnosis:
-    """One that exists for this actor; raises NotFound."""
-    policy(actor, "finding.read")
-    found = queries.diagnosis(session, actor, diagnosis_id)
-    if found is None:
-        raise NotFound("diagnosis.not_found")
-    return found
+def get_diagnosis(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagnosis:
+    """Return a diagnosis that the actor may see, or raise NotFoundError."""
+    authorize(actor, "finding.read")
+    result = queries.find_diagnosis(session, actor, diagnosis_id)
+    if result is None:
+        raise NotFoundError("diagnosis.not_found")
+    return result
 
 
-def read(session: Session, rows: Sequence[Diagnosis]) -> list[DiagnosisRead]:
-    """Diagnoses as they are sent."""
-    ids = {row.host_id for row in rows} | {UUID(twin) for row in rows for twin in row.twins}
-    names = queries.names(session, ids)
-    return [_read(session, row, names) for row in rows]
+def build_responses(session: Session, rows: Sequence[Diagnosis]) -> list[DiagnosisResponse]:
+    """Return diagnoses as they are sent."""
+    ids = {row.host_id for row in rows} | {UUID(peer) for row in rows for peer in row.peers}
+    names = queries.load_host_names(session, ids)
+    return [_build_response(session, row, names) for row in rows]
 
 
-def _read(session: Session, row: Diagnosis, names: dict[UUID, str]) -> DiagnosisRead:
+def _build_response(session: Session, row: Diagnosis, names: dict[UUID, str]) -> DiagnosisResponse:
     captures = [UUID(stage["capture_id"]) for stage in row.stages]
-    runs = queries.runs(session, captures, row.host_id)
+    runs = queries.load_runs(session, captures, row.host_id)
     end = row.ended_at or datetime.now(UTC)
     same = (
         "id", "number", "scope", "seconds", "baseline", "baseline_run_id", "reason", "state", "result", "failure",
         "created_at", "ended_at",
     )  # fmt: skip
-    return DiagnosisRead(
+    return DiagnosisResponse(
         **{name: getattr(row, name) for name in same},
         host=HostRef(id=row.host_id, name=names[row.host_id]),
-        twins=[HostRef(id=UUID(twin), name=names[UUID(twin)]) for twin in row.twins],
+        peers=[HostRef(id=UUID(peer), name=names[UUID(peer)]) for peer in row.peers],
         stages=[_stage(stage, runs.get(UUID(stage["capture_id"]))) for stage in row.stages],
         elapsed_s=round((end - row.created_at).total_seconds(), 3),
     )
 
 
-def _stage(stage: dict[str, object], run: Run | None) -> StageRead:
-    return StageRead.model_validate(
+def _stage(stage: dict[str, object], run: Run | None) -> DiagnosisStageResponse:
+    return DiagnosisStageResponse.model_validate(
         {
             **stage,
             "run_id": run.id if run else None,

@@ -1,4 +1,4 @@
-"""What goes in and out about findings, rules, causes and thresholds."""
+"""Request and response schemas of findings, rules, causes and thresholds."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Sentence = dict[str, Any]
+from culprit.web.schemas import LocalizedText, MessageRef
+
 Severity = Literal["info", "warn", "critical"]
-Grade = Literal["direct", "mechanism", "correlational", "context"]
+Strength = Literal["direct", "mechanism", "correlational", "context"]
 
 
-class TextRead(BaseModel):
-    """A fixed text."""
-
-    en: str
-    zh: str
-
-
-class CitationRead(BaseModel):
+class CitationResponse(BaseModel):
     """Where a number was read: lines of a part of an artifact, or a frame of a profile."""
 
     run: str = ""
@@ -32,11 +26,11 @@ class CitationRead(BaseModel):
     frame: str = ""
 
 
-class NumberRead(BaseModel):
-    """One number; `baseline` is the same number before, where there is one.
+class FindingNumberResponse(BaseModel):
+    """One number of a finding. `baseline` is the value of the same number in the baseline run, if there is one.
 
-    `op` and `threshold` are null where it was compared with nothing. `subject` is what it is about where that is more
-    than what the finding is about.
+    `op` and `threshold` are null for related numbers, which are not compared. `subject` is set if the number is about
+    more than the finding, for example the control group of a process.
     """
 
     measure: str
@@ -45,26 +39,26 @@ class NumberRead(BaseModel):
     op: str | None
     threshold: float | None
     baseline: float | None
-    n: int
+    sample_count: int
     subject: dict[str, str] | None = None
-    citations: list[CitationRead]
+    citations: list[CitationResponse]
 
 
-class FindingRead(BaseModel):
-    """What one rule said about one subject; `numbers[0]` is the rule's own, and those without `op` come last."""
+class FindingResponse(BaseModel):
+    """The result of one rule for one subject. `numbers[0]` is its measure; related numbers come last."""
 
     rule: str
-    state: Literal["fired", "quiet", "inconclusive", "not_evaluated"]
+    state: Literal["matched", "not_matched", "inconclusive", "not_evaluated"]
     severity: Severity
-    grade: Grade
+    strength: Strength
     subject: dict[str, str]
-    numbers: list[NumberRead]
-    reason: Sentence | None
+    numbers: list[FindingNumberResponse]
+    reason: MessageRef | None
     detail: dict[str, Any]
 
 
-class LocatorRead(BaseModel):
-    """Where in the artifact."""
+class EvidenceLocatorResponse(BaseModel):
+    """Where in the artifact a number was read."""
 
     run: str = ""
     collector: str = ""
@@ -74,11 +68,11 @@ class LocatorRead(BaseModel):
     frame: str = ""
 
 
-class EvidenceRead(BaseModel):
-    """One number that speaks for or against a cause, or stands beside those that do: then `op` is null."""
+class EvidenceResponse(BaseModel):
+    """One number for or against a cause. `op` is null for related numbers."""
 
     finding: str
-    grade: Grade
+    strength: Strength
     severity: Severity
     subject: dict[str, str]
     metric: str
@@ -87,118 +81,122 @@ class EvidenceRead(BaseModel):
     op: str | None
     threshold: float | None
     baseline: float | None
-    n: int
+    sample_count: int
     artifact: str | None
-    locator: LocatorRead
+    locator: EvidenceLocatorResponse
     detail: dict[str, Any]
 
 
-class CauseNamed(BaseModel):
-    """A cause that was named, with the numbers that prove it and the causes that it explains."""
+class NamedCauseResponse(BaseModel):
+    """A named cause with its evidence and the causes that it explains."""
 
     id: str
     scope: dict[str, str]
     confidence: Literal["likely", "possible", "confirmed"]
-    evidence: list[EvidenceRead]
+    evidence: list[EvidenceResponse]
     explains: list[str]
 
 
-class RuledOutRead(BaseModel):
-    """A cause that was looked for and not found."""
+class RuledOutCauseResponse(BaseModel):
+    """A cause that the evidence `by` contradicts."""
 
     id: str
-    by: list[EvidenceRead]
+    by: list[EvidenceResponse]
 
 
-class NotCollectedRead(BaseModel):
-    """A rule that nothing could be said about, and why."""
+class UnevaluatedRuleResponse(BaseModel):
+    """A rule that was not evaluated, and the reason."""
 
     finding: str
-    reason: Sentence | None
+    reason: MessageRef | None
 
 
-class RankingRead(BaseModel):
-    """What findings add up to."""
+class RankingResponse(BaseModel):
+    """Causes that follow from the findings.
 
-    causes: list[CauseNamed] = []
-    ruled_out: list[RuledOutRead] = []
-    not_looked_at: list[str] = []
+    `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
+    that another finding refutes.
+    """
+
+    causes: list[NamedCauseResponse] = []
+    ruled_out: list[RuledOutCauseResponse] = []
+    not_checked: list[str] = []
     open: list[str] = []
-    not_collected: list[NotCollectedRead] = []
-    inconclusive: list[FindingRead] = []
-    set_aside: list[FindingRead] = []
-    context: list[FindingRead] = []
+    not_collected: list[UnevaluatedRuleResponse] = []
+    inconclusive: list[FindingResponse] = []
+    refuted: list[FindingResponse] = []
+    context: list[FindingResponse] = []
 
 
-class RunFindingsRead(BaseModel):
-    """Everything that rules said about one run. `evaluated_at` is None until they were asked."""
+class RunFindingsResponse(BaseModel):
+    """All findings of one run. `evaluated_at` is null until the rules are evaluated."""
 
     run_id: UUID
     evaluated_at: datetime | None
     elapsed_ms: float | None
-    findings: list[FindingRead]
-    quiet: list[FindingRead]
-    not_evaluated: list[FindingRead]
-    ranking: RankingRead
+    findings: list[FindingResponse]
+    not_matched: list[FindingResponse]
+    not_evaluated: list[FindingResponse]
+    ranking: RankingResponse
 
 
-class HostFindingsRead(RunFindingsRead):
+class HostFindingsResponse(RunFindingsResponse):
     """The findings of the newest evaluated run on a host."""
 
     run_ended_at: datetime | None
     plan: str
 
 
-class LimitRead(BaseModel):
-    """One threshold of a rule. `title` says what is measured, where that is no plain metric."""
+class RuleThresholdResponse(BaseModel):
+    """One threshold of a rule. `title` names the measure if it is not a plain metric."""
 
     name: str
     measure: str
-    title: TextRead | None
+    title: LocalizedText | None
     op: str
     value: float
     unit: str
     source: str
     severity: Severity | None
-    against: Literal["limit", "baseline"]
+    against: Literal["threshold", "baseline"]
 
 
-class BesideRead(BaseModel):
-    """A number that a rule tells beside those that it compares."""
+class RelatedNumberResponse(BaseModel):
+    """A number that is shown with a match and compared with nothing."""
 
     measure: str
-    title: TextRead
+    title: LocalizedText
     unit: str
 
 
-class RuleRead(BaseModel):
-    """One rule as it is published."""
+class RuleResponse(BaseModel):
+    """One rule."""
 
     id: str
-    title: TextRead
-    says: TextRead
-    traps: TextRead | None
-    grade: Grade
+    title: LocalizedText
+    summary: LocalizedText
+    caveats: LocalizedText | None
+    strength: Strength
     measure: str
     unit: str
     collectors: list[list[str]]
-    limits: list[LimitRead]
-    beside: list[BesideRead]
+    thresholds: list[RuleThresholdResponse]
+    related: list[RelatedNumberResponse]
     causes: list[str]
     refutes: list[str]
     refuted_by: list[str]
     source: str
 
 
-class CauseRead(BaseModel):
-    """One cause as it is published, and how often it was named in incidents and was it, and was not."""
+class CauseResponse(BaseModel):
+    """One cause. `right` and `wrong` count how often incidents confirmed and rejected it."""
 
     id: str
-    title: TextRead
-    what: TextRead
-    fix: TextRead
-    risk: TextRead
-    verify: TextRead
+    title: LocalizedText
+    what: LocalizedText
+    fix: LocalizedText
+    risk: LocalizedText
+    verify: LocalizedText
     explains: list[str]
     suspected_by: list[str]
     tested_by: list[str]
@@ -208,8 +206,8 @@ class CauseRead(BaseModel):
     wrong: int
 
 
-class ThresholdSet(BaseModel):
-    """Another value for one limit, `<rule>.<limit>`: for the fleet, for a label, or for one host."""
+class ThresholdOverrideRequest(BaseModel):
+    """A new value of one threshold, `<rule>.<threshold>`: for all hosts, for a label, or for one host."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -221,8 +219,8 @@ class ThresholdSet(BaseModel):
     why: Annotated[str, Field(min_length=3, max_length=500)]
 
     @model_validator(mode="after")
-    def one_place(self) -> ThresholdSet:
-        """A label has a name and a value; a host and a label are two places."""
+    def validate_target(self) -> ThresholdOverrideRequest:
+        """Require name and value of a label, and at most one of label and host."""
         if (self.label_name is None) != (self.label_value is None):
             raise ValueError("a label has a name and a value")
         if self.host_id is not None and self.label_name is not None:
@@ -230,8 +228,8 @@ class ThresholdSet(BaseModel):
         return self
 
 
-class ThresholdRead(BaseModel):
-    """A threshold that somebody set."""
+class ThresholdOverrideResponse(BaseModel):
+    """An overridden threshold."""
 
     id: UUID
     name: str

@@ -7,69 +7,71 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from culprit.auth.dependencies import CurrentActor
-from culprit.fleet import peers, read, service
-from culprit.fleet.schemas import FindingsMatrixRead, PeersRead, UseRead
-from culprit.infra.db import Db
-from culprit.kit.answers import unless_known
-from culprit.kit.errors import Invalid
+from culprit.accounts.dependencies import CurrentActor
+from culprit.analysis.fleet import peers, responses, service
+from culprit.analysis.fleet.schemas import FindingsMatrixResponse, PeersResponse, UseGridResponse
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.errors import InvalidRequestError
+from culprit.web.http.json_response import not_modified_or
 
 router = APIRouter(tags=["fleet"])
-LabelFilter = Annotated[list[str], Query(max_length=20, description="`name:value`; all of them must hold")]
+LabelFilter = Annotated[list[str], Query(max_length=20, description="`name:value`; all of them must match")]
 GroupBy = Annotated[
-    str, Query(max_length=63, description="The label that makes hosts peers; empty: the usual one")
+    str, Query(max_length=63, description="The label that makes hosts peers; empty: the default")
 ]
 MeasureId = Annotated[str, Query(max_length=200, description="One measure, for every host of each group")]
-#: The fleet is polled: who sends the ETag of the last answer in If-None-Match is told only what is new.
+#: Clients poll the fleet. With the last ETag in If-None-Match, an unchanged fleet is answered with 304.
 SAME: dict[int | str, dict[str, Any]] = {
     304: {"description": "Nothing changed since the answer with that ETag."}
 }
 Within = Annotated[
-    int, Query(ge=60, le=90 * 86_400, description="Looks older than this are left out, seconds")
+    int, Query(ge=60, le=90 * 86_400, description="Runs older than this are left out, seconds")
 ]
 
 
-@router.get("/fleet/use", response_model=UseRead, summary="USE grid", responses=SAME)
-def get_use(request: Request, db: Db, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
-    """Host × resource × (utilisation, saturation, errors): the worst that rules last said, for up to 500 hosts."""
-    glance = read.glance(db, actor, _labels(has))
-    return unless_known(request, glance.tag("use"), lambda: service.use(db, glance))
+@router.get("/fleet/use", response_model=UseGridResponse, summary="USE grid", responses=SAME)
+def get_use(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
+    """Host × resource × (utilization, saturation, errors): the worst of the newest findings, for up to 500 hosts."""
+    snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
+    return not_modified_or(request, snapshot.tag("use"), lambda: service.build_use_grid(db, snapshot))
 
 
-@router.get(
-    "/fleet/peers", response_model=PeersRead, summary="Which host is unlike the others", responses=SAME
-)
+@router.get("/fleet/peers", response_model=PeersResponse, summary="Outliers among peers", responses=SAME)
 def get_peers(  # noqa: PLR0917
     request: Request,
-    db: Db,
+    db: DbDep,
     actor: CurrentActor,
     label: GroupBy = "",
     measure: MeasureId = "",
     within_s: Within = 86_400,
     has: LabelFilter = [],  # noqa: B006
 ) -> Response:
-    """Groups of hosts with the same label, and the measures in which one of them is unlike the others."""
+    """Groups of hosts with the same label, and the measures in which one of them is an outlier."""
     within = timedelta(seconds=within_s)
-    glance = read.glance(db, actor, _labels(has))
-    tag = glance.tag("peers", label, measure, within_s, peers.fresh_looks(glance, within))
-    return unless_known(
-        request, tag, lambda: peers.peers(db, glance, label=label, measure=measure, within=within)
+    snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
+    tag = snapshot.tag("peers", label, measure, within_s, peers.count_fresh_runs(snapshot, within))
+    return not_modified_or(
+        request, tag, lambda: peers.compare_peers(db, snapshot, label=label, measure=measure, within=within)
     )
 
 
-@router.get("/fleet/findings", response_model=FindingsMatrixRead, summary="What fired where", responses=SAME)
-def get_findings(request: Request, db: Db, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
-    """Host × rule, for every rule that fired somewhere."""
-    glance = read.glance(db, actor, _labels(has))
-    return unless_known(request, glance.tag("findings"), lambda: service.findings(db, glance))
+@router.get(
+    "/fleet/findings", response_model=FindingsMatrixResponse, summary="Findings matrix", responses=SAME
+)
+def get_findings(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
+    """Host × rule, for every rule that matched on at least one host."""
+    snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
+    return not_modified_or(
+        request, snapshot.tag("findings"), lambda: service.build_findings_matrix(db, snapshot)
+    )
 
 
-def _labels(texts: list[str]) -> list[tuple[str, str]]:
-    """Raises Invalid for what is not `name:value`."""
-    found = []
+def _parse_labels(texts: list[str]) -> list[tuple[str, str]]:
+    """Return label filters. Raises InvalidRequestError for text that is not `name:value`."""
+    results = []
     for text in texts:
         name, colon, value = text.partition(":")
         if not colon or not name:
-            raise Invalid("host.label_filter", label=text[:100])
-        found.append((name, value))
-    return found
+            raise InvalidRequestError("host.label_filter", label=text[:100])
+        results.append((name, value))
+    return results

@@ -1,7 +1,7 @@
-"""Every SELECT of the fleet: four, however many hosts there are.
+"""SELECTs of the fleet: four, for any number of hosts.
 
-What they read grows with hosts × looks × rules that spoke, never with how long captures have been kept: the newest
-looks of a host are found through the index over (host_id, t0_ns).
+Their cost grows with hosts × evaluated runs × evaluated rules, never with the age of captures: the newest
+runs of a host are read through the index over (host_id, t0_ns).
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from sqlalchemy import and_, case, func, select, true
 from sqlalchemy.dialects.postgresql import JSONB, distinct_on
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
-from culprit.core.rules.contract import Severity
-from culprit.models import Capture, Evaluation, Finding, Host, Run
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause
+from culprit.domain.rules.finding import Severity
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.analysis.finding import StoredFinding
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
 
-#: Looks of a host that count. A diagnosis takes up to three captures, of which the first asks the most.
-LOOKS = 3
-#: More hosts than this are not drawn: a label says which.
+#: Newest runs of a host that count. A diagnosis has up to three captures; the first evaluates the most rules.
+RUNS_PER_HOST = 3
+#: The grid displays at most this many hosts; a label filter selects them.
 MOST_HOSTS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class HostRow:
-    """A host as the fleet needs it."""
+    """The columns of a host that the fleet needs."""
 
     id: UUID
     name: str
@@ -38,23 +42,23 @@ class HostRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LookRow:
-    """One evaluated run; `said_at` is when the rules last spoke of it."""
+class EvaluatedRun:
+    """One evaluated run; `evaluated_at` is the time of its last evaluation."""
 
     host_id: UUID
     run_id: UUID
     t1_ns: int
     plan: str
-    said_at: datetime
+    evaluated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class FiredRow:
-    """One rule that fired, or might have, on one run: its worst subject."""
+class MatchRow:
+    """A rule that matched or was inconclusive on a run, with its worst subject."""
 
     run_id: UUID
     rule: str
-    state: Literal["fired", "inconclusive"]
+    state: Literal["matched", "inconclusive"]
     severity: Severity
     subject: dict[str, str]
     value: float | None
@@ -63,20 +67,20 @@ class FiredRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet:
-    """What stayed quiet on one run, side by side; a value is None where nothing was there to be measured."""
+class NonMatches:
+    """The rules that did not match on a run, with their values; None if nothing was measured."""
 
     rules: list[str]
     values: list[float | None]
     thresholds: list[float | None]
 
 
-def hosts(
+def list_hosts(
     session: Session, actor: Actor, labels: Sequence[tuple[str, str]] = ()
 ) -> tuple[list[HostRow], int]:
-    """The visible hosts with these labels by name, at most 500, and how many there are."""
+    """Return the visible hosts with these labels by name, at most 500, and their total number."""
     where = and_(
-        visible(actor),
+        visible_hosts_clause(actor),
         Host.state != "retired",
         *(Host.labels[name].astext == value for name, value in labels),
     )
@@ -90,62 +94,62 @@ def hosts(
     return [HostRow(*row[:4]) for row in rows], rows[0][4] if rows else 0
 
 
-def looks(session: Session, host_ids: Sequence[UUID]) -> list[LookRow]:
-    """The newest evaluated runs of each host by when they measured, the newest first."""
-    look = (
+def list_evaluated_runs(session: Session, host_ids: Sequence[UUID]) -> list[EvaluatedRun]:
+    """Return the newest evaluated runs of each host, the newest measurement first."""
+    newest = (
         select(Run.id, Run.t0_ns, Run.t1_ns, Run.capture_id, Evaluation.at)
         .join(Evaluation, Evaluation.run_id == Run.id)
         .where(Run.host_id == Host.id, Run.t0_ns.is_not(None))
         .order_by(Run.t0_ns.desc())
-        .limit(LOOKS)
+        .limit(RUNS_PER_HOST)
         .lateral()
     )
     query = (
-        select(Host.id, look.c.id, look.c.t1_ns, Capture.plan, look.c.at)
+        select(Host.id, newest.c.id, newest.c.t1_ns, Capture.plan, newest.c.at)
         .select_from(Host)
-        .join(look, true())
-        .join(Capture, Capture.id == look.c.capture_id)
+        .join(newest, true())
+        .join(Capture, Capture.id == newest.c.capture_id)
         .where(Host.id.in_(host_ids))
-        .order_by(Host.id, look.c.t0_ns.desc())
+        .order_by(Host.id, newest.c.t0_ns.desc())
     )
-    return [LookRow(*row) for row in session.execute(query)]
+    return [EvaluatedRun(*row) for row in session.execute(query)]
 
 
-def fired(session: Session, run_ids: Sequence[UUID]) -> list[FiredRow]:
-    """What fired or was inconclusive, each rule once for a run: its worst subject, and how many there were.
+def list_matches(session: Session, run_ids: Sequence[UUID]) -> list[MatchRow]:
+    """Return each rule that matched or was inconclusive once for each run: its worst subject, and their number.
 
-    A run's findings were written worst first, so that ids are in that order.
+    The findings of a run are stored worst first, so their IDs are in that order.
     """
-    state = case({"fired": 0}, value=Finding.state, else_=1)
-    severity = case({"critical": 0, "warn": 1}, value=Finding.severity, else_=2)
-    own: Any = Finding.numbers[0]
+    state = case({"matched": 0}, value=StoredFinding.state, else_=1)
+    severity = case({"critical": 0, "warn": 1}, value=StoredFinding.severity, else_=2)
+    own: Any = StoredFinding.numbers[0]
     query = (
         select(
-            Finding.run_id,
-            Finding.rule,
-            Finding.state,
-            Finding.severity,
-            Finding.subject,
+            StoredFinding.run_id,
+            StoredFinding.rule,
+            StoredFinding.state,
+            StoredFinding.severity,
+            StoredFinding.subject,
             own["value"].as_float(),
             own["threshold"].as_float(),
-            func.count().over(partition_by=(Finding.run_id, Finding.rule, Finding.state)),
+            func.count().over(partition_by=(StoredFinding.run_id, StoredFinding.rule, StoredFinding.state)),
         )
-        .ext(distinct_on(Finding.run_id, Finding.rule))
-        .where(Finding.run_id.in_(run_ids))
-        .order_by(Finding.run_id, Finding.rule, state, severity, Finding.id)
+        .ext(distinct_on(StoredFinding.run_id, StoredFinding.rule))
+        .where(StoredFinding.run_id.in_(run_ids))
+        .order_by(StoredFinding.run_id, StoredFinding.rule, state, severity, StoredFinding.id)
     )
-    return [FiredRow(*row) for row in session.execute(query)]
+    return [MatchRow(*row) for row in session.execute(query)]
 
 
-def quiet(session: Session, run_ids: Sequence[UUID]) -> dict[UUID, Quiet]:
-    """What stayed quiet, by run: a hundred numbers each. Their citations, nine tenths of it, stay in the database."""
-    one = func.jsonb_array_elements(Evaluation.quiet).table_valued("value", name="one").lateral()
-    own = one.c.value.op("->")("numbers").op("->")(0)
-    columns = (one.c.value.op("->")("rule"), own.op("->")("value"), own.op("->")("threshold"))
+def load_non_matches(session: Session, run_ids: Sequence[UUID]) -> dict[UUID, NonMatches]:
+    """Return the rules that did not match, by run, without their citations, which are 90 % of the data."""
+    item = func.jsonb_array_elements(Evaluation.not_matched).table_valued("value", name="item").lateral()
+    own = item.c.value.op("->")("numbers").op("->")(0)
+    columns = (item.c.value.op("->")("rule"), own.op("->")("value"), own.op("->")("threshold"))
     query = (
         select(Evaluation.run_id, *(func.jsonb_agg(column, type_=JSONB) for column in columns))
-        .join(one, true())
+        .join(item, true())
         .where(Evaluation.run_id.in_(run_ids))
         .group_by(Evaluation.run_id)
     )
-    return {row[0]: Quiet(*row[1:]) for row in session.execute(query)}
+    return {row[0]: NonMatches(*row[1:]) for row in session.execute(query)}

@@ -1,6 +1,6 @@
-"""The playbooks that come with Culprit, and the reading and checking of one's own.
+"""Playbook catalog: load the files of Culprit, and validate custom playbooks.
 
-python -m culprit.playbooks.library [FILE ...]     check these files, or the whole catalogue
+python -m culprit.analysis.playbooks.library [FILE ...]     validate these files, or the whole catalog
 """
 
 from __future__ import annotations
@@ -16,103 +16,109 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from collectors.contract import Sentence
-from collectors.metrics import CATALOGUE as METRICS
-from culprit.core.playbooks.check import Known, Problem, problems
-from culprit.core.playbooks.contract import Playbook
-from culprit.core.rules.contract import Grade, Measure
-from culprit.core.rules.registry import CAUSES, RULES
-from culprit.kit.sentences import say
+from collectors.metrics.registry import METRICS
+from culprit.domain.messages import render_message
+from culprit.domain.playbooks.check import KnownIds, PlaybookProblem, find_problems
+from culprit.domain.playbooks.model import Playbook
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.registry import CAUSES, RULES
+from culprit.domain.rules.rule import Measure
 
-CATALOG = Path(__file__).parent / "catalog"
-#: The longest of ours has a tenth of that.
+CATALOG = Path(__file__).resolve().parents[2] / "domain" / "playbooks" / "catalog"
+#: Ten times the size of the largest file in the catalog.
 MAX_BYTES = 256 * 1024
 _READER = TypeAdapter(Playbook)
-#: libyaml reads the catalogue ten times as fast. What others write is not for it: it knows no limit of depth.
+#: libyaml reads the catalog ten times as fast. Custom playbooks do not use it, because it has no limit of depth.
 _FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A file that was read: the playbook where it is sound, what is wrong with it where it is not."""
+class PlaybookCheckResult:
+    """Result of a validation: the playbook, or None with its problems."""
 
     playbook: Playbook | None
-    problems: tuple[Problem, ...]
+    problems: tuple[PlaybookProblem, ...]
 
 
-def check(text: str, beside: Collection[str] = (), loader: Any = yaml.SafeLoader) -> Checked:
-    """Reads a playbook. `beside` are ids of other playbooks, next to those of the catalogue, that it may lead to."""
+def check_text(
+    text: str, other_ids: Collection[str] = (), loader: Any = yaml.SafeLoader
+) -> PlaybookCheckResult:
+    """Parse and validate a playbook. `other_ids` are playbooks outside of the catalog that its branches may name."""
     if len(text.encode()) > MAX_BYTES:
-        return Checked(None, (_wrong("", "too_large", most=MAX_BYTES),))
+        return PlaybookCheckResult(None, (_problem("", "too_large", most=MAX_BYTES),))
     try:
-        # An alias can stand for as much as one likes.
-        if any(isinstance(one, yaml.AliasEvent) for one in yaml.parse(text, Loader=loader)):
-            return Checked(None, (_wrong("", "alias"),))
+        # Nested aliases can expand to any size.
+        if any(isinstance(item, yaml.AliasEvent) for item in yaml.parse(text, Loader=loader)):
+            return PlaybookCheckResult(None, (_problem("", "alias"),))
         document = yaml.load(text, Loader=loader)  # noqa: S506
     except yaml.YAMLError as error:
-        return Checked(None, (_wrong("", "not_yaml", said=" ".join(str(error).split())[:300]),))
+        return PlaybookCheckResult(
+            None, (_problem("", "not_yaml", error=" ".join(str(error).split())[:300]),)
+        )
     try:
         playbook = _READER.validate_python(document)
     except ValidationError as error:
-        return Checked(
+        return PlaybookCheckResult(
             None,
             tuple(
-                _wrong(".".join(str(part) for part in one["loc"]), "shape", said=one["msg"])
-                for one in error.errors(include_url=False, include_context=False, include_input=False)
+                _problem(".".join(str(part) for part in item["loc"]), "invalid_field", error=item["msg"])
+                for item in error.errors(include_url=False, include_context=False, include_input=False)
             ),
         )
-    found = problems(playbook, known(beside))
-    return Checked(None if found else playbook, tuple(found))
+    problems = find_problems(playbook, list_known_ids(other_ids))
+    return PlaybookCheckResult(None if problems else playbook, tuple(problems))
 
 
-def known(beside: Collection[str] = ()) -> Known:
-    """The names that playbooks may use."""
-    measures = {one.measure.id for one in RULES.values() if isinstance(one.measure, Measure)}
-    return Known(
+def list_known_ids(other_ids: Collection[str] = ()) -> KnownIds:
+    """Return the ids that playbooks may use."""
+    measures = {rule.measure.id for rule in RULES.values() if isinstance(rule.measure, Measure)}
+    return KnownIds(
         RULES.keys(),
-        {name: one.causes if one.grade is not Grade.CONTEXT else () for name, one in RULES.items()},
-        {name: one.refutes for name, one in RULES.items()},
+        {name: item.causes if item.strength is not Strength.CONTEXT else () for name, item in RULES.items()},
+        {name: item.refutes for name, item in RULES.items()},
         CAUSES.keys(),
         {*METRICS, *measures},
-        {*(one.stem for one in _files()), *beside},
+        {*(item.stem for item in _files()), *other_ids},
     )
 
 
 @cache
-def library() -> Mapping[str, Playbook]:
-    """The catalogue by id. Raises ValueError for a file that is not sound: a broken catalogue may not be shipped."""
-    found = {}
+def load_catalog() -> Mapping[str, Playbook]:
+    """Return the catalog by id. Raise ValueError for an invalid file, because it must not be released."""
+    results = {}
     for path in _files():
-        checked = check(path.read_text("utf-8"), loader=_FAST)
+        checked = check_text(path.read_text("utf-8"), loader=_FAST)
         if checked.playbook is None or checked.playbook.id != path.stem:
             raise ValueError(
-                f"{path.name}: {[(one.where, say(one.what.key, one.what.params)) for one in checked.problems]}"
+                f"{path.name}: "
+                f"{[(item.location, render_message(item.what.key, item.what.params)) for item in checked.problems]}"
             )
-        found[path.stem] = checked.playbook
-    return found
+        results[path.stem] = checked.playbook
+    return results
 
 
-def told(problem: Problem) -> str:
-    """A mistake as one line of English."""
-    text = say(problem.what.key, problem.what.params)
-    return f"{problem.where}: {text}" if problem.where else text
+def format_problem(problem: PlaybookProblem) -> str:
+    """Return an error as one line of English."""
+    text = render_message(problem.what.key, problem.what.params)
+    return f"{problem.location}: {text}" if problem.location else text
 
 
 def _files() -> list[Path]:
     return sorted(CATALOG.glob("*.yaml"))
 
 
-def _wrong(where: str, key: str, **params: str | int) -> Problem:
-    return Problem(where, Sentence(f"playbook.{key}", params))
+def _problem(location: str, key: str, **params: str | int) -> PlaybookProblem:
+    return PlaybookProblem(location, Sentence(f"playbook.{key}", params))
 
 
 def main() -> int:
-    """Prints what is wrong, a line each."""
-    paths = [Path(one) for one in sys.argv[1:]] or _files()
+    """Print the errors, one per line."""
+    paths = [Path(item) for item in sys.argv[1:]] or _files()
     bad = 0
     for path in paths:
-        for one in check(path.read_text("utf-8"), {each.stem for each in paths}).problems:
+        for problem in check_text(path.read_text("utf-8"), {each.stem for each in paths}).problems:
             bad += 1
-            print(f"{path.name}: {told(one)}")
+            print(f"{path.name}: {format_problem(problem)}")
     print(f"{len(paths)} playbooks, {bad} problems")
     return 1 if bad else 0
 

@@ -1,4 +1,4 @@
-"""What goes in and out about kill switches."""
+"""Requests and responses of kill switches."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
-from culprit.auth.schemas import LabelName, LabelValue, Strict
+from culprit.accounts.schemas import LabelName, LabelValue
+from culprit.web.schemas import RequestModel
 
 Kind = Literal["everywhere", "label", "host"]
 Reason = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=300, strip_whitespace=True)]
 
 
-class KillSwitchPull(Strict):
-    """Where nothing shall start, and why. `cancel`: what runs or waits there is called off as well."""
+class KillSwitchCreate(RequestModel):
+    """Where to stop all starts, and why. `cancel` also cancels running and queued captures there."""
 
     kind: Kind
     host_id: UUID | None = None
@@ -24,8 +25,8 @@ class KillSwitchPull(Strict):
     cancel: bool = True
 
     @model_validator(mode="after")
-    def _fitting(self) -> KillSwitchPull:
-        """A host for a host, a label for a label, nothing for everywhere."""
+    def _fitting(self) -> KillSwitchCreate:
+        """Require a host for the kind host, a label for the kind label, and none for everything."""
         if (self.host_id is not None) != (self.kind == "host") or (self.label is not None) != (
             self.kind == "label"
         ):
@@ -33,23 +34,23 @@ class KillSwitchPull(Strict):
         return self
 
 
-class KillSwitchNamed(BaseModel):
-    """A host or a person by name."""
+class KillSwitchRef(BaseModel):
+    """A host or a user by name."""
 
     id: UUID
     name: str
 
 
-class KillSwitchRead(BaseModel):
-    """A switch. It holds until `lifted_at`. `cancelled` counts the captures that pulling it called off."""
+class KillSwitchResponse(BaseModel):
+    """A switch. It holds until `deactivated_at`. `canceled` counts the captures that its activation canceled."""
 
     id: UUID
     kind: Kind
-    host: KillSwitchNamed | None
+    host: KillSwitchRef | None
     label: dict[str, str] | None
     reason: str
-    pulled_by: KillSwitchNamed | None
+    activated_by: KillSwitchRef | None
     created_at: datetime
-    lifted_by: KillSwitchNamed | None
-    lifted_at: datetime | None
-    cancelled: int = 0
+    deactivated_by: KillSwitchRef | None
+    deactivated_at: datetime | None
+    canceled: int = 0

@@ -1,4 +1,4 @@
-"""Every SELECT about schedules and maintenance windows."""
+"""SELECTs of schedules and maintenance windows."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, true
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import hidden, visible
-from culprit.models import (
-    Capture,
-    Host,
-    MaintenanceWindow,
-    Schedule,
-    ScheduleFiring,
-    ScheduleHost,
-    UserAccount,
-)
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import hidden_hosts_clause, visible_hosts_clause
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.automation.maintenance_window import MaintenanceWindow
+from culprit.infra.models.automation.schedule import Schedule
+from culprit.infra.models.automation.schedule_firing import ScheduleFiring
+from culprit.infra.models.automation.schedule_host import ScheduleHost
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.hosts.host import Host
 
-#: A capture in one of these still works on its hosts, or will.
+#: States of captures that are not finished.
 OPEN = ("queued", "running")
 
 
-def seen(actor: Actor) -> ColumnElement[bool]:
-    """The schedules that exist for this actor: their own, and those that capture a host of their scope."""
+def visible_schedules_clause(actor: Actor) -> ColumnElement[bool]:
+    """Return the condition for visible schedules: own ones, and those that capture a visible host."""
     if actor.unrestricted:
         return true()
-    named = and_(ScheduleHost.schedule_id == Schedule.id, ScheduleHost.host_id == Host.id, visible(actor))
-    labelled = and_(Host.labels.contains(Schedule.selector), Host.state == "active", visible(actor))
+    named = and_(
+        ScheduleHost.schedule_id == Schedule.id, ScheduleHost.host_id == Host.id, visible_hosts_clause(actor)
+    )
+    labelled = and_(
+        Host.labels.contains(Schedule.selector), Host.state == "active", visible_hosts_clause(actor)
+    )
     return or_(
         Schedule.owner_id == actor.id,
         exists(select(1).select_from(ScheduleHost, Host).where(named)),
@@ -39,27 +41,31 @@ def seen(actor: Actor) -> ColumnElement[bool]:
     )
 
 
-def schedules(actor: Actor, state: str | None = None) -> Select[Any]:
-    """The visible ones."""
-    query = select(Schedule).where(seen(actor))
+def select_schedules(actor: Actor, state: str | None = None) -> Select[Any]:
+    """Select the visible schedules."""
+    query = select(Schedule).where(visible_schedules_clause(actor))
     return query if state is None else query.where(Schedule.state == state)
 
 
-def schedule(session: Session, actor: Actor, schedule_id: UUID, *, lock: bool = False) -> Schedule | None:
-    """One visible schedule."""
-    query = schedules(actor).where(Schedule.id == schedule_id)
+def find_schedule(
+    session: Session, actor: Actor, schedule_id: UUID, *, lock: bool = False
+) -> Schedule | None:
+    """Return a visible schedule, or None."""
+    query = select_schedules(actor).where(Schedule.id == schedule_id)
     if lock:
         query = query.with_for_update(of=Schedule).execution_options(populate_existing=True)
     return session.scalars(query).first()
 
 
-def named(session: Session, name: str) -> UUID | None:
-    """The schedule of that name, whoever may see it."""
+def find_schedule_id(session: Session, name: str) -> UUID | None:
+    """Return the ID of the schedule with this name, whether visible or not."""
     return session.scalar(select(Schedule.id).where(Schedule.name == name))
 
 
-def due(session: Session, at: datetime, most: int, *, but: Collection[UUID] = ()) -> list[Schedule]:
-    """The schedules that have been due longest and that no other scheduler holds, locked."""
+def lock_due_schedules(
+    session: Session, at: datetime, most: int, *, but: Collection[UUID] = ()
+) -> list[Schedule]:
+    """Return the schedules that have been due longest and are not locked by another scheduler, locked."""
     query = (
         select(Schedule)
         .where(Schedule.state == "active", Schedule.next_due <= at, Schedule.id.not_in(but))
@@ -71,68 +77,74 @@ def due(session: Session, at: datetime, most: int, *, but: Collection[UUID] = ()
     return list(session.scalars(query))
 
 
-def accounts(session: Session, rows: Iterable[Schedule]) -> list[UserAccount]:
-    """Who owns these schedules, and who has allowed them what."""
-    wanted = {id_ for one in rows for id_ in (one.owner_id, one.deep_allowed_by) if id_ is not None}
-    return list(session.scalars(select(UserAccount).where(UserAccount.id.in_(wanted))))
+def load_accounts(session: Session, rows: Iterable[Schedule]) -> list[UserAccount]:
+    """Return the owners of schedules and the admins who allowed their tier."""
+    requested_rows = {id_ for row in rows for id_ in (row.owner_id, row.deep_allowed_by) if id_ is not None}
+    return list(session.scalars(select(UserAccount).where(UserAccount.id.in_(requested_rows))))
 
 
-def targets(session: Session, actor: Actor, one: Schedule) -> list[Host]:
-    """The active hosts that a schedule would capture now, of those that exist for the actor."""
-    query = select(Host).where(Host.state == "active", visible(actor)).order_by(Host.name, Host.id)
-    if one.selector is not None:
-        query = query.where(Host.labels.contains(one.selector))
+def list_target_hosts(session: Session, actor: Actor, schedule: Schedule) -> list[Host]:
+    """Return the active visible hosts that a schedule would capture now."""
+    query = (
+        select(Host).where(Host.state == "active", visible_hosts_clause(actor)).order_by(Host.name, Host.id)
+    )
+    if schedule.selector is not None:
+        query = query.where(Host.labels.contains(schedule.selector))
     else:
         query = query.where(
-            Host.id.in_(select(ScheduleHost.host_id).where(ScheduleHost.schedule_id == one.id))
+            Host.id.in_(select(ScheduleHost.host_id).where(ScheduleHost.schedule_id == schedule.id))
         )
     return list(session.scalars(query))
 
 
-def names_hidden_host(session: Session, actor: Actor, owner: Actor, one: Schedule) -> bool:
+def names_hidden_host(session: Session, actor: Actor, owner: Actor, schedule: Schedule) -> bool:
     """Return whether a schedule names a host that its owner can capture and that does not exist for the actor."""
     unseen = (
         select(ScheduleHost.host_id)
         .join(Host, Host.id == ScheduleHost.host_id)
-        .where(ScheduleHost.schedule_id == one.id, visible(owner), hidden(actor))
+        .where(
+            ScheduleHost.schedule_id == schedule.id, visible_hosts_clause(owner), hidden_hosts_clause(actor)
+        )
     )
     return session.scalars(unseen.limit(1)).first() is not None
 
 
-def host_count(session: Session, schedule_id: UUID) -> int:
-    """How many hosts a schedule names one by one."""
+def count_hosts(session: Session, schedule_id: UUID) -> int:
+    """Return how many hosts a schedule lists by ID."""
     query = select(func.count()).where(ScheduleHost.schedule_id == schedule_id)
     return session.scalar(query) or 0
 
 
-def visible_hosts(session: Session, actor: Actor, ids: Iterable[UUID]) -> list[Host]:
-    """The active hosts among these that exist for this actor."""
-    query = select(Host).where(Host.id.in_(list(ids)), Host.state == "active", visible(actor))
+def list_visible_hosts(session: Session, actor: Actor, ids: Iterable[UUID]) -> list[Host]:
+    """Return the active visible hosts among these."""
+    query = select(Host).where(Host.id.in_(list(ids)), Host.state == "active", visible_hosts_clause(actor))
     return list(session.scalars(query.order_by(Host.name, Host.id)))
 
 
-def labelled_hosts(session: Session, actor: Actor, labels: dict[str, str]) -> list[Host]:
-    """The active hosts with these labels that exist for this actor."""
-    query = select(Host).where(Host.labels.contains(labels), Host.state == "active", visible(actor))
+def list_labeled_hosts(session: Session, actor: Actor, labels: dict[str, str]) -> list[Host]:
+    """Return the active visible hosts with these labels."""
+    query = select(Host).where(
+        Host.labels.contains(labels), Host.state == "active", visible_hosts_clause(actor)
+    )
     return list(session.scalars(query.order_by(Host.name, Host.id)))
 
 
-def named_hosts(session: Session, actor: Actor, ids: Sequence[UUID]) -> dict[UUID, list[Host]]:
-    """The visible hosts that each schedule names one by one."""
+def load_hosts_by_schedule(session: Session, actor: Actor, ids: Sequence[UUID]) -> dict[UUID, list[Host]]:
+    """Return the visible hosts that each schedule lists by ID."""
     query = (
         select(ScheduleHost.schedule_id, Host)
         .join(Host, Host.id == ScheduleHost.host_id)
-        .where(ScheduleHost.schedule_id.in_(ids), visible(actor))
+        .where(ScheduleHost.schedule_id.in_(ids), visible_hosts_clause(actor))
         .order_by(Host.name, Host.id)
     )
-    found: dict[UUID, list[Host]] = {}
+    hosts: dict[UUID, list[Host]] = {}
     for row in session.execute(query):
-        found.setdefault(row[0], []).append(row[1])
-    return found
+        hosts.setdefault(row[0], []).append(row[1])
+    return hosts
 
 
-def still_open(session: Session, ids: Sequence[UUID]) -> dict[UUID, int]:
-    """The number of the capture that has not ended, of the schedules that have one."""
+def load_unfinished_captures(session: Session, ids: Sequence[UUID]) -> dict[UUID, int]:
+    """Return the number of the unfinished capture of each schedule that has one."""
     query = (
         select(ScheduleFiring.schedule_id, func.max(Capture.number))
         .join(Capture, ScheduleFiring.capture_id == Capture.id)
@@ -142,8 +154,10 @@ def still_open(session: Session, ids: Sequence[UUID]) -> dict[UUID, int]:
     return {row[0]: row[1] for row in session.execute(query)}
 
 
-def recent(session: Session, ids: Sequence[UUID], limit: int) -> dict[UUID, list[ScheduleFiring]]:
-    """The newest firings of each schedule, the newest first."""
+def load_recent_firings(
+    session: Session, ids: Sequence[UUID], limit: int
+) -> dict[UUID, list[ScheduleFiring]]:
+    """Return the newest results of each schedule, newest first."""
     if not ids:
         return {}
     place = (
@@ -158,19 +172,19 @@ def recent(session: Session, ids: Sequence[UUID], limit: int) -> dict[UUID, list
         .where(ranked.c.place <= limit)
         .order_by(ScheduleFiring.due_at.desc())
     )
-    found: dict[UUID, list[ScheduleFiring]] = {}
+    schedule_firings: dict[UUID, list[ScheduleFiring]] = {}
     for row in session.scalars(query):
-        found.setdefault(row.schedule_id, []).append(row)
-    return found
+        schedule_firings.setdefault(row.schedule_id, []).append(row)
+    return schedule_firings
 
 
-def firings(schedule_id: UUID) -> Select[Any]:
-    """What became of the due instants of one schedule."""
+def select_firings(schedule_id: UUID) -> Select[Any]:
+    """Select the results of the due times of a schedule."""
     return select(ScheduleFiring).where(ScheduleFiring.schedule_id == schedule_id)
 
 
-def counts(session: Session, ids: Sequence[UUID]) -> dict[UUID, dict[str, int]]:
-    """Due instants of each schedule by what became of them."""
+def count_firings(session: Session, ids: Sequence[UUID]) -> dict[UUID, dict[str, int]]:
+    """Return the number of due times of each schedule by state."""
     if not ids:
         return {}
     query = (
@@ -178,33 +192,33 @@ def counts(session: Session, ids: Sequence[UUID]) -> dict[UUID, dict[str, int]]:
         .where(ScheduleFiring.schedule_id.in_(ids))
         .group_by(ScheduleFiring.schedule_id, ScheduleFiring.state)
     )
-    found: dict[UUID, dict[str, int]] = {}
+    results: dict[UUID, dict[str, int]] = {}
     for row in session.execute(query):
-        found.setdefault(row[0], {})[row[1]] = int(row[2])
-    return found
+        results.setdefault(row[0], {})[row[1]] = int(row[2])
+    return results
 
 
-def captures(session: Session, ids: Iterable[UUID]) -> dict[UUID, Capture]:
-    """Captures by id."""
-    wanted = list(ids)
-    rows = session.scalars(select(Capture).where(Capture.id.in_(wanted))) if wanted else ()
+def load_captures(session: Session, ids: Iterable[UUID]) -> dict[UUID, Capture]:
+    """Return captures by ID."""
+    requested_ids = list(ids)
+    rows = session.scalars(select(Capture).where(Capture.id.in_(requested_ids))) if requested_ids else ()
     return {row.id: row for row in rows}
 
 
-def people(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, str]:
-    """Names of accounts."""
-    wanted = {one for one in ids if one is not None}
-    if not wanted:
+def load_user_names(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, str]:
+    """Return account names by ID."""
+    requested_ids = {item for item in ids if item is not None}
+    if not requested_ids:
         return {}
-    query = select(UserAccount.id, UserAccount.name).where(UserAccount.id.in_(wanted))
+    query = select(UserAccount.id, UserAccount.name).where(UserAccount.id.in_(requested_ids))
     return {row.id: row.name for row in session.execute(query)}
 
 
-def windows_seen(actor: Actor) -> ColumnElement[bool]:
-    """The windows that exist for this actor: those that may hold back a host of their scope."""
+def visible_windows_clause(actor: Actor) -> ColumnElement[bool]:
+    """Return the condition for visible windows: those that may cover a visible host."""
     if actor.unrestricted:
         return true()
-    mine = select(Host.id).where(visible(actor))
+    mine = select(Host.id).where(visible_hosts_clause(actor))
     fitting = and_(
         *(
             or_(
@@ -217,9 +231,9 @@ def windows_seen(actor: Actor) -> ColumnElement[bool]:
     return and_(or_(MaintenanceWindow.host_id.is_(None), MaintenanceWindow.host_id.in_(mine)), fitting)
 
 
-def windows(actor: Actor, after: datetime | None) -> Select[Any]:
-    """The visible windows; with `after` only those that end later."""
-    query = select(MaintenanceWindow).where(windows_seen(actor))
+def select_windows(actor: Actor, after: datetime | None) -> Select[Any]:
+    """Select the visible windows; with `after`, only those that end later."""
+    query = select(MaintenanceWindow).where(visible_windows_clause(actor))
     return query if after is None else query.where(_ends_later(after))
 
 
@@ -227,14 +241,14 @@ def _ends_later(at: datetime) -> ColumnElement[bool]:
     return or_(MaintenanceWindow.ends_at > at, MaintenanceWindow.ends_at.is_(None))
 
 
-def window(session: Session, actor: Actor, window_id: UUID) -> MaintenanceWindow | None:
-    """One visible window, locked."""
-    query = windows(actor, None).where(MaintenanceWindow.id == window_id)
+def lock_window(session: Session, actor: Actor, window_id: UUID) -> MaintenanceWindow | None:
+    """Return a visible window, locked, or None."""
+    query = select_windows(actor, None).where(MaintenanceWindow.id == window_id)
     return session.scalars(query.with_for_update(of=MaintenanceWindow)).first()
 
 
-def windows_between(session: Session, start: datetime, end: datetime) -> list[MaintenanceWindow]:
-    """All windows whose span overlaps [start, end], whoever may see them, the first to begin first."""
+def list_windows_between(session: Session, start: datetime, end: datetime) -> list[MaintenanceWindow]:
+    """Return all windows that overlap [start, end], whether visible or not, ordered by start."""
     query = (
         select(MaintenanceWindow)
         .where(MaintenanceWindow.starts_at <= end, _ends_later(start))
@@ -244,11 +258,22 @@ def windows_between(session: Session, start: datetime, end: datetime) -> list[Ma
     return list(session.scalars(query))
 
 
-def host_names(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, str]:
-    """Names of hosts."""
-    wanted = {one for one in ids if one is not None}
-    if not wanted:
+def load_host_names(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, str]:
+    """Return host names by ID."""
+    requested_ids = {item for item in ids if item is not None}
+    if not requested_ids:
         return {}
     return {
-        row.id: row.name for row in session.execute(select(Host.id, Host.name).where(Host.id.in_(wanted)))
+        row.id: row.name
+        for row in session.execute(select(Host.id, Host.name).where(Host.id.in_(requested_ids)))
     }
+
+
+def list_recorded_due_times(session: Session, ids: Sequence[UUID]) -> set[tuple[UUID, datetime]]:
+    """Return due times at or after `next_due` that already have a row, which occurs after a restored backup."""
+    query = (
+        select(ScheduleFiring.schedule_id, ScheduleFiring.due_at)
+        .join(Schedule, Schedule.id == ScheduleFiring.schedule_id)
+        .where(Schedule.id.in_(ids), ScheduleFiring.due_at >= Schedule.next_due)
+    )
+    return {(result[0], result[1]) for result in session.execute(query)}

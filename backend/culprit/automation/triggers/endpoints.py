@@ -1,4 +1,4 @@
-"""Triggers over HTTP: those that people manage, and the one to which other systems send."""
+"""HTTP endpoints of triggers: their management, and the one that receives alerts."""
 
 from __future__ import annotations
 
@@ -9,46 +9,49 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from sqlalchemy.orm import Session
 
-from culprit.auth.dependencies import CurrentActor
-from culprit.auth.idempotency import Once
-from culprit.auth.policy import policy
-from culprit.infra.db import Database, Db
-from culprit.kit.clock import now
-from culprit.kit.cursor import Cursor, Limit, Page, page
-from culprit.kit.errors import TooLarge
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Alert, Trigger
-from culprit.triggers import queries, read, receive, service
-from culprit.triggers.schemas import (
-    AlertRead,
+from culprit.accounts.authorization import authorize
+from culprit.accounts.dependencies import CurrentActor
+from culprit.accounts.idempotency import Once
+from culprit.automation.triggers import queries, responses, service
+from culprit.automation.triggers import receive_alerts as receive
+from culprit.automation.triggers.schemas import (
+    AlertDeliveryResponse,
+    AlertResponse,
     AlertState,
-    AllowanceCreate,
-    AllowanceRead,
-    Received,
     TriggerCreate,
-    TriggerRead,
-    TriggerTest,
-    TriggerTested,
+    TriggerResponse,
+    TriggerTestRequest,
+    TriggerTestResponse,
     TriggerUpdate,
+    UnattendedTierCreate,
+    UnattendedTierResponse,
 )
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.automation.alert import Alert
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.errors import TooLargeError
+from culprit.web.http.pagination import Cursor, Limit, Page, build_page
 
 router = APIRouter(tags=["triggers"])
 
 
 async def raw_body(request: Request) -> bytes:
-    """The body as it was sent: signatures are over bytes. Raises TooLarge."""
+    """Return the request body as bytes, for signatures. Raises TooLargeError."""
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
         if size > receive.MAX_BODY:
-            raise TooLarge("request.too_large", limit_bytes=receive.MAX_BODY)
+            raise TooLargeError("request.too_large", limit_bytes=receive.MAX_BODY)
         pieces.append(piece)
     return b"".join(pieces)
 
 
-def _taken(session: Session, trigger_id: UUID, request: Request, body: bytes) -> Received:
+def _receive(session: Session, trigger_id: UUID, request: Request, body: bytes) -> AlertDeliveryResponse:
     headers = {name.lower(): value for name, value in request.headers.items()}
-    return receive.receive(session, trigger_id, headers, body, now())
+    return receive.receive_request(session, trigger_id, headers, body, utc_now())
 
 
 @router.post(
@@ -56,104 +59,108 @@ def _taken(session: Session, trigger_id: UUID, request: Request, body: bytes) ->
     status_code=202,
     openapi_extra={"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}},
 )
-def receive_alerts(trigger_id: UUID, request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Received:
-    """Alerts from another system, proven by the trigger's token or signature; no account is needed."""
+def receive_alerts(
+    trigger_id: UUID, request: Request, body: Annotated[bytes, Depends(raw_body)]
+) -> AlertDeliveryResponse:
+    """Receive alerts from another system, authenticated by the trigger's token or signature, without an account."""
     database: Database = request.app.state.database
     try:
         with unit_of_work(database.sessions) as session:
-            return _taken(session, trigger_id, request, body)
-    except receive.Rejected as rejected:
+            return _receive(session, trigger_id, request, body)
+    except receive.AlertRejectedError as rejected:
         if rejected.trigger_id is not None:
             with unit_of_work(database.sessions) as session:
-                receive.note_refusal(session, rejected, now())
-        raise receive.turned_away() from None
+                receive.record_rejection(session, rejected, utc_now())
+        raise receive.build_unauthenticated() from None
 
 
 @router.get("/triggers")
 def list_triggers(
-    db: Db, actor: CurrentActor, limit: Limit = 100, cursor: Cursor = None
-) -> Page[TriggerRead]:
-    """Triggers, the newest first."""
-    policy(actor, "trigger.read")
-    return page(
+    db: DbDep, actor: CurrentActor, limit: Limit = 100, cursor: Cursor = None
+) -> Page[TriggerResponse]:
+    """List triggers, newest first."""
+    authorize(actor, "trigger.read")
+    return build_page(
         db,
-        queries.triggers(actor),
+        queries.select_triggers(actor),
         Trigger.id,
         limit=limit,
         cursor=cursor,
-        read=lambda rows: read.triggers(db, rows),
+        read=lambda rows: responses.build_triggers(db, rows),
     )
 
 
-@router.post("/triggers", status_code=201, response_model=TriggerRead)
+@router.post("/triggers", status_code=201, response_model=TriggerResponse)
 def create_trigger(
-    body: TriggerCreate, db: Db, actor: CurrentActor, once: Once
-) -> TriggerRead | JSONResponse:
-    """A new trigger; `secret` of the answer is told this once."""
+    body: TriggerCreate, db: DbDep, actor: CurrentActor, once: Once
+) -> TriggerResponse | JSONResponse:
+    """Create a trigger; only this response contains `secret`."""
 
-    def make() -> TriggerRead:
-        row, secret = service.create(db, actor, body)
-        return read.triggers(db, [row], secret)[0]
+    def make() -> TriggerResponse:
+        row, secret = service.create_trigger(db, actor, body)
+        return responses.build_triggers(db, [row], secret)[0]
 
     return once(body.model_dump(mode="json", exclude=service.SECRETS), make, secret=True)
 
 
 @router.patch("/triggers/{trigger_id}")
-def change_trigger(trigger_id: UUID, body: TriggerUpdate, db: Db, actor: CurrentActor) -> TriggerRead:
-    """What is not mentioned stays; with `new_secret` the answer tells a new one, and the old one ends."""
-    row, secret = service.update(db, actor, trigger_id, body)
-    return read.triggers(db, [row], secret)[0]
+def change_trigger(trigger_id: UUID, body: TriggerUpdate, db: DbDep, actor: CurrentActor) -> TriggerResponse:
+    """Change the given fields; with `new_secret`, the response contains a new secret and the old one is invalid."""
+    row, secret = service.update_trigger(db, actor, trigger_id, body)
+    return responses.build_triggers(db, [row], secret)[0]
 
 
 @router.delete("/triggers/{trigger_id}", status_code=204)
-def remove_trigger(trigger_id: UUID, db: Db, actor: CurrentActor) -> None:
-    """Forget it and its alerts."""
-    service.remove(db, actor, trigger_id)
+def remove_trigger(trigger_id: UUID, db: DbDep, actor: CurrentActor) -> None:
+    """Delete a trigger and its alerts."""
+    service.delete_trigger(db, actor, trigger_id)
 
 
 @router.post("/triggers/{trigger_id}/test")
-def try_trigger(trigger_id: UUID, body: TriggerTest, db: Db, actor: CurrentActor) -> TriggerTested:
-    """What would become of an alert with these labels. Nothing is started."""
-    return service.test(db, actor, trigger_id, body)
+def try_trigger(
+    trigger_id: UUID, body: TriggerTestRequest, db: DbDep, actor: CurrentActor
+) -> TriggerTestResponse:
+    """Preview the response to an alert with these labels. Nothing is started."""
+    return service.preview_response(db, actor, trigger_id, body)
 
 
 @router.get("/alerts")
 def list_alerts(  # noqa: PLR0917 - one parameter per query parameter
-    db: Db,
+    db: DbDep,
     actor: CurrentActor,
     state: AlertState | None = None,
     trigger: UUID | None = None,
     host: UUID | None = None,
     limit: Limit = 50,
     cursor: Annotated[str | None, Query(max_length=400)] = None,
-) -> Page[AlertRead]:
-    """Alerts that were received, the newest first; those that nothing was done about say why."""
-    policy(actor, "trigger.read")
-    return page(
+) -> Page[AlertResponse]:
+    """List received alerts, newest first, with the reason if nothing was started."""
+    authorize(actor, "trigger.read")
+    return build_page(
         db,
-        queries.alerts(actor, state=state, trigger_id=trigger, host_id=host),
+        queries.select_alerts(actor, state=state, trigger_id=trigger, host_id=host),
         Alert.number,
         limit=limit,
         cursor=cursor,
         kind=int,
-        read=lambda rows: read.alerts(db, actor, rows),
+        read=lambda rows: responses.build_alerts(db, actor, rows),
     )
 
 
-@router.get("/tier-allowances")
-def list_allowances(db: Db, actor: CurrentActor) -> list[AllowanceRead]:
-    """The labels on whose hosts the standard tier may run without a person."""
-    policy(actor, "trigger.read")
-    return read.allowances(db, queries.allowances(db))
+@router.get("/unattended-tiers")
+def list_allowances(db: DbDep, actor: CurrentActor) -> list[UnattendedTierResponse]:
+    """List the labels on whose hosts the standard tier may run unattended."""
+    authorize(actor, "trigger.read")
+    return responses.build_unattended_tiers(db, queries.list_unattended_tiers(db))
 
 
-@router.post("/tier-allowances", status_code=201)
-def allow_tier(body: AllowanceCreate, db: Db, actor: CurrentActor) -> AllowanceRead:
-    """Allow it for a label. Sending it twice is harmless and needs no key."""
-    return read.allowances(db, [service.allow(db, actor, body)])[0]
+@router.post("/unattended-tiers", status_code=201)
+def allow_tier(body: UnattendedTierCreate, db: DbDep, actor: CurrentActor) -> UnattendedTierResponse:
+    """Allow the standard tier for a label. Repeating it is harmless and needs no key."""
+    return responses.build_unattended_tiers(db, [service.allow_unattended_tier(db, actor, body)])[0]
 
 
-@router.delete("/tier-allowances/{allowance_id}", status_code=204)
-def forbid_tier(allowance_id: UUID, db: Db, actor: CurrentActor) -> None:
-    """Only the light tier again."""
-    service.forbid(db, actor, allowance_id)
+@router.delete("/unattended-tiers/{unattended_tier_id}", status_code=204)
+def forbid_tier(unattended_tier_id: UUID, db: DbDep, actor: CurrentActor) -> None:
+    """Allow only the light tier for a label again."""
+    service.remove_unattended_tier(db, actor, unattended_tier_id)

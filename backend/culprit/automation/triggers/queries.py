@@ -1,4 +1,4 @@
-"""Every SELECT about triggers and alerts."""
+"""SELECTs of triggers and alerts."""
 
 from __future__ import annotations
 
@@ -10,47 +10,45 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, t
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
-from culprit.core.alerts.places import short
-from culprit.core.outcomes import RUN_FINAL
-from culprit.models import (
-    Alert,
-    Channel,
-    Diagnosis,
-    Evaluation,
-    Firing,
-    Host,
-    Incident,
-    Run,
-    Service,
-    TierAllowance,
-    Trigger,
-    UserAccount,
-)
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause
+from culprit.domain.alerts.places import to_short_name
+from culprit.domain.runs.states import RUN_FINAL
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.analysis.diagnosis import Diagnosis
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.automation.alert import Alert
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.infra.models.automation.trigger_response import TriggerResponseRecord
+from culprit.infra.models.automation.unattended_tier import UnattendedTier
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.service import Service
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.notifications.channel import Channel
 
 MAX_CANDIDATES = 200
-#: The journal of an incident tells of so many different alerts of one host; all of them stand in the list of alerts.
-MAX_NEWS = 20
+#: Limit of distinct alerts of one host in the journal of an incident; the list of alerts has all.
+MAX_JOURNALED_ALERTS = 20
 DAY = timedelta(hours=24)
 
 
-def triggers(actor: Actor) -> Select[Trigger]:
-    """Those that exist for this actor: somebody of a narrower scope knows their own."""
+def select_triggers(actor: Actor) -> Select[Trigger]:
+    """Select the visible triggers: an actor with a label scope sees their own."""
     query = select(Trigger)
     return query if actor.unrestricted else query.where(Trigger.owner_id == actor.id)
 
 
-def trigger(session: Session, actor: Actor, trigger_id: UUID) -> Trigger | None:
-    """One, where it exists for this actor, locked."""
-    return session.scalar(triggers(actor).where(Trigger.id == trigger_id).with_for_update(of=Trigger))
+def lock_trigger(session: Session, actor: Actor, trigger_id: UUID) -> Trigger | None:
+    """Return a visible trigger, locked, or None."""
+    return session.scalar(select_triggers(actor).where(Trigger.id == trigger_id).with_for_update(of=Trigger))
 
 
-def alerts(
+def select_alerts(
     actor: Actor, *, state: str | None = None, trigger_id: UUID | None = None, host_id: UUID | None = None
 ) -> Select[Alert]:
-    """The alerts that exist for this actor: on a visible host, or without one to a visible trigger."""
-    query = select(Alert).where(_seen(actor))
+    """Select the visible alerts: on a visible host, or without a host and of a visible trigger."""
+    query = select(Alert).where(_visible_alerts(actor))
     if state is not None:
         query = query.where(Alert.state == state)
     if trigger_id is not None:
@@ -58,86 +56,90 @@ def alerts(
     return query if host_id is None else query.where(Alert.host_id == host_id)
 
 
-def _seen(actor: Actor) -> ColumnElement[bool]:
+def _visible_alerts(actor: Actor) -> ColumnElement[bool]:
     if actor.unrestricted:
         return true()
     own = select(Trigger.id).where(Trigger.owner_id == actor.id)
     return or_(
-        Alert.host_id.in_(select(Host.id).where(visible(actor))),
+        Alert.host_id.in_(select(Host.id).where(visible_hosts_clause(actor))),
         and_(Alert.host_id.is_(None), Alert.trigger_id.in_(own)),
     )
 
 
-def counts(session: Session, ids: Collection[UUID], since: datetime) -> dict[UUID, dict[str, int]]:
-    """Alerts by trigger and state that were sent since then."""
+def count_alerts(session: Session, ids: Collection[UUID], since: datetime) -> dict[UUID, dict[str, int]]:
+    """Return the number of alerts by trigger and state that were received since then."""
     query = (
         select(Alert.trigger_id, Alert.state, func.sum(Alert.count))
         .where(Alert.trigger_id.in_(ids), Alert.last_at > since)
         .group_by(Alert.trigger_id, Alert.state)
     )
-    found: dict[UUID, dict[str, int]] = {}
+    results: dict[UUID, dict[str, int]] = {}
     for trigger_id, state, count in session.execute(query):
-        found.setdefault(trigger_id, {})[state] = int(count)
-    return found
+        results.setdefault(trigger_id, {})[state] = int(count)
+    return results
 
 
-def channels(session: Session, ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Names of channels."""
+def load_channel_names(session: Session, ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Return channel names by ID."""
     rows = session.execute(
         select(Channel.id, Channel.name).where(Channel.id.in_(list(ids)), Channel.kind != "grafana")
     )
     return {row.id: row.name for row in rows}
 
 
-def people(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, str]:
-    """Names of people."""
-    wanted = [one for one in ids if one]
-    rows = session.execute(select(UserAccount.id, UserAccount.name).where(UserAccount.id.in_(wanted)))
+def load_user_names(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, str]:
+    """Return account names by ID."""
+    requested_ids = [item for item in ids if item]
+    rows = session.execute(select(UserAccount.id, UserAccount.name).where(UserAccount.id.in_(requested_ids)))
     return {row.id: row.name for row in rows}
 
 
-def hosts_called(session: Session, actor: Actor, names: Sequence[str]) -> list[Host]:
-    """The active visible hosts that one of these names may mean."""
+def list_hosts_by_name(session: Session, actor: Actor, names: Sequence[str]) -> list[Host]:
+    """Return the active visible hosts that one of these names can mean."""
     if not names:
         return []
-    heads = list({short(one) for one in names})
+    heads = list({to_short_name(name) for name in names})
     name = func.lower(Host.name)
     query = select(Host).where(
         Host.state == "active",
-        visible(actor),
+        visible_hosts_clause(actor),
         or_(name.in_(names), func.lower(Host.address).in_(names), func.split_part(name, ".", 1).in_(heads)),
     )
     return list(session.scalars(query.order_by(Host.name).limit(MAX_CANDIDATES)))
 
 
-def services_called(session: Session, names: Sequence[str]) -> dict[str, Service]:
-    """The declared services with one of these names."""
+def load_services_by_name(session: Session, names: Sequence[str]) -> dict[str, Service]:
+    """Return the declared services with one of these names."""
     if not names:
         return {}
-    found = session.scalars(select(Service).where(func.lower(Service.name).in_([n.lower() for n in names])))
-    return {one.name.lower(): one for one in found}
+    services = session.scalars(
+        select(Service).where(func.lower(Service.name).in_([n.lower() for n in names]))
+    )
+    return {item.name.lower(): item for item in services}
 
 
-def hosts_of(session: Session, actor: Actor, service: Service) -> list[Host]:
-    """The active visible hosts on which a service runs, by name."""
-    query = select(Host).where(Host.state == "active", visible(actor), Host.labels.contains(service.selector))
+def list_service_hosts(session: Session, actor: Actor, service: Service) -> list[Host]:
+    """Return the active visible hosts of a service, by name."""
+    query = select(Host).where(
+        Host.state == "active", visible_hosts_clause(actor), Host.labels.contains(service.selector)
+    )
     return list(session.scalars(query.order_by(Host.name).limit(MAX_CANDIDATES)))
 
 
-def twins(session: Session, actor: Actor, host: Host, alike: ColumnElement[bool]) -> list[Host]:
-    """The visible hosts of the same kind on which nothing runs and of which nothing is alerted, by name."""
+def list_free_peers(session: Session, actor: Actor, host: Host, alike: ColumnElement[bool]) -> list[Host]:
+    """Return visible hosts with the same role that are neither captured nor have a firing alert, by name."""
     alerted = exists().where(
         Alert.host_id == Host.id, Alert.resolved_at.is_(None), Alert.last_at > func.now() - DAY
     )
     working = exists().where(Run.host_id == Host.id, Run.state.not_in(RUN_FINAL))
     query = select(Host).where(
-        alike, Host.id != host.id, Host.state == "active", visible(actor), ~alerted, ~working
+        alike, Host.id != host.id, Host.state == "active", visible_hosts_clause(actor), ~alerted, ~working
     )
     return list(session.scalars(query.order_by(Host.name).limit(MAX_CANDIDATES)))
 
 
-def sickness(session: Session, ids: Collection[UUID]) -> dict[UUID, bool]:
-    """Of hosts that were ever looked at: whether a likely cause was named at the last look."""
+def load_unhealthy_flags(session: Session, ids: Collection[UUID]) -> dict[UUID, bool]:
+    """Return, for diagnosed hosts, whether the last diagnosis named a likely cause."""
     query = (
         select(Run.host_id, Evaluation.ranking)
         .join(Evaluation, Evaluation.run_id == Run.id)
@@ -146,13 +148,13 @@ def sickness(session: Session, ids: Collection[UUID]) -> dict[UUID, bool]:
         .order_by(Run.host_id, Run.id.desc())
     )
     return {
-        row.host_id: any(one.get("confidence") == "likely" for one in (row.ranking or {}).get("causes", ()))
+        row.host_id: any(item.get("confidence") == "likely" for item in (row.ranking or {}).get("causes", ()))
         for row in session.execute(query)
     }
 
 
-def latest(session: Session, trigger_id: UUID, fingerprint: str, since: datetime) -> Alert | None:
-    """The alert with that fingerprint that was last sent after `since` and is not over."""
+def find_latest_alert(session: Session, trigger_id: UUID, fingerprint: str, since: datetime) -> Alert | None:
+    """Return the latest unresolved alert with this fingerprint since `since`, or None."""
     query = (
         select(Alert)
         .where(
@@ -167,23 +169,31 @@ def latest(session: Session, trigger_id: UUID, fingerprint: str, since: datetime
     return session.scalar(query)
 
 
-def fired(session: Session, host_id: UUID, cause: str, since: datetime) -> Firing | None:
-    """The last thing that was started on the host for that cause."""
-    query = select(Firing).where(Firing.host_id == host_id, Firing.cause == cause, Firing.created_at > since)
-    return session.scalar(query.order_by(Firing.created_at.desc()).limit(1))
+def find_response_for_cause(
+    session: Session, host_id: UUID, cause: str, since: datetime
+) -> TriggerResponseRecord | None:
+    """Return the last response for that cause on the host, or None."""
+    query = select(TriggerResponseRecord).where(
+        TriggerResponseRecord.host_id == host_id,
+        TriggerResponseRecord.cause == cause,
+        TriggerResponseRecord.created_at > since,
+    )
+    return session.scalar(query.order_by(TriggerResponseRecord.created_at.desc()).limit(1))
 
 
-def lately(session: Session, host_id: UUID, since: datetime) -> Firing | None:
-    """What was started on the host since then for whatever cause, or is not answered yet."""
-    running = exists().where(Diagnosis.id == Firing.diagnosis_id, Diagnosis.state == "running")
-    query = select(Firing).where(Firing.host_id == host_id, or_(Firing.created_at > since, running))
-    return session.scalar(query.order_by(Firing.created_at.desc()).limit(1))
+def find_recent_response(session: Session, host_id: UUID, since: datetime) -> TriggerResponseRecord | None:
+    """Return the latest response on the host since then, or an unfinished one, for any cause, or None."""
+    running = exists().where(Diagnosis.id == TriggerResponseRecord.diagnosis_id, Diagnosis.state == "running")
+    query = select(TriggerResponseRecord).where(
+        TriggerResponseRecord.host_id == host_id, or_(TriggerResponseRecord.created_at > since, running)
+    )
+    return session.scalar(query.order_by(TriggerResponseRecord.created_at.desc()).limit(1))
 
 
-def open_incident(
+def lock_open_incident(
     session: Session, *, host_id: UUID, service: str, group: tuple[UUID, str] | None, since: datetime
 ) -> Incident | None:
-    """The unresolved incident to which an alert about the same host, service or group belongs, locked."""
+    """Return the open incident for an alert of the same host, service or group, locked, or None."""
     same: list[ColumnElement[bool]] = [Alert.host_id == host_id]
     if service:
         same.append(Alert.service == service)
@@ -198,45 +208,58 @@ def open_incident(
     )
 
 
-def news(session: Session, incident_id: UUID, host_id: UUID, cause: str) -> bool:
-    """Whether that was not alerted of the host in this incident before; of very many different things, the first."""
+def is_new_alert(session: Session, incident_id: UUID, host_id: UUID, cause: str) -> bool:
+    """Return whether the alert is new for the host in this incident, up to a limit of distinct alerts."""
     of_host = (
         select(func.count())
         .select_from(Alert)
         .where(Alert.incident_id == incident_id, Alert.host_id == host_id)
     )
     same = session.scalar(of_host.where(Alert.cause == cause)) or 0
-    return not same and (session.scalar(of_host) or 0) < MAX_NEWS
+    return not same and (session.scalar(of_host) or 0) < MAX_JOURNALED_ALERTS
 
 
-def firings(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, Firing]:
-    """Firings by id."""
-    rows = session.scalars(select(Firing).where(Firing.id.in_([one for one in ids if one])))
+def load_responses(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, TriggerResponseRecord]:
+    """Return responses by ID."""
+    rows = session.scalars(
+        select(TriggerResponseRecord).where(TriggerResponseRecord.id.in_([item for item in ids if item]))
+    )
     return {row.id: row for row in rows}
 
 
-def hosts(session: Session, actor: Actor, ids: Iterable[UUID | None]) -> dict[UUID, str]:
-    """Names of the hosts that exist for this actor."""
+def load_host_names(session: Session, actor: Actor, ids: Iterable[UUID | None]) -> dict[UUID, str]:
+    """Return names of visible hosts by ID."""
     rows = session.execute(
-        select(Host.id, Host.name).where(Host.id.in_([one for one in ids if one]), visible(actor))
+        select(Host.id, Host.name).where(
+            Host.id.in_([item for item in ids if item]), visible_hosts_clause(actor)
+        )
     )
     return {row.id: row.name for row in rows}
 
 
-def incident_numbers(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, int]:
-    """Numbers of incidents."""
+def load_incident_numbers(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, int]:
+    """Return incident numbers by ID."""
     rows = session.execute(select(Incident.id, Incident.number).where(Incident.id.in_([i for i in ids if i])))
     return {row.id: row.number for row in rows}
 
 
-def trigger_names(session: Session, ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Names of triggers."""
+def load_trigger_names(session: Session, ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Return trigger names by ID."""
     rows = session.execute(select(Trigger.id, Trigger.name).where(Trigger.id.in_(list(ids))))
     return {row.id: row.name for row in rows}
 
 
-def allowances(session: Session) -> Sequence[TierAllowance]:
-    """All labels for which more than the light tier is allowed."""
+def list_unattended_tiers(session: Session) -> Sequence[UnattendedTier]:
+    """Return all labels that allow the standard tier."""
     return session.scalars(
-        select(TierAllowance).order_by(TierAllowance.label_name, TierAllowance.label_value)
+        select(UnattendedTier).order_by(UnattendedTier.label_name, UnattendedTier.label_value)
     ).all()
+
+
+def find_unattended_tier(session: Session, label_name: str, label_value: str) -> UnattendedTier | None:
+    """Return what is allowed unattended for a label, or None."""
+    return session.scalar(
+        select(UnattendedTier).where(
+            UnattendedTier.label_name == label_name, UnattendedTier.label_value == label_value
+        )
+    )

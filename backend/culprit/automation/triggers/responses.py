@@ -1,4 +1,4 @@
-"""Triggers and alerts as they are sent."""
+"""Build responses of triggers and alerts."""
 
 from __future__ import annotations
 
@@ -7,31 +7,46 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.kit.clock import now
-from culprit.models import Alert, TierAllowance, Trigger
-from culprit.triggers import queries
-from culprit.triggers.schemas import AlertRead, AllowanceRead, TriggerNamed, TriggerRead
+from culprit.accounts.actor import Actor
+from culprit.automation.triggers import queries
+from culprit.automation.triggers.schemas import (
+    AlertResponse,
+    NamedRef,
+    TriggerResponse,
+    UnattendedTierResponse,
+)
+from culprit.infra.db.clock import utc_now
+from culprit.infra.models.automation.alert import Alert
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.infra.models.automation.unattended_tier import UnattendedTier
 
 PATH = "/api/v1/triggers/{}/alerts"
 
 
-def triggers(session: Session, rows: Sequence[Trigger], secret: str | None = None) -> list[TriggerRead]:
-    """Triggers with what they heard."""
-    counts = queries.counts(session, [row.id for row in rows], now() - queries.DAY)
-    people = queries.people(session, (row.owner_id for row in rows))
-    channels = queries.channels(session, (UUID(one) for row in rows for one in row.channel_ids))
+def build_triggers(
+    session: Session, rows: Sequence[Trigger], secret: str | None = None
+) -> list[TriggerResponse]:
+    """Build triggers with their counts of alerts."""
+    counts = queries.count_alerts(session, [row.id for row in rows], utc_now() - queries.DAY)
+    people = queries.load_user_names(session, (row.owner_id for row in rows))
+    channels = queries.load_channel_names(
+        session, (UUID(channel_id) for row in rows for channel_id in row.channel_ids)
+    )
     same = (
-        "id", "name", "kind", "proof", "options", "enabled", "created_at", "heard_at", "heard", "repeated",
-        "refused_at", "refused_for",
+        "id", "name", "kind", "proof", "options", "enabled", "created_at", "last_alert_at", "alert_count",
+        "duplicate_count", "rejected_at", "rejection_reason",
     )  # fmt: skip
     return [
-        TriggerRead.model_validate(
+        TriggerResponse.model_validate(
             {
                 **{name: getattr(row, name) for name in same},
                 "path": PATH.format(row.id),
-                "channels": [named(UUID(one), channels) for one in row.channel_ids if UUID(one) in channels],
-                "owner": named(row.owner_id, people),
+                "channels": [
+                    build_ref(UUID(channel_id), channels)
+                    for channel_id in row.channel_ids
+                    if UUID(channel_id) in channels
+                ],
+                "owner": build_ref(row.owner_id, people),
                 "alerts": counts.get(row.id, {}),
                 "secret": secret,
             }
@@ -40,54 +55,54 @@ def triggers(session: Session, rows: Sequence[Trigger], secret: str | None = Non
     ]
 
 
-def alerts(session: Session, actor: Actor, rows: Sequence[Alert]) -> list[AlertRead]:
-    """Alerts with what was started for them."""
-    firings = queries.firings(session, (row.firing_id for row in rows))
-    peers = {UUID(one) for firing in firings.values() for one in firing.peers}
-    hosts = queries.hosts(session, actor, [*(row.host_id for row in rows), *peers])
-    names = queries.trigger_names(session, (row.trigger_id for row in rows))
-    numbers = queries.incident_numbers(session, (row.incident_id for row in rows))
+def build_alerts(session: Session, actor: Actor, rows: Sequence[Alert]) -> list[AlertResponse]:
+    """Build alerts with the responses that they started."""
+    firings = queries.load_responses(session, (row.trigger_response_id for row in rows))
+    peers = {UUID(peer) for firing in firings.values() for peer in firing.peers}
+    hosts = queries.load_host_names(session, actor, [*(row.host_id for row in rows), *peers])
+    names = queries.load_trigger_names(session, (row.trigger_id for row in rows))
+    numbers = queries.load_incident_numbers(session, (row.incident_id for row in rows))
     same = (
         "id", "number", "fingerprint", "cause", "title", "summary", "labels", "began_at", "state", "reason", "count",
         "service", "incident_id", "created_at", "last_at", "resolved_at",
     )  # fmt: skip
-    found = []
+    results = []
     for row in rows:
-        firing = firings.get(row.firing_id) if row.firing_id else None
-        found.append(
-            AlertRead.model_validate(
+        firing = firings.get(row.trigger_response_id) if row.trigger_response_id else None
+        results.append(
+            AlertResponse.model_validate(
                 {
                     **{name: getattr(row, name) for name in same},
-                    "trigger": named(row.trigger_id, names),
-                    "host": named(row.host_id, hosts),
+                    "trigger": build_ref(row.trigger_id, names),
+                    "host": build_ref(row.host_id, hosts),
                     "incident_number": numbers.get(row.incident_id) if row.incident_id else None,
                     "diagnosis_id": firing.diagnosis_id if firing else None,
                     "peers": [
-                        named(UUID(one), hosts)
-                        for one in (firing.peers if firing else ())
-                        if UUID(one) in hosts
+                        build_ref(UUID(peer), hosts)
+                        for peer in (firing.peers if firing else ())
+                        if UUID(peer) in hosts
                     ],
                 }
             )
         )
-    return found
+    return results
 
 
-def allowances(session: Session, rows: Sequence[TierAllowance]) -> list[AllowanceRead]:
-    """Labels with what they allow."""
-    people = queries.people(session, (row.by for row in rows))
+def build_unattended_tiers(session: Session, rows: Sequence[UnattendedTier]) -> list[UnattendedTierResponse]:
+    """Build labels with the tier that they allow."""
+    people = queries.load_user_names(session, (row.created_by for row in rows))
     return [
-        AllowanceRead(
+        UnattendedTierResponse(
             id=row.id,
             label={row.label_name: row.label_value},
             tier=row.tier,
-            by=named(row.by, people),
+            created_by=build_ref(row.created_by, people),
             created_at=row.created_at,
         )
         for row in rows
     ]
 
 
-def named(one: UUID | None, names: Mapping[UUID, str]) -> TriggerNamed | None:
-    """A reference by name; None for what is not known."""
-    return TriggerNamed(id=one, name=names[one]) if one is not None and one in names else None
+def build_ref(uuid: UUID | None, names: Mapping[UUID, str]) -> NamedRef | None:
+    """Return a reference by name, or None if the name is unknown."""
+    return NamedRef(id=uuid, name=names[uuid]) if uuid is not None and uuid in names else None

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: the incident, its capture with healthy peers, and the diagnosis of it."""
+"""Start the response to an alert: the incident, the capture with healthy peers, and the diagnosis."""
 
 from __future__ import annotations
 
@@ -8,45 +8,51 @@ from typing import Any
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.core.alerts.contract import Incoming
-from culprit.diagnoses import service as diagnoses
-from culprit.diagnoses.schemas import DiagnosisCreate
-from culprit.incidents import journal
-from culprit.incidents import service as incidents
-from culprit.incidents.given import HostGiven, IncidentCreate, Symptom
-from culprit.infra.broker import announce
-from culprit.kit.clock import to_ns
-from culprit.models import Alert, Event, Firing, Host, Incident, IncidentHost, Trigger
-from culprit.triggers import queries
-from culprit.triggers.decide import Decision, decide
-from culprit.triggers.schemas import AlertState, Options
-from culprit.workflows.diagnose import begin
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.analysis.diagnoses import service as diagnoses
+from culprit.analysis.diagnoses.schemas import DiagnosisCreate
+from culprit.automation.diagnosis_stages import start_first_stage
+from culprit.automation.triggers import queries
+from culprit.automation.triggers.plan_response import ResponsePlan, plan_response
+from culprit.automation.triggers.schemas import AlertState, TriggerOptions
+from culprit.domain.alerts.contract import IncomingAlert
+from culprit.incidents.records import journal
+from culprit.incidents.records import service as incidents
+from culprit.incidents.records.requests import IncidentCreate, IncidentHostRequest, Symptom
+from culprit.infra.db.clock import to_ns
+from culprit.infra.models.automation.alert import Alert
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.infra.models.automation.trigger_response import TriggerResponseRecord
+from culprit.infra.models.evidence.event import StoredEvent
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_host import IncidentHost
+from culprit.infra.task_queue import enqueue_after_commit
 
 SOURCE = "trigger"
-TELL = "culprit.tell_firing"
-#: An incident does not begin before this, whatever a sender says.
-OLDEST = timedelta(hours=24)
+NOTIFY_JOB = "culprit.notify_diagnosis"
+#: Earliest start of an incident regardless of the time that a sender reports.
+MAX_ALERT_AGE = timedelta(hours=24)
 
 
-def take(session: Session, trigger: Trigger, alert: Incoming, at: datetime) -> AlertState:
-    """One firing alert, to its end. The caller holds the lock under which alerts are decided one after another."""
-    options = Options.model_validate(trigger.options)
+def respond_to_alert(session: Session, trigger: Trigger, alert: IncomingAlert, at: datetime) -> AlertState:
+    """Respond to one firing alert. The caller holds the lock that serializes decisions."""
+    options = TriggerOptions.model_validate(trigger.options)
     since = at - timedelta(seconds=options.cooldown_s)
-    known = queries.latest(session, trigger.id, alert.fingerprint, since)
-    if known is not None and known.firing_id is not None and known.created_at > since:
-        _again(session, known, at)
+    known = queries.find_latest_alert(session, trigger.id, alert.fingerprint, since)
+    if known is not None and known.trigger_response_id is not None and known.created_at > since:
+        _count_repeat(session, known, at)
         return "joined"
-    decision = decide(session, trigger, alert, at)
-    if known is not None and known.firing_id is None and decision.state == known.state:
-        _again(session, known, at)
+    decision = plan_response(session, trigger, alert, at)
+    if known is not None and known.trigger_response_id is None and decision.state == known.state:
+        _count_repeat(session, known, at)
         return decision.state
-    return _carry_out(session, trigger, alert, decision, at)
+    return _apply_plan(session, trigger, alert, decision, at)
 
 
-def _again(session: Session, known: Alert, at: datetime) -> None:
-    """It was sent once more: counted, and nothing else. By an UPDATE, so that a storm writes one row and loads none."""
+def _count_repeat(session: Session, known: Alert, at: datetime) -> None:
+    """Count a repetition with one UPDATE, so that an alert storm loads and writes only one row."""
     session.execute(
         update(Alert)
         .where(Alert.id == known.id)
@@ -55,16 +61,16 @@ def _again(session: Session, known: Alert, at: datetime) -> None:
     )
 
 
-def _carry_out(
-    session: Session, trigger: Trigger, alert: Incoming, decision: Decision, at: datetime
+def _apply_plan(
+    session: Session, trigger: Trigger, alert: IncomingAlert, decision: ResponsePlan, at: datetime
 ) -> AlertState:
     host, owner = decision.place.host, decision.owner
     incident: Incident | None = None
     firing, state, reason = decision.firing, decision.state, decision.reason
     if host is not None and owner is not None and state != "refused":
-        incident = _incident(session, trigger, alert, decision, at)
-        if state == "fired":
-            firing = _fire(session, owner, trigger, alert, decision, incident)
+        incident = _find_or_open_incident(session, trigger, alert, decision, at)
+        if state == "started":
+            firing = _start_diagnosis(session, owner, trigger, alert, decision, incident)
     row = Alert(
         trigger_id=trigger.id,
         fingerprint=alert.fingerprint,
@@ -78,7 +84,7 @@ def _carry_out(
         reason={"key": reason.key, "params": dict(reason.params)} if reason else None,
         host_id=host.id if host else None,
         service=decision.place.service,
-        firing_id=firing.id if firing else None,
+        trigger_response_id=firing.id if firing else None,
         incident_id=incident.id if incident else None,
         created_at=at,
         last_at=at,
@@ -88,84 +94,84 @@ def _carry_out(
     return state
 
 
-def _incident(
-    session: Session, trigger: Trigger, alert: Incoming, decision: Decision, at: datetime
+def _find_or_open_incident(
+    session: Session, trigger: Trigger, alert: IncomingAlert, decision: ResponsePlan, at: datetime
 ) -> Incident:
-    """The incident that it belongs to, opened where there is none."""
+    """Return the open incident for the alert, or create one."""
     host, owner = decision.place.host, decision.owner
     assert host is not None and owner is not None
-    options = Options.model_validate(trigger.options)
-    found = queries.open_incident(
+    options = TriggerOptions.model_validate(trigger.options)
+    result = queries.lock_open_incident(
         session,
         host_id=host.id,
         service=decision.place.service,
         group=(trigger.id, alert.group),
         since=at - timedelta(seconds=options.cooldown_s),
     )
-    told: dict[str, Any] = {"trigger": trigger.name, "alert": alert.title, "host": host.name}
-    if found is not None:
-        if session.get(IncidentHost, (found.id, host.id)) is None:
-            session.add(IncidentHost(incident_id=found.id, host_id=host.id, role="suspect"))
-        if queries.news(session, found.id, host.id, alert.cause):
-            journal.enter(session, found, None, "alert_joined", **told)
-            _mark(session, host, told, at)
-        return found
-    began = alert.began_at if alert.began_at and at - OLDEST < alert.began_at <= at else at
+    reported: dict[str, Any] = {"trigger": trigger.name, "alert": alert.title, "host": host.name}
+    if result is not None:
+        if session.get(IncidentHost, (result.id, host.id)) is None:
+            session.add(IncidentHost(incident_id=result.id, host_id=host.id, role="suspect"))
+        if queries.is_new_alert(session, result.id, host.id, alert.cause):
+            journal.append_entry(session, result, None, "alert_joined", **reported)
+            _add_timeline_event(session, host, reported, at)
+        return result
+    began = alert.began_at if alert.began_at and at - MAX_ALERT_AGE < alert.began_at <= at else at
     about = decision.place.service or host.name
-    wanted = IncidentCreate(
+    incident_create = IncidentCreate(
         title=f"{about}: {alert.title}"[:300].strip() or about,
-        symptom=Symptom(service=decision.place.service[:300], says=alert.summary, since=began),
+        symptom=Symptom(service=decision.place.service[:300], description=alert.summary, since=began),
         severity=options.severity,
         window_from=began,
-        hosts=[HostGiven(host_id=host.id)],
+        hosts=[IncidentHostRequest(host_id=host.id)],
     )
-    incident = incidents.create(session, owner, wanted)
-    journal.enter(session, incident, None, "alert_opened", **told)
-    _mark(session, host, told, at)
+    incident = incidents.create_incident(session, owner, incident_create)
+    journal.append_entry(session, incident, None, "alert_opened", **reported)
+    _add_timeline_event(session, host, reported, at)
     return incident
 
 
-def _mark(session: Session, host: Host, told: dict[str, Any], at: datetime) -> None:
-    """On the timeline of the host: when the alert came, by our clock."""
-    title = {"key": "event.alert", "params": {"trigger": told["trigger"], "alert": told["alert"]}}
-    session.add(Event(host_id=host.id, t_ns=to_ns(at), kind="alert", severity="warn", title=title))
+def _add_timeline_event(session: Session, host: Host, reported: dict[str, Any], at: datetime) -> None:
+    """Add an event with the arrival time of the alert, by the platform's clock, to the host's timeline."""
+    title = {"key": "event.alert", "params": {"trigger": reported["trigger"], "alert": reported["alert"]}}
+    session.add(StoredEvent(host_id=host.id, t_ns=to_ns(at), kind="alert", severity="warn", title=title))
 
 
-def _fire(  # noqa: PLR0917
+def _start_diagnosis(  # noqa: PLR0917
     session: Session,
     owner: Actor,
     trigger: Trigger,
-    alert: Incoming,
-    decision: Decision,
+    alert: IncomingAlert,
+    decision: ResponsePlan,
     incident: Incident,
-) -> Firing:
-    """The capture of the host and its peers begins: its first stage is queued within this transaction."""
+) -> TriggerResponseRecord:
+    """Create the diagnosis; its first stage with host and peers is queued in this transaction."""
     host = decision.place.host
     assert host is not None
-    options = Options.model_validate(trigger.options)
-    wanted = DiagnosisCreate(
+    options = TriggerOptions.model_validate(trigger.options)
+    diagnosis_create = DiagnosisCreate(
         host_id=host.id,
         seconds=options.seconds,
-        twin_ids=[one.id for one in decision.peers],
+        peer_ids=[peer.id for peer in decision.peers],
         reason=f"{trigger.name}: {alert.title}"[:500],
     )
-    diagnosis = diagnoses.create(session, owner, wanted, source=SOURCE)
-    begin(session, diagnosis)
+    diagnosis = diagnoses.create_diagnosis(session, owner, diagnosis_create, source=SOURCE)
+    start_first_stage(session, diagnosis)
     if diagnosis.state != "running":
-        announce(session, TELL, diagnosis.id)
-    firing = Firing(
+        enqueue_after_commit(session, NOTIFY_JOB, diagnosis.id)
+    firing = TriggerResponseRecord(
         trigger_id=trigger.id,
         host_id=host.id,
         cause=alert.cause,
         service=decision.place.service,
-        peers=[str(one.id) for one in decision.peers],
+        peers=[str(peer.id) for peer in decision.peers],
         incident_id=incident.id,
         diagnosis_id=diagnosis.id,
     )
     session.add(firing)
-    _controls(session, incident, decision.peers)
+    _add_control_hosts(session, incident, decision.peers)
     session.flush()
-    audit.record(
+    audit.record_action(
         session,
         owner,
         "trigger.fired",
@@ -174,15 +180,15 @@ def _fire(  # noqa: PLR0917
         trigger=trigger.name,
         alert=alert.title,
         host=host.name,
-        peers=[one.name for one in decision.peers],
+        peers=[peer.name for peer in decision.peers],
         incident=incident.number,
         diagnosis=diagnosis.number,
     )
     return firing
 
 
-def _controls(session: Session, incident: Incident, peers: list[Host]) -> None:
-    """Healthy peers stand in the incident as what they are."""
-    for one in peers:
-        if session.get(IncidentHost, (incident.id, one.id)) is None:
-            session.add(IncidentHost(incident_id=incident.id, host_id=one.id, role="control"))
+def _add_control_hosts(session: Session, incident: Incident, peers: list[Host]) -> None:
+    """Add the healthy peers to the incident as control hosts."""
+    for peer in peers:
+        if session.get(IncidentHost, (incident.id, peer.id)) is None:
+            session.add(IncidentHost(incident_id=incident.id, host_id=peer.id, role="control"))

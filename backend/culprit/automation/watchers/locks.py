@@ -1,6 +1,6 @@
-"""Who looks after a standby: claimed by one conditional UPDATE, held by a lease, written to with its fence only.
+"""Leases of watchers: claimed by one conditional UPDATE, and written only with the current fence.
 
-The same rules as for runs, see `culprit.captures.leases`; all times are the database's.
+The rules are those of runs (`culprit.captures.locks`). All times are PostgreSQL's.
 """
 
 from __future__ import annotations
@@ -13,95 +13,116 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from culprit.captures.leases import lease
-from culprit.models import Standby
+from culprit.captures.locks import get_lease_duration
+from culprit.infra.models.automation.watcher import Watcher
+from culprit.infra.models.incidents.incident import Incident
 
 _now = func.clock_timestamp()
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to look after a standby, as long as the lease lasts."""
+class WatcherLease:
+    """The right of one worker to run a watcher until the lease expires."""
 
-    standby_id: UUID
+    watcher_id: UUID
     fence: int
 
 
-def due() -> ColumnElement[bool]:
-    """Standbys that may be begun now."""
+def is_due() -> ColumnElement[bool]:
+    """Return the condition for watchers that can be started now."""
     return (
-        (Standby.state == "waiting")
-        & Standby.cancel_requested_at.is_(None)
-        & (Standby.until > _now)
-        & or_(Standby.not_before.is_(None), Standby.not_before <= _now)
+        (Watcher.state == "waiting")
+        & Watcher.cancel_requested_at.is_(None)
+        & (Watcher.expires_at > _now)
+        & or_(Watcher.not_before.is_(None), Watcher.not_before <= _now)
     )
 
 
-def claim(session: Session, standby_id: UUID, worker: str) -> Claim | None:
-    """Takes a standby that is due; None where somebody else has it."""
+def claim_watcher(session: Session, watcher_id: UUID, worker: str) -> WatcherLease | None:
+    """Claim a due watcher, or return None if another worker has it."""
     fence = session.scalar(
-        update(Standby)
-        .where(Standby.id == standby_id, due())
+        update(Watcher)
+        .where(Watcher.id == watcher_id, is_due())
         .values(
             state="watching",
-            fence=Standby.fence + 1,
+            fence=Watcher.fence + 1,
             worker=worker,
-            lease_until=_now + lease(),
+            lease_until=_now + get_lease_duration(),
             heartbeat_at=_now,
             started_at=None,
             not_before=None,
-            waiting=None,
+            wait_reason=None,
             cost=None,
             readings=None,
         )
-        .returning(Standby.fence)
+        .returning(Watcher.fence)
         .execution_options(synchronize_session=False)
     )
-    return None if fence is None else Claim(standby_id, fence)
+    return None if fence is None else WatcherLease(watcher_id, fence)
 
 
-def renew(session: Session, claim: Claim, **values: Any) -> bool:
-    """Extends the lease and notes what was read; False where it is not ours any more."""
-    return _write(session, claim, lease_until=_now + lease(), heartbeat_at=_now, **values)
-
-
-def held(session: Session, claim: Claim) -> Standby | None:
-    """The standby, locked until the end of the transaction, where it is still ours."""
-    query = select(Standby).where(
-        Standby.id == claim.standby_id, Standby.fence == claim.fence, Standby.state == "watching"
+def renew_lease(session: Session, watcher_lease: WatcherLease, **values: Any) -> bool:
+    """Extend the lease and store `values`; return False if the lease was lost."""
+    return _update(
+        session, watcher_lease, lease_until=_now + get_lease_duration(), heartbeat_at=_now, **values
     )
-    return session.scalar(query.with_for_update(of=Standby).execution_options(populate_existing=True))
 
 
-def leave(session: Session, claim: Claim, state: str, **values: Any) -> bool:
-    """Ends it in `state`; False where it is not ours any more."""
-    return _write(session, claim, state=state, lease_until=None, ended_at=_now, waiting=None, **values)
+def lock_owned_watcher(session: Session, watcher_lease: WatcherLease) -> Watcher | None:
+    """Lock the watcher until the end of the transaction, or return None if the lease was lost."""
+    query = select(Watcher).where(
+        Watcher.id == watcher_lease.watcher_id,
+        Watcher.fence == watcher_lease.fence,
+        Watcher.state == "watching",
+    )
+    return session.scalar(query.with_for_update(of=Watcher).execution_options(populate_existing=True))
 
 
-def put_back(
-    session: Session, claim: Claim, pause: timedelta, waiting: dict[str, Any], **values: Any
+def finish_watcher(session: Session, watcher_lease: WatcherLease, state: str, **values: Any) -> bool:
+    """End the watcher in `state`; return False if the lease was lost."""
+    return _update(
+        session, watcher_lease, state=state, lease_until=None, ended_at=_now, wait_reason=None, **values
+    )
+
+
+def requeue_watcher(
+    session: Session,
+    watcher_lease: WatcherLease,
+    pause: timedelta,
+    wait_reason: dict[str, Any],
+    **values: Any,
 ) -> bool:
-    """To be begun again, not before `pause` from now."""
-    return _write(
+    """Make the watcher due again after `pause`; return False if the lease was lost."""
+    return _update(
         session,
-        claim,
+        watcher_lease,
         state="waiting",
         lease_until=None,
         started_at=None,
         cost=None,
         readings=None,
         not_before=_now + pause,
-        waiting=waiting,
+        wait_reason=wait_reason,
         **values,
     )
 
 
-def _write(session: Session, claim: Claim, **values: Any) -> bool:
+def _update(session: Session, watcher_lease: WatcherLease, **values: Any) -> bool:
     row = session.execute(
-        update(Standby)
-        .where(Standby.id == claim.standby_id, Standby.fence == claim.fence, Standby.state == "watching")
+        update(Watcher)
+        .where(
+            Watcher.id == watcher_lease.watcher_id,
+            Watcher.fence == watcher_lease.fence,
+            Watcher.state == "watching",
+        )
         .values(**values)
-        .returning(Standby.id)
+        .returning(Watcher.id)
         .execution_options(synchronize_session=False)
     ).first()
     return row is not None
+
+
+def lock_incident(session: Session, incident_id: UUID | None) -> Incident | None:
+    """Lock the incident of a watcher, if it has one."""
+    query = select(Incident).where(Incident.id == incident_id)
+    return session.scalar(query.with_for_update(of=Incident, key_share=True))

@@ -1,42 +1,44 @@
-"""What goes in and out about standbys."""
+"""Requests and responses of watchers."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from collectors.standby import HISTORY_MAX, LIMIT_MAX, MAX_CONDITIONS, Kind, Op
-from culprit.auth.schemas import Strict
-from culprit.captures.schemas import HostRef, OptionValues, ScopeGiven, UserRef
+from collectors.contract import TierName
+from collectors.runner.watcher import HISTORY_MAX, LIMIT_MAX, MAX_CONDITIONS, ConditionOperator, ConditionType
+from culprit.captures.schemas import OptionValues, ScopeRequest
+from culprit.domain.runs.states import RunState
+from culprit.web.schemas import HostRef, LocalizedText, MessageRef, RequestModel, UserRef
 
-#: Nothing waits longer: what was armed and forgotten is over on the next day.
+#: A forgotten watcher ends within a day.
 MAX_HOURS = 24.0
-Sentence = dict[str, Any]
+WatcherKind = Literal["lookback", "conditional"]
 Hours = Annotated[float, Field(gt=0, le=MAX_HOURS)]
 Reason = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=400, strip_whitespace=True)]
 
 
-class ConditionGiven(Strict):
-    """Holds where `hits` of the last `of` readings, one a second, are over or under the limit.
+class ConditionRequest(RequestModel):
+    """Holds when `required_hits` of the last `window_readings` readings, one a second, are over or under the limit.
 
-    Something that starts (`…_start`) takes a key alone.
+    A start condition (`…_start`) takes only a key.
     """
 
-    kind: Kind
+    kind: ConditionType
     key: Annotated[str, Field(max_length=1024)] = ""
-    op: Op = "over"
+    op: ConditionOperator = "over"
     limit: Annotated[float, Field(ge=0, le=LIMIT_MAX, allow_inf_nan=False)] = 1.0
-    hits: Annotated[int, Field(ge=1, le=HISTORY_MAX)] = 1
-    of: Annotated[int, Field(ge=1, le=HISTORY_MAX)] = 1
+    required_hits: Annotated[int, Field(ge=1, le=HISTORY_MAX)] = 1
+    window_readings: Annotated[int, Field(ge=1, le=HISTORY_MAX)] = 1
 
 
-class RingCreate(Strict):
-    """Keep the last `seconds` on a host, for `hours`. `stacks` needs the standard tier to be allowed for the host."""
+class LookbackWatcherCreate(RequestModel):
+    """Keep the last `seconds` on a host for `hours`. `stacks` requires that the host allows the standard tier."""
 
-    kind: Literal["ring"]
+    kind: Literal["lookback"]
     host_id: UUID
     hours: Hours = 8.0
     seconds: Annotated[int, Field(ge=60, le=1800)] = 600
@@ -44,133 +46,133 @@ class RingCreate(Strict):
     reason: Reason = ""
 
 
-class ArmedCreate(Strict):
-    """Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+class ConditionalWatcherCreate(RequestModel):
+    """Capture a host when one of the conditions begins to hold, at most `max_captures` times within `hours`.
 
-    With `incident_id`, of an incident that the host is part of, what is captured is evidence there.
+    With `incident_id`, the captures become evidence of that incident; the host must be part of it.
     """
 
-    kind: Literal["armed"]
+    kind: Literal["conditional"]
     host_id: UUID
     hours: Hours = 4.0
-    conditions: Annotated[list[ConditionGiven], Field(min_length=1, max_length=MAX_CONDITIONS)]
+    conditions: Annotated[list[ConditionRequest], Field(min_length=1, max_length=MAX_CONDITIONS)]
     plan: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,40}$")] = "triage"
     seconds: Annotated[int | None, Field(ge=1, le=600)] = None
     collectors: Annotated[list[Annotated[str, Field(max_length=40)]] | None, Field(max_length=60)] = None
-    scope: ScopeGiven = ScopeGiven()
+    scope: ScopeRequest = ScopeRequest()
     options: Annotated[dict[Annotated[str, Field(max_length=40)], OptionValues], Field(max_length=60)] = (
         Field(default_factory=dict)
     )
-    fires_max: Annotated[int, Field(ge=1, le=10)] = 1
+    max_captures: Annotated[int, Field(ge=1, le=10)] = 1
     cooldown_s: Annotated[int, Field(ge=60, le=86_400)] = 600
     reason: Reason = ""
     incident_id: UUID | None = None
 
 
-StandbyCreate = Annotated[RingCreate | ArmedCreate, Field(discriminator="kind")]
+WatcherCreate = Annotated[LookbackWatcherCreate | ConditionalWatcherCreate, Field(discriminator="kind")]
 
 
-class ConditionRead(BaseModel):
-    """A condition with its unit."""
+class ConditionResponse(BaseModel):
+    """A condition with its unit. `is_start`: it holds when something starts."""
 
-    kind: str
+    kind: ConditionType
     key: str
-    op: Op
+    op: ConditionOperator
     limit: float
-    hits: int
-    of: int
+    required_hits: int
+    window_readings: int
     unit: str
-    starts: bool
+    is_start: bool
 
 
-class WantedRead(BaseModel):
-    """What is captured when it fires."""
+class WatcherCaptureSpec(BaseModel):
+    """The capture that a conditional watcher starts."""
 
     plan: str
     seconds: int | None
-    tier: str
-    scope: ScopeGiven
+    tier: TierName
+    scope: ScopeRequest
 
 
-class CostRead(BaseModel):
-    """What it takes of the host: percent of one core over the last minute, memory, and what the ring holds."""
+class WatcherCost(BaseModel):
+    """What a watcher uses on the host: percent of one core over the last minute, memory, and buffer size."""
 
     cpu_pct: float | None
     cpu_ms: float
     rss_kb: float
-    ring_bytes: float
+    lookback_bytes: float
 
 
-class ReadingsRead(BaseModel):
-    """The last readings of each condition, one every `step_s`, the newest at `at`; null is no data."""
+class ConditionReadingsResponse(BaseModel):
+    """The last readings of each condition, one every `step_s`; the newest is from `at`. Null means no data."""
 
     at: datetime
     step_s: float
     values: list[list[float | None]]
 
 
-class RefusedRead(BaseModel):
-    """A start that did not happen, and why."""
+class CaptureRejection(BaseModel):
+    """A capture that was not started, and why."""
 
     at: datetime
-    sentence: Sentence
+    reason: MessageRef
 
 
-class StartedCapture(BaseModel):
-    """A capture that it started."""
-
-    id: UUID
-    number: int
-    state: str
-    at: datetime
-
-
-class IncidentRef(BaseModel):
-    """The incident that a capture was armed for."""
+class WatcherCapture(BaseModel):
+    """A capture that a watcher started."""
 
     id: UUID
     number: int
+    state: RunState
+    created_at: datetime
 
 
-class StandbyRead(BaseModel):
-    """Something that waits, or did. `kept_s`: for how long a ring has been keeping without an interruption."""
+class WatcherIncident(BaseModel):
+    """The incident that receives the captures as evidence."""
 
     id: UUID
     number: int
-    kind: Literal["ring", "armed"]
+
+
+class WatcherResponse(BaseModel):
+    """A watcher. `buffered_s` is the number of consecutive seconds in its look-back buffer."""
+
+    id: UUID
+    number: int
+    kind: WatcherKind
     host: HostRef
-    state: str
+    state: Literal["waiting", "watching", "completed", "expired", "canceled", "failed"]
     reason: str
-    ring_s: int
+    lookback_s: int
     stacks: bool
-    kept_s: float | None
-    conditions: list[ConditionRead]
-    wanted: WantedRead | None
-    incident: IncidentRef | None
-    fires: int
-    fires_max: int
+    buffered_s: float | None
+    conditions: list[ConditionResponse]
+    capture: WatcherCaptureSpec | None
+    incident: WatcherIncident | None
+    capture_count: int
+    max_captures: int
     cooldown_s: int
-    fired_at: datetime | None
-    captures: list[StartedCapture]
-    refused: RefusedRead | None
-    until: datetime
-    by: UserRef | None
+    last_capture_at: datetime | None
+    captures: list[WatcherCapture]
+    rejection: CaptureRejection | None
+    expires_at: datetime
+    requested_by: UserRef | None
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
-    interrupted: int
-    waiting: Sentence | None
-    failure: Sentence | None
-    cost: CostRead | None
-    readings: ReadingsRead | None
+    interruption_count: int
+    wait_reason: MessageRef | None
+    failure: MessageRef | None
+    cost: WatcherCost | None
+    readings: ConditionReadingsResponse | None
 
 
-class ConditionKind(BaseModel):
-    """A kind of condition that may be waited for. `key` is an expression that the whole key must match."""
+class ConditionKindResponse(BaseModel):
+    """A kind of condition. `key` is a regular expression that the whole key must match."""
 
-    kind: Kind
-    title: dict[str, str]
+    kind: ConditionType
+    title: LocalizedText
     unit: str
     key: str
     example: str
-    starts: bool
+    is_start: bool

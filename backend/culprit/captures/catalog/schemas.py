@@ -1,111 +1,107 @@
-"""What is said about collectors, plans and metrics. Texts come in both languages."""
+"""Responses of the catalog. Texts come in English and Chinese."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel
 
-
-class TextRead(BaseModel):
-    """A fixed text."""
-
-    en: str
-    zh: str
+from collectors.contract import TierName
+from culprit.web.schemas import LocalizedText
 
 
-class NeedsRead(BaseModel):
-    """What one way of collecting asks of a host."""
+class CollectionNeedsResponse(BaseModel):
+    """What a collection method needs on a host."""
 
     tools: list[str]
     files: list[str]
     root: bool
     perf: bool
     target: bool
-    mend: str
+    remedy: str
 
 
-class WayRead(BaseModel):
-    """One way of collecting, with the command line as it is shown."""
+class CollectionMethodResponse(BaseModel):
+    """A collection method with its command line as displayed."""
 
     name: str
-    shows: str
-    needs: NeedsRead
+    command: str
+    needs: CollectionNeedsResponse
 
 
-class CostRead(BaseModel):
-    """Expected cost on a host."""
+class CollectorCostResponse(BaseModel):
+    """The expected cost on a host."""
 
     cpu_pct: float
     bytes_per_s: float
-    note: TextRead
+    note: LocalizedText
 
 
-class OptionRead(BaseModel):
-    """A value that may be given to a collector: all of it must match `pattern`; without one `default` counts.
+class CollectorOptionResponse(BaseModel):
+    """An option of a collector. The whole value must match `pattern`; a missing value means `default`.
 
-    Where it is `required` there is no default, and no capture without it.
+    A `required` option has no default.
     """
 
     name: str
     pattern: str
-    title: TextRead
+    title: LocalizedText
     default: str
     required: bool
 
 
-class CollectorRead(BaseModel):
-    """One collector. Those that are `on_demand` are part of no plan but one's own."""
+class CollectorResponse(BaseModel):
+    """A collector. Those with `on_demand` are part of custom plans only."""
 
     id: str
-    title: TextRead
-    why: TextRead
-    tier: str
+    title: LocalizedText
+    why: LocalizedText
+    tier: TierName
     mandatory: bool
     exclusive: bool
     on_demand: bool
-    options: list[OptionRead]
-    ways: list[WayRead]
+    options: list[CollectorOptionResponse]
+    methods: list[CollectionMethodResponse]
     seconds_max: int
     max_bytes: int
-    cost: CostRead
+    cost: CollectorCostResponse
     yields: list[str]
     parser_version: int
 
 
-class LaneRead(BaseModel):
-    """How a timeline draws a metric."""
+class TrackStyleResponse(BaseModel):
+    """How a timeline shows a metric."""
 
     group: str
-    group_title: TextRead
+    group_title: LocalizedText
     order: int
     kind: str
 
 
-class MetricRead(BaseModel):
-    """One metric."""
+class MetricResponse(BaseModel):
+    """A metric."""
 
     id: str
     unit: str
     labels: list[str]
     axis: str | None
-    title: TextRead
-    meaning: TextRead
-    lane: LaneRead
+    title: LocalizedText
+    meaning: LocalizedText
+    track: TrackStyleResponse
 
 
-class PlannedRead(BaseModel):
-    """One collector of a plan and how long it runs."""
+class PlannedCollectorResponse(BaseModel):
+    """A collector of a plan and its duration."""
 
     id: str
     seconds: int
 
 
-class PlanRead(BaseModel):
+class PlanResponse(BaseModel):
     """A named set of collectors."""
 
     id: str
-    title: TextRead
-    why: TextRead
-    tier: str
+    title: LocalizedText
+    why: LocalizedText
+    tier: TierName
     seconds: int
     total_seconds: int
-    collectors: list[PlannedRead]
+    collectors: list[PlannedCollectorResponse]

@@ -1,36 +1,35 @@
-"""A bundle that was carried by hand, taken apart: frames become files and plain data. Runs in the child."""
+"""Split an imported bundle into files and plain data. Runs in the sandboxed child."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from collectors import records
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Sentence
-from collectors.frames import Frame, FrameReader, Header
-from collectors.parse.limits import (
+from collectors.profiles.limits import (
     DEFAULT,
     PIECE,
-    ImportRefused,
-    Limits,
+    ImportRefusedError,
     Readable,
-    bounded_open,
-    limit_exceeded,
+    ReaderLimits,
+    limit_error,
+    open_bounded,
 )
-from culprit.infra.part_file import PartFile
+from collectors.runner import records
+from collectors.runner.frames import Frame, FrameHeader, FrameReader
+from culprit.infra.artifacts.part_file import PartFile
+from culprit.json_types import Json
 
 MAX_PARTS = 500
-Json = dict[str, Any]
 
 
 class BundleReader:
-    """All that a stream of frames says, with the parts as files `part-N` in `directory`."""
+    """Read a stream of frames; parts become files `part-N` in `directory`."""
 
-    def __init__(self, directory: Path, limits: Limits = DEFAULT) -> None:
+    def __init__(self, directory: Path, limits: ReaderLimits = DEFAULT) -> None:
         self.directory = directory
         self.limits = limits
         self.parts: list[Json] = []
@@ -41,14 +40,14 @@ class BundleReader:
         self.opened = 0
 
     def read(self, source: Readable) -> Json:
-        """Everything; raises ImportRefused where it is no bundle or too large."""
+        """Read everything. Raises ImportRefused if it is not a bundle or too large."""
         reader = FrameReader(sink=self._sink)
         while piece := source.read(PIECE):
             for frame in reader.feed(piece):
                 self._take(frame)
         trouble = reader.close()
         if not self.outcomes and not self.parts:
-            raise ImportRefused(Sentence("import.not_bundle", {"why": trouble or "empty"}))
+            raise ImportRefusedError(Sentence("import.not_bundle", {"why": trouble or "empty"}))
         clock = ClockMap.from_records(self.clocks)
         for outcome in self.outcomes:
             for name in ("started_ns", "ended_ns"):
@@ -63,10 +62,10 @@ class BundleReader:
         }
 
     @property
-    def _sink(self) -> Callable[[Header], PartFile]:
-        def open_part(header: Header) -> PartFile:
+    def _sink(self) -> Callable[[FrameHeader], PartFile]:
+        def open_part(header: FrameHeader) -> PartFile:
             if self.opened >= MAX_PARTS:
-                raise limit_exceeded("parts", MAX_PARTS)
+                raise limit_error("parts", MAX_PARTS)
             self.opened += 1
             return PartFile(self.directory / f"part-{self.opened}", header.encoding)
 
@@ -77,31 +76,31 @@ class BundleReader:
         if head.kind in {"part", "snapshot"}:
             self._part(frame)
         elif head.kind == "outcome":
-            self.outcomes.append(_outcome(records.outcome(frame)))
+            self.outcomes.append(_outcome(records.parse_outcome(frame)))
         elif head.kind == "clock":
             self.clocks.append(dict(head.fields))
         elif head.kind in {"hello", "end", "busy", "refused"}:
-            self.facts[head.kind] = records.lines_of(frame)
+            self.facts[head.kind] = records.parse_lines(frame)
 
     def _part(self, frame: Frame) -> None:
-        """Closes its file, and unpacks it once to know its size and that it is no bomb."""
+        """Close the file of a part, and unpack it once to check its size and compression ratio."""
         head, file = frame.header, frame.sink
         if not isinstance(file, PartFile):
             file = self._sink(head)
             file.write(frame.payload)
         digest = file.close()
-        with bounded_open(file.path, file.encoding, self.limits) as plain:  # type: ignore[arg-type]
+        with open_bounded(file.path, file.encoding, self.limits) as plain:  # type: ignore[arg-type]
             size, whole = 0, True
             try:
                 while piece := plain.read():
                     size += len(piece)
-            except ImportRefused as refused:
+            except ImportRefusedError as refused:
                 if refused.sentence.key.startswith("import.limit"):
                     raise
                 whole = False
         self.unpacked += size
         if self.unpacked > self.limits.unpacked:
-            raise limit_exceeded("unpacked", self.limits.unpacked)
+            raise limit_error("unpacked", self.limits.unpacked)
         self.parts.append(
             {
                 "collector": head.id,
@@ -116,22 +115,26 @@ class BundleReader:
         )
 
 
-def _outcome(one: records.Outcome) -> Json:
-    reason = {"key": one.reason.key, "params": dict(one.reason.params)} if one.reason else None
+def _outcome(collector_outcome: records.CollectorExit) -> Json:
+    reason = (
+        {"key": collector_outcome.reason.key, "params": dict(collector_outcome.reason.params)}
+        if collector_outcome.reason
+        else None
+    )
     return {
-        "collector": one.collector,
-        "state": one.state,
-        "way": one.way,
-        "exit_code": one.exit_code,
-        "started_ns": one.started_ns,
-        "ended_ns": one.ended_ns,
-        "cpu_ms": one.cpu_ms,
-        "bytes": one.bytes,
-        "argv": one.argv,
-        "tool_version": one.version,
+        "collector": collector_outcome.collector,
+        "state": collector_outcome.state,
+        "method": collector_outcome.method,
+        "exit_code": collector_outcome.exit_code,
+        "started_ns": collector_outcome.started_ns,
+        "ended_ns": collector_outcome.ended_ns,
+        "cpu_ms": collector_outcome.cpu_ms,
+        "bytes": collector_outcome.bytes,
+        "argv": collector_outcome.argv,
+        "tool_version": collector_outcome.version,
         "reason": reason,
-        "stderr_tail": one.stderr_tail,
-        "rejected": [[field.field, field.reason] for field in one.rejected],
+        "stderr_tail": collector_outcome.stderr_tail,
+        "rejected": [[field.field, field.reason] for field in collector_outcome.rejected],
     }
 
 

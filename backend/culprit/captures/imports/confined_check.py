@@ -1,7 +1,7 @@
-"""Runs in a confined child while somebody waits: is this file what it should be, and within the limits?
+"""Check an uploaded file in a sandboxed child: is it of the expected kind and within the limits?
 
-All of it is unpacked once, so that sizes and ratios are known; of text, the first CHECKED bytes are read as
-they will be read later. It leaves `result.json`.
+The file is unpacked once to learn sizes and ratios; of text, the first CHECKED bytes are parsed as they will
+be later. The result is in `result.json`.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Context, Sentence
-from collectors.parse import folded, perf_script
-from collectors.parse.limits import (
+from collectors.parse.perf import folded, perf_script
+from collectors.parse.reports.registry import REPORTS, Report
+from collectors.profiles.limits import (
     PIECE,
     BoundedReader,
     Encoding,
-    ImportRefused,
-    bounded_open,
+    ImportRefusedError,
     detect_encoding,
+    open_bounded,
 )
-from collectors.parse.reports import REPORTS, Report
-from culprit.imports import perf_file
-from culprit.imports.bundle_parts import BundleReader
-from culprit.imports.sources import NAMES, PARSERS, PART, PERF_MAGIC, detect
-from culprit.infra.inputs import open_input
-from culprit.infra.parts import StoredPart
+from culprit.captures.imports.bundle_parts import BundleReader
+from culprit.domain.imports.file_kinds import NAMES, PARSERS, PART, PERF_MAGIC, detect_file_kind
+from culprit.infra.artifacts.stored_part import StoredPart
+from culprit.infra.sandbox import perf_data
+from culprit.infra.sandbox.inputs import open_input
+from culprit.json_types import Json
 
 CHECKED = 48 << 20
 HEAD = 64 << 10
 _NO_CONTEXT = Context(ClockMap())
-Json = dict[str, Any]
 
 
 class _Head:
-    """A source from its first bytes on; text is cut after a whole block at `limit` bytes."""
+    """A source from its first byte; text is cut after a whole block at `limit` bytes."""
 
     def __init__(self, first: bytes, source: BoundedReader, limit: int = 1 << 62) -> None:
         self._first, self._source, self._left = first, source, limit
@@ -59,11 +59,11 @@ class _Head:
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {path, kind}."""
+    """Check a file. `request`: {path, kind}."""
     path = Path(request["path"])
     try:
         result = _check(path, request["kind"])
-    except ImportRefused as refused:
+    except ImportRefusedError as refused:
         params = dict(refused.sentence.params)
         if refused.line is not None:
             params.setdefault("line", refused.line)
@@ -72,21 +72,21 @@ def main(request: Mapping[str, Any]) -> None:
     Path("result.partial").replace("result.json")
 
 
-def _check(path: Path, wanted: str) -> Json:
+def _check(path: Path, requested: str) -> Json:
     with open_input(path) as stream:
         encoding = detect_encoding(stream.read(4))
-    with bounded_open(open_input(path), encoding) as source:
+    with open_bounded(open_input(path), encoding) as source:
         head = source.read(HEAD)
-        kind = detect(head) if wanted == "auto" else wanted
+        kind = detect_file_kind(head) if requested == "auto" else requested
         if not head:
-            raise ImportRefused(Sentence("import.empty"))
+            raise ImportRefusedError(Sentence("import.empty"))
         if kind == "perf_data":
             return _perf_data(head, source, encoding)
         if kind == "bundle":
             bundle = BundleReader(Path()).read(_Head(head, source))
             return {"kind": kind, "encoding": encoding, "size": source.total, "bundle": bundle}
         if kind in {"folded", "perf_script"}:
-            reader = folded.read if kind == "folded" else perf_script.read
+            reader = folded.parse_folded if kind == "folded" else perf_script.parse_perf_script
             reader(_Head(head, source, CHECKED))
         elif kind in REPORTS:
             return _report(path, kind, encoding)
@@ -96,22 +96,22 @@ def _check(path: Path, wanted: str) -> Json:
 
 
 def _report(path: Path, kind: Report, encoding: Encoding) -> Json:
-    """A report is short enough to be read whole here, as it will be read later."""
-    with bounded_open(open_input(path), encoding) as source:
+    """Parse the whole report, which is short."""
+    with open_bounded(open_input(path), encoding) as source:
         size = 0
         while piece := source.read():
             size += len(piece)
     parsed = PARSERS[NAMES[kind]]({PART: StoredPart("", size, path, encoding)}, _NO_CONTEXT)
     if not parsed.readable:
-        raise ImportRefused(parsed.warnings[0])
+        raise ImportRefusedError(parsed.warnings[0])
     return {"kind": kind, "encoding": encoding, "size": size}
 
 
 def _perf_data(head: bytes, source: BoundedReader, encoding: str) -> Json:
-    """perf itself says whether it can read the file, and of what events it is."""
+    """Check with perf that the file can be read, and return its events."""
     if not head.startswith(PERF_MAGIC):
-        raise ImportRefused(Sentence("import.not_perf_data", {"said": "PERFILE2"}))
-    perf_file.perf()
-    path = perf_file.unpack(_Head(head, source), Path("perf.data"))
-    kind = "perf_sched" if perf_file.SCHED_EVENT in perf_file.events(path) else "perf_data"
+        raise ImportRefusedError(Sentence("import.not_perf_data", {"reason": "PERFILE2"}))
+    perf_data.find_perf()
+    path = perf_data.unpack_file(_Head(head, source), Path("perf.data"))
+    kind = "perf_sched" if perf_data.SCHED_EVENT in perf_data.list_events(path) else "perf_data"
     return {"kind": kind, "encoding": encoding, "size": source.total}

@@ -1,4 +1,4 @@
-"""Every SELECT about imports."""
+"""Select the hosts and runs of imports."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible, visible_runs
-from culprit.models import Capture, Host, Run
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause, visible_runs_clause
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
 
 
-def host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
-    """A host that exists for this actor."""
-    return session.scalar(select(Host).where(Host.id == host_id, visible(actor)))
+def find_host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
+    """Return a host that is visible for this actor, or None."""
+    return session.scalar(select(Host).where(Host.id == host_id, visible_hosts_clause(actor)))
 
 
 def imported_host(session: Session, actor: Actor, name: str) -> Host | None:
-    """A host that is known only from imports, by name, where it exists for this actor."""
-    query = select(Host).where(Host.name == name, Host.state == "imported", visible(actor))
+    """Return a host that is known only from imports, by name, if it is visible for this actor."""
+    query = select(Host).where(Host.name == name, Host.state == "imported", visible_hosts_clause(actor))
     return session.scalars(query.order_by(Host.id)).first()
 
 
 def imported_before(session: Session, actor: Actor, sha256: str) -> tuple[Run, Capture] | None:
-    """The run that a file has become before, where it exists for this actor."""
+    """Return the run of an earlier import of the same file, if it is visible for this actor."""
     row = session.execute(
         select(Run, Capture)
         .join(Capture, Capture.id == Run.capture_id)
-        .where(Capture.source == "import", Run.spec["sha256"].astext == sha256, visible_runs(actor))
+        .where(Capture.source == "import", Run.spec["sha256"].astext == sha256, visible_runs_clause(actor))
         .order_by(Run.id)
         .limit(1)
     ).first()

@@ -1,43 +1,29 @@
-"""What comes back from an import: the capture that it became."""
+"""Requests and responses of imports and upload addresses."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from collectors.parse.reports import Report
-from culprit.auth.schemas import Strict
+from collectors.parse.reports.registry import Report
+from culprit.web.schemas import HostRef, MessageRef, RequestModel, UserRef
 
-KindWanted = Literal["auto", "perf_data", "perf_script", "folded", "bundle"] | Report
-
-
-class HostRef(BaseModel):
-    """A host by name."""
-
-    id: UUID
-    name: str
-
-
-class UserRef(BaseModel):
-    """A person by name."""
-
-    id: UUID
-    name: str
+ImportKind = Literal["auto", "perf_data", "perf_script", "folded", "bundle"] | Report
 
 
 class ImportedRun(BaseModel):
-    """The run that a file became."""
+    """The run of an imported file."""
 
     id: UUID
     host: HostRef | None
     state: str
 
 
-class ImportRead(BaseModel):
-    """The capture that a file became; its run is read by a worker, as any other."""
+class ImportResponse(BaseModel):
+    """The capture of an imported file; a worker parses its run like any other."""
 
     id: UUID
     number: int
@@ -53,8 +39,8 @@ class ImportRead(BaseModel):
     kind: str
 
 
-class UploadCreate(Strict):
-    """An address that takes one bundle: of a host, or of one that nobody has enrolled, by a name of one's own."""
+class UploadCreate(RequestModel):
+    """An upload address for one bundle, of an added host or of another host by name."""
 
     host_id: UUID | None = None
     host_name: Annotated[
@@ -70,10 +56,10 @@ class UploadCreate(Strict):
 UploadState = Literal["open", "receiving", "used", "revoked", "expired", "spent"]
 
 
-class UploadRead(BaseModel):
-    """An address for one upload. `url` and `command` are there once, in the answer that made it.
+class UploadResponse(BaseModel):
+    """An upload address. `url` and `command` are only in the response that created it.
 
-    `spent`: it was tried too often. `failure` says why the last try was not taken.
+    `spent`: too many attempts. `failure` is the reason why the last attempt was rejected.
     """
 
     id: UUID
@@ -91,7 +77,7 @@ class UploadRead(BaseModel):
     used_from: str | None
     bytes: int | None
     attempts: int
-    failure: dict[str, Any] | None
+    failure: MessageRef | None
     capture_id: UUID | None
     url: str | None = None
     command: str | None = None

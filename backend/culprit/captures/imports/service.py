@@ -1,4 +1,4 @@
-"""Files that somebody brings: stored, checked in a confined child, made into a run that waits to be read."""
+"""Import files: store them, check them in a sandboxed child, and create runs that wait to be parsed."""
 
 from __future__ import annotations
 
@@ -6,38 +6,57 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from uuid import UUID
 
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.config import Settings
-from culprit.imports import confined_check, perf_file, queries
-from culprit.imports.bundle_rows import file_bundle
-from culprit.imports.schemas import HostRef, ImportedRun, ImportRead, UserRef
-from culprit.imports.sources import NAMES, PART, Kind
-from culprit.infra.artifacts import ArtifactStore, ArtifactTooLarge, Stored, blocks
-from culprit.infra.bounded import Ended, Limits, open_output, run_confined, workspace
-from culprit.infra.broker import announce
-from culprit.kit.errors import CulpritError, Invalid, NotFound, TooLarge, Unavailable
-from culprit.models import Artifact, Capture, Host, Run, RunCollector
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.captures.imports import confined_check, queries
+from culprit.captures.imports.bundle_rows import file_bundle
+from culprit.captures.imports.schemas import ImportedRun, ImportResponse
+from culprit.domain.imports.file_kinds import NAMES, PART, Kind
+from culprit.infra.artifacts.blob_files import ArtifactTooLargeError, StoredBlob, read_blocks
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.sandbox import perf_data
+from culprit.infra.sandbox.process import (
+    SandboxExit,
+    SandboxLimits,
+    create_workspace,
+    open_output,
+    run_in_sandbox,
+)
+from culprit.infra.settings import Settings
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.json_types import Json
+from culprit.web.errors import (
+    CulpritError,
+    InvalidRequestError,
+    NotFoundError,
+    TooLargeError,
+    UnavailableError,
+)
+from culprit.web.schemas import HostRef, UserRef
 
-# Somebody waits for the answer; what takes longer is no ordinary file.
-LIMITS = Limits(address_space=3 << 30, cpu_s=60, file_bytes=1100 << 20, wall_s=90)
+# A user waits for the answer; ordinary files need less.
+LIMITS = SandboxLimits(address_space=3 << 30, cpu_s=60, file_bytes=1100 << 20, wall_s=90)
 MAX_RESULT_BYTES = 4 << 20
 MODULE = confined_check.__name__
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "busy-host.culprit"
+EXAMPLE = Path(__file__).resolve().parents[4] / "examples" / "busy-host.culprit"
 EXAMPLE_HOST = "example"
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """What came in: the file, and what somebody said of it."""
+class UploadedFile:
+    """An uploaded file with the details that the user entered."""
 
     file: BinaryIO
     filename: str
@@ -47,8 +66,8 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What the child found; of a bundle also its parts, as files, and what the run was."""
+class CheckedFile:
+    """Result of the check; of a bundle also its parts as files, and the data of the run."""
 
     kind: Kind
     encoding: str
@@ -56,31 +75,36 @@ class Checked:
     bundle: Json = field(default_factory=dict)
 
 
-def bring(
-    session: Session, store: ArtifactStore, config: Settings, actor: Actor, upload: Upload
-) -> ImportRead:
-    """Makes a capture of one run out of a file; raises Invalid or TooLarge with the line or the limit."""
-    policy(actor, "capture.import")
+def import_file(
+    session: Session, store: ArtifactStore, config: Settings, actor: Actor, upload: UploadedFile
+) -> ImportResponse:
+    """Create a capture with one run from a file.
+
+    Raises:
+        InvalidRequestError: with the line that cannot be read.
+        TooLargeError: with the limit.
+    """
+    authorize(actor, "capture.import")
     if store.space().low:
-        raise Unavailable("capture.disk_low")
-    host = _given_host(session, actor, upload.host_id)
+        raise UnavailableError("capture.disk_low")
+    host = _find_target_host(session, actor, upload.host_id)
     try:
-        stored = store.put(blocks(upload.file), config.upload_limit)
-    except ArtifactTooLarge:
-        raise TooLarge("import.limit_packed", limit=config.upload_limit) from None
-    with workspace(config.home / "work") as directory:
+        stored = store.put(read_blocks(upload.file), config.upload_limit)
+    except ArtifactTooLargeError:
+        raise TooLargeError("import.limit_packed", mib=config.upload_limit >> 20) from None
+    with create_workspace(config.home / "work") as directory:
         checked = _check(store, stored, upload.kind, directory)
         if checked.kind == "bundle" and host is None:
             host = _imported_host(session, actor, upload)
-        run, capture = _make(session, actor, upload, host, (checked, stored))
+        run, capture = _create_run(session, actor, upload, host, (checked, stored))
         if checked.kind == "bundle":
             file_bundle(session, store, run, checked.bundle, directory)
         else:
-            _file(session, run, stored, checked)
+            _store_rows(session, run, stored, checked)
     run.state = "ingesting"
     session.flush()
-    announce(session, "culprit.ingest_run", run.id)
-    audit.record(
+    enqueue_after_commit(session, "culprit.ingest_run", run.id)
+    audit.record_action(
         session,
         actor,
         "capture.import",
@@ -91,34 +115,35 @@ def bring(
         bytes=stored.size,
         host=host.name if host else None,
     )
-    return _read(actor, run, capture, host, checked.kind)
+    return _build_response(actor, run, capture, host, checked.kind)
 
 
-def example(session: Session, store: ArtifactStore, config: Settings, actor: Actor) -> ImportRead:
-    """The recorded example as a capture; the one that is there, where somebody has opened it before."""
-    policy(actor, "capture.import")
+def import_example(session: Session, store: ArtifactStore, config: Settings, actor: Actor) -> ImportResponse:
+    """Return the recorded example as a capture, created at the first call."""
+    authorize(actor, "capture.import")
     try:
         with EXAMPLE.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             known = queries.imported_before(session, actor, digest)
             if known is not None:
-                return _read(actor, known[0], known[1], known[0].host, "bundle")
+                return _build_response(actor, known[0], known[1], known[0].host, "bundle")
             file.seek(0)
-            upload = Upload(file, EXAMPLE_HOST, "bundle", None, EXAMPLE_HOST)
-            return bring(session, store, config, actor, upload)
+            upload = UploadedFile(file, EXAMPLE_HOST, "bundle", None, EXAMPLE_HOST)
+            return import_file(session, store, config, actor, upload)
     except FileNotFoundError:
-        raise NotFound("import.example_missing") from None
+        raise NotFoundError("import.example_missing") from None
 
 
-def _imported_host(session: Session, actor: Actor, upload: Upload) -> Host:
-    """The host that a bundle without one is filed under, by name; it cannot be reached, only looked at.
+def _imported_host(session: Session, actor: Actor, upload: UploadedFile) -> Host:
+    """Return the host for a bundle without an added host, by name; it has no address and cannot be captured.
 
-    Somebody who sees only some hosts gets one that they see: with the first label that each rule allows.
+    A user with a limited label scope gets a host that they can see: with the first allowed value of each
+    label.
     """
-    name = _clean(upload.name or upload.filename.rpartition(".")[0] or "imported")[:100]
-    found = queries.imported_host(session, actor, name)
-    if found is not None:
-        return found
+    name = _clean_name(upload.name or upload.filename.rpartition(".")[0] or "imported")[:100]
+    result = queries.imported_host(session, actor, name)
+    if result is not None:
+        return result
     labels = {label: allowed[0] for label, allowed in actor.label_scope.items() if allowed}
     host = Host(
         name=name, address="", port=22, username="", state="imported", labels=labels, created_by=actor.id
@@ -128,36 +153,36 @@ def _imported_host(session: Session, actor: Actor, upload: Upload) -> Host:
     return host
 
 
-def _clean(name: str) -> str:
+def _clean_name(name: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in name).strip()
 
 
-def _given_host(session: Session, actor: Actor, host_id: UUID | None) -> Host | None:
+def _find_target_host(session: Session, actor: Actor, host_id: UUID | None) -> Host | None:
     if host_id is None:
         return None
-    host = queries.host(session, actor, host_id)
+    host = queries.find_host(session, actor, host_id)
     if host is None:
-        raise NotFound("host.not_found")
+        raise NotFoundError("host.not_found")
     return host
 
 
-def _check(store: ArtifactStore, stored: Stored, kind: str, directory: Path) -> Checked:
+def _check(store: ArtifactStore, stored: StoredBlob, kind: str, directory: Path) -> CheckedFile:
     request = {"path": str(store.path(stored.sha256)), "kind": kind}
-    ended = run_confined(
-        MODULE, request, directory, LIMITS, inputs=[request["path"]], programs=perf_file.list_programs()
+    ended = run_in_sandbox(
+        MODULE, request, directory, LIMITS, inputs=[request["path"]], programs=perf_data.list_programs()
     )
     if ended.verdict != "ok":
-        raise _died(ended)
+        raise _describe_exit(ended)
     with open_output(directory / "result.json") as stream:
         result: Json = json.loads(stream.read(MAX_RESULT_BYTES))
     if "failure" in result:
         failure = result["failure"]
-        kind_of_error = TooLarge if "limit" in failure["params"] else Invalid
+        kind_of_error = TooLargeError if "limit" in failure["params"] else InvalidRequestError
         raise kind_of_error(failure["key"], errors=(), **failure["params"])
-    return Checked(result["kind"], result["encoding"], int(result["size"]), result.get("bundle", {}))
+    return CheckedFile(result["kind"], result["encoding"], int(result["size"]), result.get("bundle", {}))
 
 
-def _died(ended: Ended) -> CulpritError:
+def _describe_exit(ended: SandboxExit) -> CulpritError:
     if ended.verdict == "crashed":
         raise RuntimeError(f"the check of an import died: {ended.stderr}")
     params = {
@@ -165,18 +190,22 @@ def _died(ended: Ended) -> CulpritError:
         "too_slow": {"limit_s": int(LIMITS.wall_s)},
         "too_large": {"limit_mb": LIMITS.file_bytes >> 20},
     }[ended.verdict]
-    return TooLarge(f"ingest.{ended.verdict}", attempts=1, errors=(), **params)
+    return TooLargeError(f"ingest.{ended.verdict}", attempts=1, errors=(), **params)
 
 
-def _make(
-    session: Session, actor: Actor, upload: Upload, host: Host | None, what: tuple[Checked, Stored]
+def _create_run(
+    session: Session,
+    actor: Actor,
+    upload: UploadedFile,
+    host: Host | None,
+    what: tuple[CheckedFile, StoredBlob],
 ) -> tuple[Run, Capture]:
     checked, stored = what
-    name = _clean(upload.name or upload.filename or checked.kind)[:200]
+    name = _clean_name(upload.name or upload.filename or checked.kind)[:200]
     outcomes = checked.bundle.get("outcomes", [])
     capture = Capture(
         plan="import",
-        collectors=[{"id": one["collector"]} for one in outcomes],
+        collectors=[{"id": outcome["collector"]} for outcome in outcomes],
         reason=name,
         source="import",
         state="running",
@@ -197,10 +226,10 @@ def _make(
     return run, capture
 
 
-def _file(session: Session, run: Run, stored: Stored, checked: Checked) -> None:
-    """A file that is one artifact."""
+def _store_rows(session: Session, run: Run, stored: StoredBlob, checked: CheckedFile) -> None:
+    """Store a file that is one artifact."""
     collector = RunCollector(
-        run_id=run.id, collector=NAMES[checked.kind], state="done", way="import", bytes=stored.size
+        run_id=run.id, collector=NAMES[checked.kind], state="done", method="import", bytes=stored.size
     )
     session.add(collector)
     session.flush()
@@ -221,8 +250,8 @@ def _file(session: Session, run: Run, stored: Stored, checked: Checked) -> None:
     session.flush()
 
 
-def _read(actor: Actor, run: Run, capture: Capture, host: Host | None, kind: str) -> ImportRead:
-    return ImportRead(
+def _build_response(actor: Actor, run: Run, capture: Capture, host: Host | None, kind: str) -> ImportResponse:
+    return ImportResponse(
         id=capture.id,
         number=capture.number,
         plan=capture.plan,

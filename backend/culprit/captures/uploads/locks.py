@@ -1,8 +1,8 @@
-"""Who is sending something to an upload address at this moment, and what becomes of that when its receiver dies.
+"""Leases of upload addresses that are receiving data, and their release when the receiver dies.
 
-A claim is a lease: the bytes that come renew it. A receiver that vanished with its machine loses it when it runs out.
-One whose process died leaves its file behind, which is named after the claim and which nobody holds any more: that is
-seen at the next start of a web process or within seconds by a worker, and the address is open again.
+A claim is a lease that incoming bytes renew. A receiver that vanished with its machine loses it when it
+expires. A receiver whose process died leaves an unlocked file, named after the claim: the next start of a web
+process, or a worker within seconds, finds it and opens the address again.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import actor_by_id
-from culprit.auth.tokens import token_hash
-from culprit.imports.schemas import UploadState
-from culprit.infra import held
-from culprit.infra.bounded import WORKSPACE
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, CulpritError, NotFound
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import UploadAddress
+from culprit.accounts import audit
+from culprit.accounts.actor import find_actor
+from culprit.accounts.tokens import hash_token
+from culprit.captures.imports.schemas import UploadState
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.upload_address import UploadAddress
+from culprit.infra.sandbox import temp_files
+from culprit.infra.sandbox.process import WORKSPACE
+from culprit.json_types import Json
+from culprit.web.errors import ConflictError, CulpritError, NotFoundError
 
 MOST_ATTEMPTS = 10
-#: An upload takes no longer; one of which no byte comes for so long is cut off.
+#: Maximum duration of an upload, and of a pause between two bytes.
 RECEIVE_S = 900
 QUIET_S = 120
-#: A claim lasts from one renewal past the longest silence, and past the check of what has come.
+#: A lease lasts from one renewal past the longest pause, and past the check of the file.
 LEASE_S = 180
 RENEW_EVERY_S = 30
 SPOOL = "upload-"
 LOST: dict[str, Any] = {"key": "upload.receiver_lost", "params": {}}
 SWEPT_AT_ONCE = 100
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """An upload that has begun: what the address allows, and since when it is ours."""
+class UploadLease:
+    """An upload in progress: what the address allows, and since when it is claimed."""
 
     id: UUID
     at: datetime
@@ -51,21 +51,21 @@ class Claim:
 
     @property
     def file_name(self) -> str:
-        """Of what has come so far."""
+        """Name of the file with the received bytes."""
         return f"{SPOOL}{self.id}.{self.at.astimezone(UTC):%Y%m%dT%H%M%S.%f}"
 
     def check(self, row: UploadAddress) -> None:
-        """Raises Conflict where the address does not wait for us any more."""
+        """Raise ConflictError if the address no longer waits for this upload."""
         if row.used_at is not None:
-            raise Conflict("upload.used")
+            raise ConflictError("upload.used")
         if row.revoked_at is not None:
-            raise Conflict("upload.revoked")
+            raise ConflictError("upload.revoked")
         if row.claimed_at != self.at:
-            raise Conflict("upload.late")
+            raise ConflictError("upload.late")
 
 
 def state_of(row: UploadAddress, at: datetime) -> UploadState:
-    """What an address would say at a moment."""
+    """Return the state of an address at a time."""
     if row.used_at is not None:
         return "used"
     if row.revoked_at is not None:
@@ -77,60 +77,61 @@ def state_of(row: UploadAddress, at: datetime) -> UploadState:
     return "spent" if row.attempts >= MOST_ATTEMPTS else "open"
 
 
-def opened(session: Session, token: str, *, lock: bool = True) -> UploadAddress:
-    """The address that takes something now. Raises NotFound, Conflict."""
-    query = select(UploadAddress).where(UploadAddress.token_hash == token_hash(token))
+def find_open_upload(session: Session, token: str, *, lock: bool = True) -> UploadAddress:
+    """Return the address that accepts an upload now. Raises NotFoundError, ConflictError."""
+    query = select(UploadAddress).where(UploadAddress.token_hash == hash_token(token))
     row = session.scalars(query.with_for_update() if lock else query).first()
     if row is None:
-        raise NotFound("upload.not_found")
-    state = state_of(row, now())
+        raise NotFoundError("upload.not_found")
+    state = state_of(row, utc_now())
     if state != "open":
-        raise Conflict(f"upload.{state}")
+        raise ConflictError(f"upload.{state}")
     return row
 
 
-def claim(session: Session, token: str) -> Claim:
-    """Begin an upload; nobody else can until it ends. Raises NotFound, Conflict."""
-    row = opened(session, token)
-    row.claimed_at = now()
+def claim_upload(session: Session, token: str) -> UploadLease:
+    """Begin an upload; no other can begin until it ends. Raises NotFoundError, ConflictError."""
+    row = find_open_upload(session, token)
+    row.claimed_at = utc_now()
     row.claimed_until = row.claimed_at + timedelta(seconds=LEASE_S)
     row.attempts += 1
     session.flush()
-    return Claim(row.id, row.claimed_at, row.max_bytes)
+    return UploadLease(row.id, row.claimed_at, row.max_bytes)
 
 
-def renew(session: Session, ours: Claim) -> None:
-    """It is still being received. Raises Conflict where the address does not wait for us any more."""
+def renew_lease(session: Session, ours: UploadLease) -> None:
+    """Renew the lease. Raises ConflictError if the address no longer waits for this upload."""
     row = session.get_one(UploadAddress, ours.id, with_for_update=True)
     ours.check(row)
-    row.claimed_until = now() + timedelta(seconds=LEASE_S)
+    row.claimed_until = utc_now() + timedelta(seconds=LEASE_S)
 
 
-def give_back(session: Session, ours: Claim, error: CulpritError, peer: str) -> None:
-    """What came was not taken: the address is free for another try, and says why."""
+def release_upload(session: Session, ours: UploadLease, error: CulpritError, peer: str) -> None:
+    """Reject the upload: the address accepts another attempt, and stores the reason."""
     row = session.get(UploadAddress, ours.id, with_for_update=True)
     if row is not None and row.used_at is None and row.claimed_at == ours.at:
-        _free(session, row, {"key": error.key, "params": dict(error.params)}, address=peer)
+        _release(session, row, {"key": error.key, "params": dict(error.params)}, address=peer)
 
 
-def free_lapsed(session: Session) -> int:
-    """Addresses whose receivers were not heard of for a whole lease take another try."""
+def release_expired(session: Session) -> int:
+    """Open addresses again whose lease has expired."""
     lapsed = (
         select(UploadAddress)
-        .where(UploadAddress.claimed_until < now(), UploadAddress.used_at.is_(None))
+        .where(UploadAddress.claimed_until < utc_now(), UploadAddress.used_at.is_(None))
         .limit(SWEPT_AT_ONCE)
         .with_for_update(skip_locked=True)
     )
     rows = session.scalars(lapsed).all()
     for row in rows:
-        _free(session, row, LOST)
+        _release(session, row, LOST)
     return len(rows)
 
 
-def sweep(db: Database, work: Path) -> int:
-    """Removes what processes of this machine left in `work` when they died, and frees the addresses they received for.
+def remove_abandoned(db: Database, work: Path) -> int:
+    """Delete files that processes of this machine left in `work` when they died, and open their addresses
+    again.
 
-    Raises DBAPIError while the database is away; what it has to know of stays until then.
+    Raises DBAPIError while the database is unreachable; files that it must know of are kept until then.
     """
 
     def free(path: Path) -> None:
@@ -141,15 +142,15 @@ def sweep(db: Database, work: Path) -> int:
         with unit_of_work(db.sessions) as session:
             row = session.get(UploadAddress, upload_id, with_for_update=True)
             if row is not None and row.claimed_at is not None:
-                ours = Claim(row.id, row.claimed_at, row.max_bytes)
+                ours = UploadLease(row.id, row.claimed_at, row.max_bytes)
                 if ours.file_name == path.name:
-                    _free(session, row, LOST)
+                    _release(session, row, LOST)
 
-    gone = held.remove_abandoned(work, SPOOL, free)
-    return len(gone + held.remove_abandoned(work, WORKSPACE))
+    gone = temp_files.remove_abandoned(work, SPOOL, free)
+    return len(gone + temp_files.remove_abandoned(work, WORKSPACE))
 
 
-def _free(session: Session, row: UploadAddress, why: Json, **detail: str) -> None:
+def _release(session: Session, row: UploadAddress, why: Json, **detail: str) -> None:
     row.claimed_at, row.claimed_until, row.failure = None, None, why
-    maker = actor_by_id(session, row.created_by)
-    audit.record(session, maker, "upload.refused", "upload", row.id, why=why["key"], **detail)
+    maker = find_actor(session, row.created_by)
+    audit.record_action(session, maker, "upload.refused", "upload", row.id, why=why["key"], **detail)

@@ -1,6 +1,7 @@
-"""The addresses themselves: GET hands out the script, PUT takes what it saw. No account, no cookie, plain text.
+"""Public endpoints of upload addresses: GET returns the script, PUT accepts its output. No account, plain
+text.
 
-A body is written to a file as it comes, and counted there: what a client states as its length is not believed.
+A body is written to a file as it arrives, and counted there: the Content-Length of the client is not trusted.
 """
 
 from __future__ import annotations
@@ -15,24 +16,32 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from culprit.auth.dependencies import client_address
-from culprit.config import Settings
-from culprit.imports import upload_claims, uploads
-from culprit.imports.upload_claims import Claim
-from culprit.infra import held
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.db import Database
-from culprit.kit.errors import Conflict, CulpritError, Invalid, TooLarge, TooMany, Unavailable
-from culprit.kit.gate import Gate
-from culprit.kit.sentences import say
-from culprit.kit.unit_of_work import unit_of_work
+from culprit.accounts.dependencies import get_client_address
+from culprit.captures.uploads import locks as claims
+from culprit.captures.uploads import service
+from culprit.captures.uploads.locks import UploadLease
+from culprit.domain.messages import render_message
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.sandbox import temp_files
+from culprit.infra.settings import Settings
+from culprit.web.errors import (
+    ConflictError,
+    CulpritError,
+    InvalidRequestError,
+    TooLargeError,
+    TooManyRequestsError,
+    UnavailableError,
+)
+from culprit.web.http.rate_limit import RateLimiter
 
-PREFIX = uploads.PUBLIC
+PREFIX = service.PUBLIC
 router = APIRouter(prefix=PREFIX, include_in_schema=False)
 PER_MINUTE = 30
-"""Requests of one network address in a minute, whether they open something or not."""
+"""Maximum number of requests of one network address per minute, including rejected ones."""
 
-#: The address is a secret: it is kept by no cache, and no page is told where somebody came from.
+#: The address is a secret: no cache stores it, and no referrer contains it.
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -41,35 +50,37 @@ HEADERS = {
 PLAIN = "text/plain; charset=utf-8"
 
 
-def gate() -> Gate:
-    """What holds back who asks too often."""
-    return Gate(PER_MINUTE, "upload.too_often")
+def build_rate_limiter(redis_url: str | None) -> RateLimiter:
+    """Return the rate limit of these endpoints."""
+    return RateLimiter(PER_MINUTE, "upload.too_often", redis_url)
 
 
 def _enter(request: Request) -> str:
-    """The peer's address. Raises TooMany."""
-    bounded: Gate = request.app.state.upload_gate
-    peer = client_address(request) or "unknown"
-    bounded.enter(peer, time.monotonic())
+    """Return the peer's address. Raises TooManyRequestsError."""
+    limiter: RateLimiter = request.app.state.upload_rate_limiter
+    peer = get_client_address(request) or "unknown"
+    limiter.check(peer)
     return peer
 
 
 def _refused(error: CulpritError) -> Response:
-    """In the words of the command line: whoever reads this sits at a console."""
+    """Return an error as text for the console of the host."""
     headers = {**HEADERS, "Connection": "close"}
-    if isinstance(error, TooMany):
+    if isinstance(error, TooManyRequestsError):
         headers["Retry-After"] = str(error.retry_after_s)
-    return Response(say(error.key, error.params) + "\n", error.status, media_type=PLAIN, headers=headers)
+    return Response(
+        render_message(error.key, error.params) + "\n", error.status, media_type=PLAIN, headers=headers
+    )
 
 
 @router.get("/{token}")
 def get_script(token: str, request: Request) -> Response:
-    """The script that looks at the host and sends what it saw here."""
+    """Return the script that captures on the host and uploads the output."""
     database: Database = request.app.state.database
     try:
         _enter(request)
         with unit_of_work(database.sessions) as session:
-            text = uploads.script(session, request.app.state.settings, token)
+            text = service.build_script(session, request.app.state.settings, token)
     except CulpritError as error:
         return _refused(error)
     return Response(text, media_type="text/x-shellscript", headers=HEADERS)
@@ -77,15 +88,15 @@ def get_script(token: str, request: Request) -> Response:
 
 @router.put("/{token}")
 async def put_bundle(token: str, request: Request) -> Response:
-    """Takes one bundle. Whatever else comes is refused with what to do, and leaves the address open."""
+    """Accept one bundle. Other bodies are rejected with the remedy, and leave the address open."""
     database: Database = request.app.state.database
     config: Settings = request.app.state.settings
-    ours: Claim | None = None
-    spool: held.Held | None = None
+    ours: UploadLease | None = None
+    spool: temp_files.TempPath | None = None
     try:
-        peer = _enter(request)
+        peer = await run_in_threadpool(_enter, request)
         ours = await run_in_threadpool(_claim, database, token)
-        spool = await run_in_threadpool(held.new_file, config.home / "work" / ours.file_name)
+        spool = await run_in_threadpool(temp_files.new_file, config.home / "work" / ours.file_name)
         await _receive(request, database, ours, spool.path)
         answer = await run_in_threadpool(_take, database, config, ours, spool.path, peer)
         ours = None
@@ -95,23 +106,26 @@ async def put_bundle(token: str, request: Request) -> Response:
             await run_in_threadpool(_give_back, database, ours, error, peer)
         return _refused(error)
     except BaseException:
-        if ours is not None:  # whoever is being stopped waits for nothing any more
-            _give_back(database, ours, Conflict("upload.receiver_lost"), peer)
+        if ours is not None:  # a process that is being stopped waits for nothing
+            _give_back(database, ours, ConflictError("upload.receiver_lost"), peer)
         raise
     finally:
         if spool is not None:
             await run_in_threadpool(spool.remove)
 
 
-def _claim(database: Database, token: str) -> Claim:
+def _claim(database: Database, token: str) -> UploadLease:
     if artifact_store().space().low:
-        raise Unavailable("capture.disk_low")
+        raise UnavailableError("capture.disk_low")
     with unit_of_work(database.sessions) as session:
-        return upload_claims.claim(session, token)
+        return claims.claim_upload(session, token)
 
 
-async def _receive(request: Request, database: Database, ours: Claim, spool: Path) -> None:
-    """Write the body to `spool`, and say meanwhile that it is still coming. Raises TooLarge, Invalid, Conflict."""
+async def _receive(request: Request, database: Database, ours: UploadLease, spool: Path) -> None:
+    """Write the body to `spool` and renew the lease.
+
+    Raises TooLargeError, InvalidRequestError, ConflictError.
+    """
     received = 0
     renewed = time.monotonic()
     with await run_in_threadpool(spool.open, "wb") as file:
@@ -119,47 +133,47 @@ async def _receive(request: Request, database: Database, ours: Claim, spool: Pat
             async for piece in _pieces(request):
                 received += len(piece)
                 if received > ours.max_bytes:
-                    raise TooLarge("upload.too_large", limit_mb=ours.max_bytes >> 20)
+                    raise TooLargeError("upload.too_large", limit_mb=ours.max_bytes >> 20)
                 await run_in_threadpool(file.write, piece)
-                if time.monotonic() - renewed > upload_claims.RENEW_EVERY_S:
+                if time.monotonic() - renewed > claims.RENEW_EVERY_S:
                     await run_in_threadpool(_renew, database, ours)
                     renewed = time.monotonic()
         except (ClientDisconnect, TimeoutError):
-            raise Invalid("upload.cut", bytes=received) from None
-        except HTTPException:  # of what bounds every body, where the address takes as much as that
-            raise TooLarge("upload.too_large", limit_mb=ours.max_bytes >> 20) from None
+            raise InvalidRequestError("upload.cut", bytes=received) from None
+        except HTTPException:  # from the limit of all bodies, if the address allows as much
+            raise TooLargeError("upload.too_large", limit_mb=ours.max_bytes >> 20) from None
     if received == 0:
-        raise Invalid("upload.empty")
+        raise InvalidRequestError("upload.empty")
     await run_in_threadpool(_renew, database, ours)
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises TimeoutError for one that takes too long, or of which nothing comes for too long."""
+    """Yield the body as it arrives. Raises TimeoutError if it or a pause takes too long."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + upload_claims.RECEIVE_S
+    end = loop.time() + claims.RECEIVE_S
     stream = aiter(request.stream())
     while True:
-        async with asyncio.timeout_at(min(end, loop.time() + upload_claims.QUIET_S)):
+        async with asyncio.timeout_at(min(end, loop.time() + claims.QUIET_S)):
             piece = await anext(stream, None)
         if piece is None:
             return
         yield piece
 
 
-def _renew(database: Database, ours: Claim) -> None:
+def _renew(database: Database, ours: UploadLease) -> None:
     with unit_of_work(database.sessions) as session:
-        upload_claims.renew(session, ours)
+        claims.renew_lease(session, ours)
 
 
-def _take(database: Database, config: Settings, ours: Claim, spool: Path, peer: str) -> Response:
+def _take(database: Database, config: Settings, ours: UploadLease, spool: Path, peer: str) -> Response:
     with unit_of_work(database.sessions) as session:
-        made = uploads.take(session, artifact_store(), config, ours, spool, peer)
+        upload = service.import_upload(session, artifact_store(), config, ours, spool, peer)
         size = spool.stat().st_size
-    url = f"{config.public_url.rstrip('/')}/runs/{made.runs[0].id}"
-    text = say("upload.taken", {"kb": max(1, size >> 10), "number": made.number, "url": url})
+    url = f"{config.public_url.rstrip('/')}/runs/{upload.runs[0].id}"
+    text = render_message("upload.taken", {"kb": max(1, size >> 10), "number": upload.number, "url": url})
     return Response(text + "\n", 201, media_type=PLAIN, headers=HEADERS)
 
 
-def _give_back(database: Database, ours: Claim, error: CulpritError, peer: str) -> None:
+def _give_back(database: Database, ours: UploadLease, error: CulpritError, peer: str) -> None:
     with unit_of_work(database.sessions) as session:
-        upload_claims.give_back(session, ours, error, peer)
+        claims.release_upload(session, ours, error, peer)

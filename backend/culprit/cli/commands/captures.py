@@ -1,4 +1,4 @@
-"""culprit capture, captures, show, cancel"""
+"""culprit capture create, list, cancel; culprit run show"""
 
 from __future__ import annotations
 
@@ -9,48 +9,50 @@ from uuid import UUID, uuid4
 
 import typer
 
-from collectors.scope import Scope
+from collectors.runner.scope import Scope
 from culprit.cli import shapes
-from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
-from culprit.cli.hosts import find_host
-from culprit.cli.terminal import AsJson, print_json, say_to, table
+from culprit.cli.commands.hosts import find_host
+from culprit.cli.connection import CliError, ExitCode, Server, find_target, render_message
+from culprit.cli.terminal import AsJson, print_json, print_line, print_table
 
 POLL_S = 0.5
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(capture)
-    app.command()(captures)
-    app.command()(show)
-    app.command()(cancel)
+app = typer.Typer(no_args_is_help=True)
+run_app = typer.Typer(no_args_is_help=True)
 
 
-def capture(  # noqa: PLR0917
-    hosts: Annotated[list[str], typer.Argument(help="Names or ids", metavar="HOST...")],
+def register_commands(root: typer.Typer) -> None:
+    """Add the command groups `capture` and `run`."""
+    root.add_typer(app, name="capture", help="Captures of hosts and imported files.")
+    root.add_typer(run_app, name="run", help="Results of a capture on one host.")
+
+
+@app.command("create")
+def create_capture(  # noqa: PLR0917
+    hosts: Annotated[list[str], typer.Argument(help="Names or IDs", metavar="HOST...")],
     plan: Annotated[str, typer.Option(help="triage, cpu, sched, io, network, baseline or custom")],
     seconds: Annotated[int | None, typer.Option(help="Instead of the plan's own duration")] = None,
-    collector: Annotated[list[str] | None, typer.Option(help="For the plan custom; may be repeated")] = None,
+    collector: Annotated[list[str] | None, typer.Option(help="For the plan custom. Can be repeated")] = None,
     scope: Annotated[
         str, typer.Option(help="host, process=PID, cgroup=/path, unit=NAME, container=NAME or port=PORT")
     ] = "host",
     option: Annotated[
-        list[str] | None, typer.Option(help="COLLECTOR.NAME=VALUE; may be repeated", metavar="OPTION")
+        list[str] | None, typer.Option(help="COLLECTOR.NAME=VALUE. Can be repeated", metavar="OPTION")
     ] = None,
-    service: Annotated[bool, typer.Option(help="Measure the declared service of the hosts too")] = True,
-    reason: Annotated[str, typer.Option(help="Why; kept with the capture")] = "",
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended")] = False,
+    service: Annotated[bool, typer.Option(help="Also measure the service of the hosts")] = True,
+    reason: Annotated[str, typer.Option(help="Reason, stored with the capture")] = "",
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the capture has ended")] = False,
     timeout: Annotated[float | None, typer.Option(help="With --wait: seconds, then exit status 9")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a plan on hosts. With --wait the exit status says how it ended."""
+    """Run a plan on hosts. With --wait, the exit status states how the capture ended."""
     server = Server(find_target())
     body: dict[str, Any] = {
         "host_ids": [find_host(server, name)["id"] for name in hosts],
         "plan": plan,
         "reason": reason,
         "scope": _scope(scope),
-        "options": options_of(option or []),
+        "options": parse_options(option or []),
         "service": service,
     }
     if seconds is not None:
@@ -59,11 +61,11 @@ def capture(  # noqa: PLR0917
         body["collectors"] = collector
     read = server.post("/captures", body, **{"Idempotency-Key": str(uuid4())})
     if wait:
-        read = follow(server, read, timeout)
+        read = wait_for_capture(server, read, timeout)
     if as_json:
-        print_json(shapes.capture(read))
+        print_json(shapes.shape_capture(read))
     else:
-        _tell(read)
+        _print_capture(read)
     if read["state"] in shapes.STATUS:
         raise typer.Exit(shapes.STATUS[read["state"]])
 
@@ -72,166 +74,189 @@ def _scope(text: str) -> dict[str, str]:
     try:
         return Scope.from_text(text).to_json()
     except ValueError:
-        raise Stop(Exit.USAGE, f"'{text}' is no scope; say for example --scope cgroup=/app.") from None
+        raise CliError(ExitCode.USAGE, f"'{text}' is not a scope. Example: --scope cgroup=/app.") from None
 
 
-def options_of(given: list[str]) -> dict[str, dict[str, str]]:
-    """Values by collector and name. Raises Stop for what is none."""
-    found: dict[str, dict[str, str]] = {}
-    for text in given:
+def parse_options(texts: list[str]) -> dict[str, dict[str, str]]:
+    """Return values by collector and name. Raises CliError for a text of another form."""
+    results: dict[str, dict[str, str]] = {}
+    for text in texts:
         where, equals, value = text.partition("=")
         collector, dot, name = where.partition(".")
         if not (collector and dot and name and equals):
-            raise Stop(Exit.USAGE, f"'{text}' is no option; say COLLECTOR.NAME=VALUE.")
-        found.setdefault(collector, {})[name] = value
-    return found
+            raise CliError(ExitCode.USAGE, f"'{text}' is not an option. Use COLLECTOR.NAME=VALUE.")
+        results.setdefault(collector, {})[name] = value
+    return results
 
 
-def follow(server: Server, read: dict[str, Any], timeout: float | None) -> dict[str, Any]:
-    """Poll until it has ended; each change is told on standard error. Raises Stop after `timeout`."""
+def wait_for_capture(server: Server, read: dict[str, Any], timeout: float | None) -> dict[str, Any]:
+    """Poll until the capture has ended and print each change on standard error.
+
+    Raises CliError after `timeout`.
+    """
     end = None if timeout is None else time.monotonic() + timeout
-    told: dict[str, str] = {}
+    states: dict[str, str] = {}
     while True:
         for run in read["runs"]:
-            for one in run["collectors"]:
-                _told_once(told, run, one)
+            for collector in run["collectors"]:
+                _print_change(states, run, collector)
         if read["state"] in shapes.ENDED:
             return read
         if end is not None and time.monotonic() > end:
-            raise Stop(Exit.TIMED_OUT, f"Capture {read['id']} is still '{read['state']}'.")
+            raise CliError(ExitCode.TIMED_OUT, f"Capture {read['id']} is still '{read['state']}'.")
         time.sleep(POLL_S)
         read = server.get(f"/captures/{read['id']}")
 
 
-def _told_once(told: dict[str, str], run: dict[str, Any], one: dict[str, Any]) -> None:
-    key = f"{run['id']}/{one['id']}"
-    if told.get(key, "queued") == one["state"]:
+def _print_change(states: dict[str, str], run: dict[str, Any], item: dict[str, Any]) -> None:
+    key = f"{run['id']}/{item['id']}"
+    if states.get(key, "queued") == item["state"]:
         return
-    told[key] = one["state"]
+    states[key] = item["state"]
     name = run["host"]["name"] if run["host"] else "-"
-    why = sentence(one["reason"])
-    say_to(sys.stderr, f"{name} {one['id']} {one['state']}" + (f": {why}" if why else ""))
+    why = render_message(item["reason"])
+    print_line(sys.stderr, f"{name} {item['id']} {item['state']}" + (f": {why}" if why else ""))
 
 
-def _tell(read: dict[str, Any]) -> None:
-    say_to(sys.stdout, f"Capture {read['number']} ({read['id']}) of plan {read['plan']}: {read['state']}")
+def _print_capture(read: dict[str, Any]) -> None:
+    print_line(sys.stdout, f"Capture {read['number']} ({read['id']}) of plan {read['plan']}: {read['state']}")
     rows = []
     for run in read["runs"]:
         name = run["host"]["name"] if run["host"] else "-"
-        for one in run["collectors"]:
-            rows.append((name, run["id"], one["id"], one["state"], one["bytes"], sentence(one["reason"])))
+        for collector in run["collectors"]:
+            rows.append(
+                (
+                    name,
+                    run["id"],
+                    collector["id"],
+                    collector["state"],
+                    collector["bytes"],
+                    render_message(collector["reason"]),
+                )
+            )
         if run["failure"]:
-            rows.append((name, run["id"], "", run["state"], "", sentence(run["failure"])))
-    table(("HOST", "RUN", "COLLECTOR", "STATE", "BYTES", "REASON"), rows)
+            rows.append((name, run["id"], "", run["state"], "", render_message(run["failure"])))
+    print_table(("HOST", "RUN", "COLLECTOR", "STATE", "BYTES", "REASON"), rows)
 
 
-def captures(
-    host: Annotated[str | None, typer.Option(help="Only those on this host")] = None,
-    state: Annotated[str | None, typer.Option(help="Only those in this state")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most")] = 20,
+@app.command("list")
+def list_captures(
+    host: Annotated[str | None, typer.Option(help="Only captures of this host")] = None,
+    state: Annotated[str | None, typer.Option(help="Only captures in this state")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of captures")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Captures, newest first."""
+    """List captures, the newest first."""
     server = Server(find_target())
     host_id = find_host(server, host)["id"] if host else None
-    found = server.get("/captures", host=host_id, state=state, limit=limit)["items"]
+    items = server.get("/captures", host=host_id, state=state, limit=limit)["items"]
     if as_json:
-        print_json([shapes.capture(one) for one in found])
+        print_json([shapes.shape_capture(item) for item in items])
         return
-    table(
+    print_table(
         ("NUMBER", "CAPTURE", "PLAN", "STATE", "CREATED", "HOSTS"),
         (
             (
-                one["number"], one["id"], one["plan"], one["state"], one["created_at"],
-                " ".join(run["host"]["name"] if run["host"] else "-" for run in one["runs"]),
+                item["number"], item["id"], item["plan"], item["state"], item["created_at"],
+                " ".join(run["host"]["name"] if run["host"] else "-" for run in item["runs"]),
             )
-            for one in found
+            for item in items
         ),
     )  # fmt: skip
 
 
-def find_run(server: Server, wanted: str) -> dict[str, Any]:
-    """A run by its id, or the one run of a capture. Raises Stop."""
+def find_run(server: Server, text: str) -> dict[str, Any]:
+    """Return a run by its ID, or the only run of a capture. Raises CliError."""
     try:
-        run_id = UUID(wanted)
+        run_id = UUID(text)
     except ValueError:
-        raise Stop(Exit.USAGE, f"'{wanted}' is no id of a run; see './culprit captures'.") from None
+        raise CliError(
+            ExitCode.USAGE, f"'{text}' is not the ID of a run. List captures with './culprit capture list'."
+        ) from None
     run = server.find(f"/runs/{run_id}")
     if run is not None:
         return dict(run)
-    found = server.find(f"/captures/{run_id}")
-    runs = found["runs"] if found else []
+    result = server.find(f"/captures/{run_id}")
+    runs = result["runs"] if result else []
     if len(runs) != 1:
-        raise Stop(Exit.REFUSED, f"There is no run {wanted}, and no capture with one run.")
+        raise CliError(ExitCode.REFUSED, f"Run {text} not found, and no capture with one run has this ID.")
     return dict(server.get(f"/runs/{runs[0]['id']}"))
 
 
-def built(server: Server, run: dict[str, Any], timeout: float) -> dict[str, Any]:
-    """The run once nothing of it is still being read or drawn, or as it is after `timeout` seconds."""
+def wait_until_built(server: Server, run: dict[str, Any], timeout: float) -> dict[str, Any]:
+    """Return the run once its profiles are built, or as it is after `timeout` seconds."""
     end = time.monotonic() + timeout
-    while time.monotonic() < end and (_being_read(run) or any(map(_in_work, run["profiles"]))):
+    while time.monotonic() < end and (_is_being_read(run) or any(map(_is_being_built, run["profiles"]))):
         time.sleep(POLL_S)
         run = dict(server.get(f"/runs/{run['id']}"))
     return run
 
 
-def _being_read(run: dict[str, Any]) -> bool:
-    brought = run["capture"]["source"] == "import"
-    return run["state"] == "ingesting" or (brought and run["state"] not in shapes.ENDED)
+def _is_being_read(run: dict[str, Any]) -> bool:
+    imported = run["capture"]["source"] == "import"
+    return run["state"] == "ingesting" or (imported and run["state"] not in shapes.ENDED)
 
 
-def _in_work(profile: dict[str, Any]) -> bool:
+def _is_being_built(profile: dict[str, Any]) -> bool:
     return profile["state"] in {"queued", "running"}
 
 
-def show(
-    run: Annotated[str, typer.Argument(help="Id of a run")],
+@run_app.command("show")
+def show_run(
+    run: Annotated[str, typer.Argument(help="ID of a run")],
     timeout: Annotated[float, typer.Option(help="Seconds to wait for profiles that are being built")] = 60,
     as_json: AsJson = False,
 ) -> None:
-    """What a run found: series, profiles, scheduling, events. Waits for what workers still build of it."""
+    """Show the results of a run: series, profiles, scheduling, events. Waits for profiles that are being built."""
     server = Server(find_target())
-    shape = shapes.show(server, built(server, find_run(server, run), timeout))
+    shape = shapes.shape_run(server, wait_until_built(server, find_run(server, run), timeout))
     if as_json:
         print_json(shape)
         return
-    say_to(sys.stdout, f"Run {shape['run']} on {shape['host'] or '-'}")
-    table(
+    print_line(sys.stdout, f"Run {shape['run']} on {shape['host'] or '-'}")
+    print_table(
         ("SERIES", "LABELS", "UNIT", "N", "MIN", "MEAN", "MAX"),
         (
             (
-                one["id"], " ".join(f"{k}={v}" for k, v in one["labels"].items()), one["unit"], one["n"],
-                *(_figure(one[name]) for name in ("min", "mean", "max")),
+                series["id"], " ".join(f"{k}={v}" for k, v in series["labels"].items()), series["unit"],
+                series["sample_count"],
+                *(_figure(series[name]) for name in ("min", "mean", "max")),
             )
-            for one in shape["series"]
+            for series in shape["series"]
         ),
     )  # fmt: skip
     for profile in shape["profiles"]:
         if profile["state"] != "ready":
             why = f": {profile['failure']}" if profile["failure"] else ""
-            say_to(sys.stdout, f"Profile {profile['kind']}: {profile['state']}{why}")
+            print_line(sys.stdout, f"Profile {profile['kind']}: {profile['state']}{why}")
             continue
-        say_to(sys.stdout, f"Profile {profile['kind']}: {profile['samples']} samples, {profile['lost']} lost")
-        table(
-            ("SELF", "TOTAL", "FRAME"), ((one["self"], one["total"], one["frame"]) for one in profile["top"])
+        print_line(
+            sys.stdout, f"Profile {profile['kind']}: {profile['samples']} samples, {profile['lost']} lost"
+        )
+        print_table(
+            ("SELF", "TOTAL", "FRAME"),
+            ((item["self"], item["total"], item["frame"]) for item in profile["top"]),
         )
     if shape["sched"]:
-        table(
+        print_table(
             ("TASK", "PID", "TID", "RUN MS", "SWITCHES", "AVG MS", "P99 MS", "MAX MS"),
-            (one.values() for one in shape["sched"]),
+            (item.values() for item in shape["sched"]),
         )
     for event in shape["events"]:
-        say_to(sys.stdout, f"{event['severity']}: {event['title']}")
+        print_line(sys.stdout, f"{event['severity']}: {event['title']}")
 
 
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def cancel(capture: Annotated[str, typer.Argument(help="Id of a capture")], as_json: AsJson = False) -> None:
-    """Ask for a capture to end; what is home by then stays."""
+@app.command("cancel")
+def cancel_capture(
+    capture: Annotated[str, typer.Argument(help="ID of a capture")], as_json: AsJson = False
+) -> None:
+    """Cancel a capture. Output received before that is kept."""
     read = Server(find_target()).post(f"/captures/{capture}/cancel", {})
     if as_json:
-        print_json(shapes.capture(read))
+        print_json(shapes.shape_capture(read))
     else:
-        _tell(read)
+        _print_capture(read)

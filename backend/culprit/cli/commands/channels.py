@@ -1,137 +1,157 @@
-"""culprit channel list|new|test|notices|annotations|again"""
+"""culprit channel list|create|test|annotations|retry, culprit notification list"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 import typer
 
-from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
-from culprit.cli.terminal import AsJson, print_json, say_to, table
-from culprit.cli.triggers import find_channel
+from culprit.cli.commands.triggers import find_channel
+from culprit.cli.connection import CliError, ExitCode, Server, find_target, render_message
+from culprit.cli.terminal import AsJson, print_json, print_line, print_table
+from culprit.json_types import Json
 
 app = typer.Typer(no_args_is_help=True)
-Json = dict[str, Any]
+notification_app = typer.Typer(no_args_is_help=True)
+
+
+def register_commands(root: typer.Typer) -> None:
+    """Add the command groups `channel` and `notification`."""
+    root.add_typer(app, name="channel", help="Destinations of notifications.")
+    root.add_typer(notification_app, name="notification", help="Notifications and failed deliveries.")
 
 
 @app.command("list")
 def list_channels(as_json: AsJson = False) -> None:
-    """Where messages go."""
-    found = Server(find_target()).get("/channels", limit=200)["items"]
+    """List the channels and their queued and failed deliveries."""
+    channels = Server(find_target()).get("/channels", limit=200)["items"]
     if as_json:
-        print_json(found)
+        print_json(channels)
         return
     rows = [
-        [one["name"], one["kind"], one["shown"].get("server", ""), one["locale"], one["queued"], one["dead"]]
-        for one in found
+        [
+            channel["name"],
+            channel["kind"],
+            channel["destination"].get("server", ""),
+            channel["locale"],
+            channel["queued"],
+            channel["failed"],
+        ]
+        for channel in channels
     ]
-    table(["name", "kind", "leads to", "language", "queued", "dead"], rows)
+    print_table(["NAME", "KIND", "DESTINATION", "LANGUAGE", "QUEUED", "FAILED"], rows)
 
 
-@app.command()
-def new(  # noqa: PLR0917
-    name: Annotated[str, typer.Argument(help="What it is called")],
+@app.command("create")
+def create_channel(  # noqa: PLR0917
+    name: Annotated[str, typer.Argument(help="Name of the channel")],
     kind: Annotated[str, typer.Option(help="webhook, slack, email or grafana")] = "webhook",
     url: Annotated[
         str | None,
-        typer.Option(help="Of a webhook or a Slack-compatible place", envvar="CULPRIT_CHANNEL_URL"),
+        typer.Option(help="URL of the webhook, Slack or Grafana", envvar="CULPRIT_CHANNEL_URL"),
     ] = None,
     server_: Annotated[str | None, typer.Option("--server", help="Mail server as host:port")] = None,
-    security: Annotated[str, typer.Option(help="Of mail: starttls, tls or none")] = "starttls",
-    username: Annotated[str, typer.Option(help="At the mail server")] = "",
-    password: Annotated[str, typer.Option(help="At the mail server", envvar="CULPRIT_CHANNEL_PASSWORD")] = "",
-    sender: Annotated[str, typer.Option(help="Mail is from")] = "",
-    to: Annotated[list[str] | None, typer.Option(help="Mail is to; may be repeated")] = None,
+    security: Annotated[str, typer.Option(help="Mail: starttls, tls or none")] = "starttls",
+    username: Annotated[str, typer.Option(help="User name at the mail server")] = "",
+    password: Annotated[
+        str, typer.Option(help="Password at the mail server", envvar="CULPRIT_CHANNEL_PASSWORD")
+    ] = "",
+    sender: Annotated[str, typer.Option(help="Sender address of mail")] = "",
+    to: Annotated[list[str] | None, typer.Option(help="Recipient of mail; repeat for more")] = None,
     token: Annotated[
-        str | None, typer.Option(help="Of a service account of Grafana", envvar="CULPRIT_CHANNEL_TOKEN")
+        str | None, typer.Option(help="Token of a Grafana service account", envvar="CULPRIT_CHANNEL_TOKEN")
     ] = None,
     language: Annotated[str, typer.Option(help="en or zh")] = "en",
 ) -> None:
-    """Make a channel; a webhook's secret is printed once."""
+    """Create a channel. The secret of a webhook is printed once."""
     body: Json = {"name": name, "kind": kind, "locale": language}
     if kind == "email":
         host, _, port = (server_ or "").rpartition(":")
         if not host or not port.isdigit():
-            raise Stop(Exit.USAGE, "E-mail needs --server HOST:PORT, --sender and --to.")
+            raise CliError(ExitCode.USAGE, "Email needs --server HOST:PORT, --sender and --to.")
         mail = {"host": host, "port": int(port), "security": security, "username": username}
         body["mail"] = {**mail, "password": password, "sender": sender, "to": to or []}
     else:
         body["url"] = url
         if kind == "grafana":
             body["secret"] = token
-    made = Server(find_target()).post("/channels", body, **{"Idempotency-Key": str(uuid4())})
-    say_to(sys.stdout, f"{made['name']}: {made['shown'].get('server', '')}")
-    if made["secret"]:
-        say_to(sys.stdout, f"secret (shown once): {made['secret']}")
+    channel = Server(find_target()).post("/channels", body, **{"Idempotency-Key": str(uuid4())})
+    print_line(sys.stdout, f"{channel['name']}: {channel['destination'].get('server', '')}")
+    if channel["secret"]:
+        print_line(sys.stdout, f"secret (shown once): {channel['secret']}")
 
 
-@app.command()
-def test(name: Annotated[str, typer.Argument(help="Name or id of the channel")]) -> None:
-    """Send a message with made-up numbers."""
+@app.command("test")
+def send_test_notification(name: Annotated[str, typer.Argument(help="Name or ID of the channel")]) -> None:
+    """Send a notification with example numbers."""
     server = Server(find_target())
     channel = find_channel(server, name)
-    made = server.post(f"/channels/{channel['id']}/test", {}, **{"Idempotency-Key": str(uuid4())})
-    say_to(sys.stdout, f"message #{made['number']} is on its way; see './culprit channel notices'.")
+    notification = server.post(f"/channels/{channel['id']}/test", {}, **{"Idempotency-Key": str(uuid4())})
+    print_line(
+        sys.stdout,
+        f"Notification #{notification['number']} is queued. Check it with './culprit notification list'.",
+    )
 
 
-@app.command()
-def notices(
-    state: Annotated[str | None, typer.Option(help="queued, sent or dead")] = None, as_json: AsJson = False
+@notification_app.command("list")
+def list_notifications(
+    state: Annotated[str | None, typer.Option(help="queued, sent or failed")] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Messages, the newest first, and why some did not arrive."""
-    found = Server(find_target()).get("/notices", state=state, limit=100)["items"]
+    """List notifications, the newest first, and why deliveries failed."""
+    notifications = Server(find_target()).get("/notifications", state=state, limit=100)["items"]
     if as_json:
-        print_json(found)
+        print_json(notifications)
         return
     rows = [
         [
-            f"#{one['number']}",
-            one["channel"],
-            one["state"],
-            one["tries"],
-            one["message"]["headline"],
-            sentence(one["failure"]) if one["failure"] else "",
+            f"#{notification['number']}",
+            notification["channel"],
+            notification["state"],
+            notification["attempts"],
+            notification["message"]["headline"],
+            render_message(notification["failure"]) if notification["failure"] else "",
         ]
-        for one in found
+        for notification in notifications
     ]
-    table(["number", "channel", "state", "tries", "message", "why"], rows)
+    print_table(["NUMBER", "CHANNEL", "STATE", "ATTEMPTS", "MESSAGE", "REASON"], rows)
 
 
 @app.command("annotations")
 def list_annotations(
-    state: Annotated[str | None, typer.Option(help="queued, sent, gone or dead")] = None,
+    state: Annotated[str | None, typer.Option(help="queued, sent, failed or deleted")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Annotations in Grafana, the newest first, and why some did not arrive."""
-    found = Server(find_target()).get("/grafana-annotations", state=state, limit=100)["items"]
+    """List annotations in Grafana, the newest first, and why deliveries failed."""
+    annotations = Server(find_target()).get("/grafana-annotations", state=state, limit=100)["items"]
     if as_json:
-        print_json(found)
+        print_json(annotations)
         return
     rows = [
         [
-            one["channel"],
-            one["state"],
-            one["tries"],
-            one["about"],
-            one["text"],
-            sentence(one["failure"]) or "",
+            annotation["channel"],
+            annotation["state"],
+            annotation["attempts"],
+            annotation["about"],
+            annotation["text"],
+            render_message(annotation["failure"]) or "",
         ]
-        for one in found
+        for annotation in annotations
     ]
-    table(["channel", "state", "tries", "about", "text", "why"], rows)
+    print_table(["CHANNEL", "STATE", "ATTEMPTS", "ABOUT", "TEXT", "REASON"], rows)
 
 
-@app.command()
-def again(
-    name: Annotated[str, typer.Argument(help="Name or id of the channel")], as_json: AsJson = False
+@app.command("retry")
+def retry_deliveries(
+    name: Annotated[str, typer.Argument(help="Name or ID of the channel")], as_json: AsJson = False
 ) -> None:
-    """Try everything again that was given up for a channel: messages, or annotations of a Grafana."""
+    """Retry all failed notifications or annotations of a channel."""
     server = Server(find_target())
     channel = find_channel(server, name)
-    now = server.post(f"/channels/{channel['id']}/again", {})
+    updated = server.post(f"/channels/{channel['id']}/retry", {})
     if as_json:
-        print_json(now)
+        print_json(updated)
         return
-    say_to(sys.stdout, f"{channel['dead']} are tried again; {now['queued']} are on their way.")
+    print_line(sys.stdout, f"Retrying {channel['failed']}. Queued: {updated['queued']}.")

@@ -6,55 +6,56 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 import typer
 
-from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
-from culprit.cli.lab_host import LabHost, standing
-from culprit.cli.terminal import say_to
-from culprit.core.outcomes import CAPTURE_FINAL, RUN_FINAL
+from culprit.cli.connection import CliError, ExitCode, Server, find_target, render_message
+from culprit.cli.lab_host import LabHostClient, open_lab_host
+from culprit.cli.terminal import print_line
+from culprit.domain.runs.states import CAPTURE_FINAL, RUN_FINAL
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 POLL_S = 0.5
 WAIT_S, JUDGED_S = 180.0, 400.0
-#: Steps that the demo lets a capture answer; the rest of the chain is left with a reason.
+#: Number of steps that the demo answers with a capture. The other steps are waived with a reason.
 MAX_STEPS = 4
 FAULTS = {
-    "listen-overflow": "connections find the accept queue full",
+    "listen-overflow": "connections meet a full accept queue",
     "oversubscription": "hundreds of threads compute under a quota of one CPU",
     "osync-log": "the request log is opened with O_SYNC",
     "major-faults": "the memory limit holds a fraction of the index",
     "firewall-drop": "a firewall rule drops packets at random",
-    "port-exhaustion": "no local port is left towards one destination",
-    "memcg-oom": "a leak is killed at its memory limit, again and again",
-    "slow-dependency": "Redis answers nobody for two seconds at a time",
+    "port-exhaustion": "no local port is available for one destination",
+    "memcg-oom": "a memory leak is killed at its limit repeatedly",
+    "slow-dependency": "Redis stops responding for two seconds at a time",
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(demo)
+def register_commands(root: typer.Typer) -> None:
+    """Add the command to the application."""
+    root.command("demo")(run_demo)
 
 
-def demo(
-    fault: Annotated[str, typer.Option(help="Which illness: " + ", ".join(FAULTS))] = "listen-overflow",
-    seed: Annotated[int, typer.Option(help="What is drawn at random comes from it")] = 7,
+def run_demo(
+    fault: Annotated[str, typer.Option(help="Fault to inject: " + ", ".join(FAULTS))] = "listen-overflow",
+    seed: Annotated[int, typer.Option(help="Seed of the random choices")] = 7,
 ) -> None:
-    """Make a host of the lab sick, and walk an incident from its symptom to a fix that is proven, live.
+    """Inject a fault into a lab host and work through an incident, from symptom to verified fix.
 
-    Needs root, for network namespaces. Without it a recorded host is opened instead, whose fix cannot be tried.
+    Needs root for network namespaces. Without root, an incident over a recorded host is created; its fix
+    cannot be verified.
     """
     if fault not in FAULTS:
-        raise Stop(Exit.USAGE, f"There is no fault '{fault}'; there are {', '.join(FAULTS)}.")
+        raise CliError(ExitCode.USAGE, f"Unknown fault '{fault}'. Known faults: {', '.join(FAULTS)}.")
     server = Server(find_target())
     if os.geteuid() != 0:
         _recorded(server)
         return
-    _tell(f"Starting a host of the lab, healthy first; then {FAULTS[fault]} …")
-    with standing(fault, seed) as host:
-        host_id = _enrol(server, host.ready)
+    _print(f"Starting a healthy lab host. Fault: {FAULTS[fault]} …")
+    with open_lab_host(fault, seed) as host:
+        host_id = _add_host(server, host.ready)
         try:
             _Walk(server, host, host_id).go(FAULTS[fault])
         finally:
@@ -62,18 +63,25 @@ def demo(
 
 
 def _recorded(server: Server) -> None:
-    """An incident over a recording: all of the chain but what needs the host to be there."""
-    _tell("A lab host needs root (network namespaces), so this is a recorded one: its fix cannot be tried.")
+    """Create an incident over a recorded host."""
+    _print(
+        "A lab host needs root (network namespaces). Using a recorded host instead; its fix cannot be verified."
+    )
     opened = server.post("/imports/example", {}, **_once())
-    read = _until(lambda: server.get(f"/captures/{opened['id']}"), lambda one: one["state"] in CAPTURE_FINAL)
-    runs = [one["id"] for one in read["runs"]]
+    read = _until(
+        lambda: server.get(f"/captures/{opened['id']}"), lambda item: item["state"] in CAPTURE_FINAL
+    )
+    runs = [run["id"] for run in read["runs"]]
     body = {"title": "Demo: a busy host (recorded)", "severity": 3, "run_ids": runs}
     incident = server.post("/incidents", body, **_once())
-    _tell(f"INC-{incident['number']} is open: {server.target.url}/incidents/{incident['id']}")
+    _print(f"INC-{incident['number']} is open: {server.target.url}/incidents/{incident['id']}")
 
 
-def _enrol(server: Server, ready: Json) -> str:
-    """The host, under its address and pinned key, and its service with what tells rate and latency."""
+def _add_host(server: Server, ready: Json) -> str:
+    """Add the host with its address and trusted key, and its service with a metric source.
+
+    Return the ID of the host.
+    """
     name = f"demo-{ready['name']}"
     network = {"cidr": f"{ready['address']}/32", "port_from": ready["port"], "port_to": ready["port"]}
     server.post("/network-rules", network, **_once())
@@ -90,97 +98,100 @@ def _enrol(server: Server, ready: Json) -> str:
     log = {"kind": "access_log", "path": ready["access_log"], "format": "lab"}
     source = log if ready["access_log"] else {"kind": "accepts", "port": ready["service_port"]}
     server.post("/services", {"name": name, "selector": {"demo": name}, "source": source}, **_once())
-    _tell(f"Enrolled as {name}, its key pinned.")
+    _print(f"Added as {name} with a trusted host key.")
     return host_id
 
 
 class _Walk:
-    """One incident from its symptom to the proof; whatever it does, a person could do in the browser."""
+    """Work through one incident with the requests that the browser sends."""
 
-    def __init__(self, server: Server, host: LabHost, host_id: str) -> None:
+    def __init__(self, server: Server, host: LabHostClient, host_id: str) -> None:
         self.server, self.host, self.host_id = server, host, host_id
         self.cause = str(host.ready["causes"][0])
         self.incident: Json = {}
 
-    def go(self, illness: str) -> None:
-        """All of it. Raises Stop where the chain does not hold this time."""
-        self._open(self._diagnose(), illness)
+    def go(self, fault: str) -> None:
+        """Run all steps. Raises CliError if the evidence does not confirm the cause."""
+        self._open(self._diagnose(), fault)
         self._collect()
-        found = [one for one in self.incident["hypotheses"] if one["cause"] == self.cause]
-        if not found:
-            raise Stop(
-                Exit.FAILED, f"Nothing spoke for {self.cause} this time; the incident stays open for you."
+        hypotheses = [
+            hypothesis for hypothesis in self.incident["hypotheses"] if hypothesis["cause"] == self.cause
+        ]
+        if not hypotheses:
+            raise CliError(
+                ExitCode.FAILED, f"No evidence supports {self.cause} this time. The incident stays open."
             )
-        hypothesis = max(found, key=lambda one: len(one["supports"]))
+        hypothesis = max(hypotheses, key=lambda hypothesis: len(hypothesis["supports"]))
         self._conclude(hypothesis)
         fix = self._fix(hypothesis)
-        _tell(f"What the comparison says of the fix: {fix['state'].replace('_', ' ')}.")
+        _print(f"Result of the verification: {fix['state'].replace('_', ' ')}.")
         if fix["state"] != "verified":
-            raise Stop(Exit.FAILED, "The server lets nobody confirm a cause without a fix that was verified.")
+            raise CliError(ExitCode.FAILED, "The fix was not verified, so the cause cannot be confirmed.")
         self._close(hypothesis)
 
     # -- the symptom ----------------------------------------------------------------------------------------------
 
     def _diagnose(self) -> Json:
-        asked = self.server.post("/diagnoses", {"host_id": self.host_id, "seconds": 8}, **_once())
-        _tell(f"Diagnosing: {self.server.target.url}/diagnoses/{asked['id']}")
-        where = f"/diagnoses/{asked['id']}"
-        told = _until(lambda: self.server.get(where), lambda one: one["state"] != "running")
-        if told["state"] != "done":
-            raise Stop(Exit.FAILED, f"The diagnosis failed: {sentence(told['failure'])}")
-        return told
+        requested = self.server.post("/diagnoses", {"host_id": self.host_id, "seconds": 8}, **_once())
+        _print(f"Diagnosing: {self.server.target.url}/diagnoses/{requested['id']}")
+        where = f"/diagnoses/{requested['id']}"
+        reported = _until(lambda: self.server.get(where), lambda item: item["state"] != "running")
+        if reported["state"] != "done":
+            raise CliError(ExitCode.FAILED, f"The diagnosis failed: {render_message(reported['failure'])}")
+        return reported
 
-    def _open(self, diagnosis: Json, illness: str) -> None:
-        healthy, sick = self.host.ready["healthy"][self.cause], self.host.clients()
-        _tell(
-            f"Clients: p99 {_ms(healthy)} before, {_ms(sick)} now; {_bad(healthy):.0f} % and {_bad(sick):.0f} % fail."
+    def _open(self, diagnosis: Json, fault: str) -> None:
+        healthy, unhealthy = self.host.ready["healthy"][self.cause], self.host.clients()
+        _print(
+            f"Clients: p99 {_ms(healthy)} before, {_ms(unhealthy)} now; "
+            f"{_bad(healthy):.0f} % and {_bad(unhealthy):.0f} % fail."
         )
         name = diagnosis["host"]["name"]
         symptom = {
             "service": name,
-            "says": f"Demo: {illness}.",
-            "latency": {"before": healthy.get("p99_ms"), "after": sick.get("p99_ms"), "unit": "ms"},
-            "errors": {"before": _bad(healthy), "after": _bad(sick), "unit": "%"},
+            "description": f"Demo: {fault}.",
+            "latency": {"before": healthy.get("p99_ms"), "after": unhealthy.get("p99_ms"), "unit": "ms"},
+            "errors": {"before": _bad(healthy), "after": _bad(unhealthy), "unit": "%"},
             "since": diagnosis["created_at"],
         }
-        title = f"Demo: {name} answers late or not at all"
+        title = f"Demo: {name} responds late or not at all"
         body = {"title": title, "severity": 2, "symptom": symptom, "diagnosis_id": diagnosis["id"]}
         self.incident = self.server.post("/incidents", body, **_once())
-        causes = [f"{one['id']} ({one['confidence']})" for one in diagnosis["result"]["causes"]]
-        _tell(f"INC-{self.incident['number']}: the rules name {', '.join(causes) or 'nothing'}.")
-        _tell(f"Watch it here: {self.server.target.url}/incidents/{self.incident['id']}")
+        causes = [f"{cause['id']} ({cause['confidence']})" for cause in diagnosis["result"]["causes"]]
+        _print(f"INC-{self.incident['number']}: the rules name {', '.join(causes) or 'no cause'}.")
+        _print(f"Open it in the browser: {self.server.target.url}/incidents/{self.incident['id']}")
         self._change("patch", "", {"state": "investigating"})
 
     # -- the chain ------------------------------------------------------------------------------------------------
 
     def _collect(self) -> None:
-        """Takes what the chain proposes, as long as a capture can answer it."""
+        """Run the proposed steps as long as a capture can answer them."""
         for _ in range(MAX_STEPS):
             step = self.incident["next"]
             if not step or not step["collectors"]:
                 break
             cost = f"{step['tier']} tier, {step['cost']['seconds']} s"
-            _tell(f"Next: {step['step']}: {', '.join(step['collectors'])} ({cost})")
+            _print(f"Next: {step['step']}: {', '.join(step['collectors'])} ({cost})")
             try:
-                self._change("post", "/step", {"step": step["step"], "host_id": step["host_id"]})
-            except Stop as refused:
-                if refused.status is not Exit.REFUSED:
+                self._change("post", "/step-runs", {"step": step["step"], "host_id": step["host_id"]})
+            except CliError as refused:
+                if refused.status is not ExitCode.REFUSED:
                     raise
-                _tell(f"A person would be asked now, so this step stays open: {refused.message}")
+                _print(f"This step needs a decision by a person and stays open: {refused.message}")
                 break
-            self._wait(lambda one: all(run["state"] in RUN_FINAL for run in one["runs"]))
+            self._wait(lambda item: all(run["state"] in RUN_FINAL for run in item["runs"]))
 
     def _conclude(self, hypothesis: Json) -> None:
-        """A person's verdict on the steps that speak for the cause, each with the line that proves it."""
-        for step in [one for one in self.incident["steps"] if one["key"] in hypothesis["supports"]]:
-            seen = next((one for one in step["hosts"] if _proof(one["findings"], step["key"])), None)
+        """Record a verdict for each step that supports the cause, with the line that proves it."""
+        for step in [step for step in self.incident["steps"] if step["key"] in hypothesis["supports"]]:
+            seen = next((host for host in step["hosts"] if _proof(host["findings"], step["key"])), None)
             if seen is None:
                 continue
             self._change("post", "/pins", _proof(seen["findings"], step["key"]) or {})
-            pins = [self.incident["made"]]
-            said = {"step": step["key"], "host_id": seen["host_id"], "verdict": "supports", "pins": pins}
-            self._change("post", "/verdicts", said)
-            _tell(f"Verdict: {step['asks']['en']} Yes, by the line that it cites.")
+            pins = [self.incident["created_id"]]
+            messages = {"step": step["key"], "host_id": seen["host_id"], "verdict": "supports", "pins": pins}
+            self._change("post", "/verdicts", messages)
+            _print(f"Verdict: {step['question']['en']} Yes, by the line that it cites.")
         self._decide(hypothesis, "likely", "the rules, and the cited lines")
         self._change("patch", "", {"state": "identified"})
 
@@ -190,54 +201,55 @@ class _Walk:
     # -- the fix --------------------------------------------------------------------------------------------------
 
     def _fix(self, hypothesis: Json) -> Json:
-        """Measures before it, takes the fault away while the load goes on, and lets the server measure and compare."""
+        """Measure before the fix, remove the fault under load, and let the server measure again and compare."""
         what = {
             "hypothesis_id": hypothesis["id"],
-            "what": f"Undo it: {self.host.ready['says'][0]}",
+            "what": f"Undo it: {self.host.ready['summaries'][0]}",
             "host_ids": [self.host_id],
             "risk": "None: it is a host of the lab.",
-            "way_back": "Run the demo again.",
+            "rollback": "Run the demo again.",
         }
         self._change("post", "/fixes", what)
-        name = self.incident["made"]
+        name = self.incident["created_id"]
         fix = f"/fixes/{name}"
         self._change("post", f"{fix}/verify", {"kind": "plain"})
         read = (hypothesis["primary"] or {}).get("read", "nothing")
-        _tell(f"Before the fix: {read} is measured, a capture at a time …")
-        self._wait(lambda one: _verification(one, name)["state"] != "before", JUDGED_S)
+        _print(f"Measuring {read} before the fix, one capture at a time …")
+        self._wait(lambda item: _verification(item, name)["state"] != "before", JUDGED_S)
         if _verification(self.incident, name)["state"] != "waiting":
-            why = sentence(_verification(self.incident, name)["failure"])
-            raise Stop(Exit.FAILED, f"It could not be measured before the fix: {why}")
-        self.host.ask(f"cure {self.cause}")
+            why = render_message(_verification(self.incident, name)["failure"])
+            raise CliError(ExitCode.FAILED, f"Cannot measure before the fix: {why}")
+        self.host.request(f"repair {self.cause}")
         self._change("patch", fix, {"state": "applied"})
         self._change("patch", "", {"state": "mitigated"})
-        _tell("The fault is gone; the same captures again, under the same load …")
-        self._wait(lambda one: _judged(_fix_of(one, name)), JUDGED_S)
+        _print("The fault is removed. Repeating the captures under the same load …")
+        self._wait(lambda item: _judged(_fix_of(item, name)), JUDGED_S)
         return _fix_of(self.incident, name)
 
     def _close(self, hypothesis: Json) -> None:
         self._decide(hypothesis, "confirmed", "the fix was verified")
         self._leave(hypothesis)
         self._change("patch", "", {"state": "resolved"})
-        _tell(f"INC-{self.incident['number']} is resolved: {self.cause}, confirmed by the fix.")
+        _print(f"INC-{self.incident['number']} is resolved: {self.cause}, confirmed by the fix.")
 
     def _leave(self, hypothesis: Json) -> None:
-        """What is still asked: of the cause's own playbook waived by name, of any other set aside with it."""
+        """Waive the open steps of the playbook of the cause, and dismiss other playbooks."""
         reason = "the verified fix answers it: the same load is well again"
         own = hypothesis["key"].partition("/")[0]
-        for book in dict.fromkeys(one.partition("/")[0] for one in self.incident["gaps"]):
-            steps = [one for one in self.incident["gaps"] if one.startswith(f"{book}/")]
+        for book in dict.fromkeys(gap.partition("/")[0] for gap in self.incident["gaps"]):
+            steps = [gap for gap in self.incident["gaps"] if gap.startswith(f"{book}/")]
             if book in {own, "own"}:
                 self._change("post", "/waivers", {"steps": steps, "reason": reason})
-                _tell(f"Left unanswered, with the reason: {', '.join(steps)}")
+                _print(f"Waived with a reason: {', '.join(steps)}")
             else:
-                self._change("patch", f"/playbooks/{book}", {"aside": True, "reason": reason})
-                _tell(f"Set aside, with the reason: {book}, which still asked {len(steps)} steps.")
+                self._change("patch", f"/playbooks/{book}", {"dismissed": True, "reason": reason})
+                _print(f"Dismissed, with the reason: {book}, with {len(steps)} open steps.")
 
-    # -- speaking to the server -----------------------------------------------------------------------------------
+    # -- requests
+    # ---------------------------------------------------------------------------------------------------
 
     def _change(self, method: str, path: str, body: Json) -> None:
-        """One change to the incident as it is now; somebody else's in between is looked at again first."""
+        """Send one change of the incident. After a conflict, reload the incident and send it again."""
         where = f"/incidents/{self.incident['id']}"
         for left in range(4, -1, -1):
             sent = {**body, "version": self.server.get(where)["version"]}
@@ -246,7 +258,7 @@ class _Walk:
                     self.incident = self.server.patch(where + path, sent)
                 else:
                     self.incident = self.server.post(where + path, sent, **_once())
-            except Stop:
+            except CliError:
                 if not left or self.server.get(where)["version"] == sent["version"]:
                     raise
             else:
@@ -258,40 +270,47 @@ class _Walk:
 
 
 def _fix_of(incident: Json, fix: str) -> Json:
-    found: Json = next(one for one in incident["fixes"] if one["id"] == fix)
-    return found
+    matching_fix: Json = next(item for item in incident["fixes"] if item["id"] == fix)
+    return matching_fix
 
 
 def _verification(incident: Json, fix: str) -> Json:
-    found: Json = _fix_of(incident, fix)["verifications"][-1]
-    return found
+    verification: Json = _fix_of(incident, fix)["verifications"][-1]
+    return verification
 
 
 def _judged(fix: Json) -> bool:
-    return all(one["state"] in {"done", "failed", "cancelled"} for one in fix["verifications"])
+    return all(
+        verification["state"] in {"done", "failed", "canceled"} for verification in fix["verifications"]
+    )
 
 
 def _proof(findings: list[Json], step: str) -> Json | None:
-    """A pin on the first line that a number of these was read from."""
-    cites = (cite for one in findings for number in one["numbers"] for cite in number["citations"])
-    cite = next((one for one in cites if one["artifact"] and one["lines"]), None)
-    if cite is None:
+    """Return a pin on the first line that a number of these findings was read from."""
+    cites = (
+        citation for finding in findings for number in finding["numbers"] for citation in number["citations"]
+    )
+    citation = next((citation for citation in cites if citation["artifact"] and citation["lines"]), None)
+    if citation is None:
         return None
-    ref = {"artifact_id": cite["artifact"], "part": cite["part"], "lines": cite["lines"][:4]}
+    ref = {"artifact_id": citation["artifact"], "part": citation["part"], "lines": citation["lines"][:4]}
     return {
         "kind": "line",
         "ref": ref,
-        "view": f"/artifacts/{cite['artifact']}?line={cite['lines'][0]}",
+        "view": f"/artifacts/{citation['artifact']}?line={citation['lines'][0]}",
         "step": step,
     }
 
 
 def _until(ask: Callable[[], Json], done: Callable[[Json], bool], seconds: float = WAIT_S) -> Json:
-    """Asks until it is done. Raises Stop after `seconds`."""
+    """Poll until `done` is true. Raises CliError after `seconds`."""
     end = time.monotonic() + seconds
     while not done(read := ask()):
         if time.monotonic() > end:
-            raise Stop(Exit.TIMED_OUT, f"Waited {seconds:.0f} s in vain; what there is stays.")
+            raise CliError(
+                ExitCode.TIMED_OUT,
+                f"No result after {seconds:.0f} s. The incident and its captures are kept.",
+            )
         time.sleep(POLL_S)
     return read
 
@@ -300,8 +319,8 @@ def _once() -> dict[str, str]:
     return {"Idempotency-Key": str(uuid4())}
 
 
-def _tell(text: str) -> None:
-    say_to(sys.stdout, text)
+def _print(text: str) -> None:
+    print_line(sys.stdout, text)
 
 
 def _ms(seen: Json) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 import typer
 
-from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
-from culprit.cli.hosts import find_host
-from culprit.cli.terminal import AsJson, print_json, say_to
+from culprit.cli.commands.hosts import find_host
+from culprit.cli.connection import CliError, ExitCode, Server, find_target, render_message
+from culprit.cli.terminal import AsJson, print_json, print_line
+from culprit.json_types import Json
 
 POLL_S = 0.3
-SHOWN_NUMBERS = 5
+MAX_NUMBERS = 5
 SCOPES = {
     "pid": "process",
     "cgroup": "cgroup",
@@ -23,41 +24,48 @@ SCOPES = {
     "service": "service",
     "port": "port",
 }
-Json = dict[str, Any]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(diagnose)
+def register_commands(root: typer.Typer) -> None:
+    """Add the command to the application."""
+    root.command("diagnose")(run_diagnosis)
 
 
-def diagnose(  # noqa: PLR0917
-    host: Annotated[str, typer.Argument(help="Name or id of the host that is sick")],
-    pid: Annotated[str | None, typer.Option(help="Look at this process")] = None,
+def run_diagnosis(  # noqa: PLR0917
+    host: Annotated[str, typer.Argument(help="Name or ID of the host")],
+    pid: Annotated[str | None, typer.Option(help="Limit the scope to this process")] = None,
     cgroup: Annotated[
-        str | None, typer.Option(help="Look at this control group, as in /system.slice/x")
+        str | None, typer.Option(help="Limit the scope to this control group, for example /system.slice/x")
     ] = None,
-    container: Annotated[str | None, typer.Option(help="Look at this container")] = None,
-    service: Annotated[str | None, typer.Option(help="Look at this service or systemd unit")] = None,
-    port: Annotated[str | None, typer.Option(help="Look at whoever listens on this port")] = None,
-    seconds: Annotated[int, typer.Option(min=5, max=60, help="How long the first look lasts")] = 8,
+    container: Annotated[str | None, typer.Option(help="Limit the scope to this container")] = None,
+    service: Annotated[
+        str | None, typer.Option(help="Limit the scope to this service or systemd unit")
+    ] = None,
+    port: Annotated[
+        str | None, typer.Option(help="Limit the scope to the process that listens on this port")
+    ] = None,
+    seconds: Annotated[int, typer.Option(min=5, max=60, help="Duration of the triage in seconds")] = 8,
     baseline: Annotated[str, typer.Option(help="A run to compare with, 'auto' or 'none'")] = "auto",
-    twin: Annotated[list[str] | None, typer.Option(help="A healthy host like it; may be repeated")] = None,
+    peer: Annotated[
+        list[str] | None, typer.Option(help="A healthy host with the same role. Can be repeated")
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait, then exit status 9")] = 300,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a host what is wrong with it: captures in stages, then the cause with the numbers that prove it."""
+    """Diagnose a host in stages and print the cause with the numbers that prove it."""
     server = Server(find_target())
     body: Json = {
         "host_id": find_host(server, host)["id"],
         "seconds": seconds,
         "baseline": baseline,
-        "twin_ids": [find_host(server, name)["id"] for name in twin or []],
+        "peer_ids": [find_host(server, name)["id"] for name in peer or []],
     }
-    given = {"pid": pid, "cgroup": cgroup, "container": container, "service": service, "port": port}
-    named = {name: value for name, value in given.items() if value}
+    supplied = {"pid": pid, "cgroup": cgroup, "container": container, "service": service, "port": port}
+    named = {name: value for name, value in supplied.items() if value}
     if len(named) > 1:
-        raise Stop(Exit.USAGE, "Name one scope: " + " or ".join(f"--{name}" for name in named) + ".")
+        raise CliError(
+            ExitCode.USAGE, "Select one scope: " + " or ".join(f"--{name}" for name in named) + "."
+        )
     for name, value in named.items():
         body["scope"] = {"kind": SCOPES[name], "value": value}
     read = server.post("/diagnoses", body, **{"Idempotency-Key": str(uuid4())})
@@ -65,29 +73,32 @@ def diagnose(  # noqa: PLR0917
     if as_json:
         print_json(_shape(read))
     elif read["state"] == "done":
-        _tell(server, read)
+        _print_result(server, read)
     if read["state"] != "done":
-        why = sentence(read["failure"]) if read["failure"] else read["state"]
-        status = Exit.CANCELLED if read["state"] == "cancelled" else Exit.FAILED
-        raise Stop(status, f"Diagnosis #{read['number']} of {read['host']['name']}: {why}")
+        why = render_message(read["failure"]) if read["failure"] else read["state"]
+        status = ExitCode.CANCELED if read["state"] == "canceled" else ExitCode.FAILED
+        raise CliError(status, f"Diagnosis #{read['number']} of {read['host']['name']}: {why}")
 
 
 def _follow(server: Server, read: Json, timeout: float) -> Json:
-    """Poll until it has ended; each stage is told on standard error. Raises Stop after `timeout`."""
+    """Poll until the diagnosis has ended and print each stage on standard error.
+
+    Raises CliError after `timeout`.
+    """
     end = time.monotonic() + timeout
-    told: set[str] = set()
+    reported: set[str] = set()
     while True:
         for number, stage in enumerate(read["stages"], 1):
             text = f"stage {number}: {stage['state']}"
-            if text not in told:
-                told.add(text)
+            if text not in reported:
+                reported.add(text)
                 why = f" for {', '.join(stage['hypotheses'])}" if stage["hypotheses"] else ""
                 what = f"{len(stage['collectors'])} collectors, {stage['seconds']:g} s, tier {stage['tier']}"
-                say_to(sys.stderr, f"{read['host']['name']} {text} ({what}{why})")
+                print_line(sys.stderr, f"{read['host']['name']} {text} ({what}{why})")
         if read["state"] != "running":
             return read
         if time.monotonic() > end:
-            raise Stop(Exit.TIMED_OUT, f"Diagnosis {read['id']} is still running.")
+            raise CliError(ExitCode.TIMED_OUT, f"Diagnosis {read['id']} is still running.")
         time.sleep(POLL_S)
         read = server.get(f"/diagnoses/{read['id']}")
 
@@ -95,14 +106,14 @@ def _follow(server: Server, read: Json, timeout: float) -> Json:
 def _shape(read: Json) -> Json:
     """{"diagnosis", "host", "state", "causes", "ruled_out", "not_collected", "runs", "seconds", …}"""
     result = read["result"] or {"causes": [], "ruled_out": [], "not_collected": [], "runs": []}
-    kept = {
+    stored = {
         "diagnosis": read["id"],
         "host": read["host"]["name"],
         "scope": read["scope"],
         "state": read["state"],
     }
     return {
-        **kept,
+        **stored,
         **result,
         "seconds": read["elapsed_s"],
         "stages": read["stages"],
@@ -110,54 +121,56 @@ def _shape(read: Json) -> Json:
     }
 
 
-def _tell(server: Server, read: Json) -> None:
+def _print_result(server: Server, read: Json) -> None:
     result = read["result"]
-    rules = {one["id"]: one for one in server.get("/rules")}
-    causes = {one["id"]: one for one in server.get("/causes")}
+    rules = {item["id"]: item for item in server.get("/rules")}
+    causes = {item["id"]: item for item in server.get("/causes")}
     if not result["causes"]:
-        say_to(sys.stdout, f"No cause found on {read['host']['name']}.")
-    for one in result["causes"]:
-        cause = causes[one["id"]]
-        at = f" ({_subject(one['scope'])})" if one["scope"] else ""
-        say_to(sys.stdout, f"{one['confidence'].upper()}: {cause['title']['en']} [{one['id']}]{at}")
-        for number in one["evidence"][:SHOWN_NUMBERS]:
-            say_to(sys.stdout, f"  {_number(number, rules)}")
-        if one["explains"]:
-            say_to(sys.stdout, f"  explains {', '.join(one['explains'])}")
-        say_to(sys.stdout, f"  fix: {cause['fix']['en']}")
-        say_to(sys.stdout, f"  risk: {cause['risk']['en']}")
-    for one in result["ruled_out"]:
-        say_to(
+        print_line(sys.stdout, f"No cause found on {read['host']['name']}.")
+    for item in result["causes"]:
+        cause = causes[item["id"]]
+        at = f" ({_subject(item['scope'])})" if item["scope"] else ""
+        print_line(sys.stdout, f"{item['confidence'].upper()}: {cause['title']['en']} [{item['id']}]{at}")
+        for number in item["evidence"][:MAX_NUMBERS]:
+            print_line(sys.stdout, f"  {_number(number, rules)}")
+        if item["explains"]:
+            print_line(sys.stdout, f"  explains {', '.join(item['explains'])}")
+        print_line(sys.stdout, f"  fix: {cause['fix']['en']}")
+        print_line(sys.stdout, f"  risk: {cause['risk']['en']}")
+    for item in result["ruled_out"]:
+        print_line(
             sys.stdout,
-            f"ruled out: {one['id']} by {'; '.join(_number(each, rules) for each in one['by'][:1])}",
+            f"ruled out: {item['id']} by {'; '.join(_number(each, rules) for each in item['by'][:1])}",
         )
-    if result["not_looked_at"]:
-        say_to(sys.stdout, f"not looked at: {', '.join(result['not_looked_at'])}")
-    for one in result["not_collected"]:
-        say_to(sys.stdout, f"not collected: {one['finding']}: {sentence(one['reason'])}")
-    for one in result["inconclusive"]:
-        say_to(sys.stdout, f"inconclusive: {one['rule']}: {sentence(one['reason'])}")
-    for one in result["differences"][:10]:
-        say_to(sys.stdout, f"unlike its twins: {one['name']}: {one['here']} here, {one['there']}")
-    say_to(sys.stdout, f"{read['elapsed_s']:.1f} s, {len(read['stages'])} stages. {result['link']}")
+    if result["not_checked"]:
+        print_line(sys.stdout, f"not checked: {', '.join(result['not_checked'])}")
+    for item in result["not_collected"]:
+        print_line(sys.stdout, f"not collected: {item['finding']}: {render_message(item['reason'])}")
+    for item in result["inconclusive"]:
+        print_line(sys.stdout, f"inconclusive: {item['rule']}: {render_message(item['reason'])}")
+    for item in result["differences"][:10]:
+        print_line(
+            sys.stdout, f"different from its peers: {item['name']}: {item['local']} here, {item['peers']}"
+        )
+    print_line(sys.stdout, f"{read['elapsed_s']:.1f} s, {len(read['stages'])} stages. {result['link']}")
 
 
-def _number(one: Json, rules: Mapping[str, Json]) -> str:
-    where = one["locator"]
+def _number(item: Json, rules: Mapping[str, Json]) -> str:
+    where = item["locator"]
     lines = ",".join(str(line) for line in where.get("lines", []))
     place = f"{where.get('collector', '')}:{where.get('part', '')}{':' + lines if lines else ''}"
-    about = f" {_subject(one['subject'])}" if one["subject"] else ""
-    against = f" {one['op']} {one['threshold']:.4g}" if one["op"] else ""
-    figure = f"{one['value']:.4g} {one['unit']}{against}"
-    return f"{_title(one, rules.get(one['finding']))}{about}: {one['metric']} = {figure} [{place}]"
+    about = f" {_subject(item['subject'])}" if item["subject"] else ""
+    against = f" {item['op']} {item['threshold']:.4g}" if item["op"] else ""
+    figure = f"{item['value']:.4g} {item['unit']}{against}"
+    return f"{_title(item, rules.get(item['finding']))}{about}: {item['metric']} = {figure} [{place}]"
 
 
-def _title(one: Json, rule: Json | None) -> str:
-    """What was compared is called as its rule is, what stands beside it as what was measured."""
+def _title(item: Json, rule: Json | None) -> str:
+    """Return the title of the rule for the compared number, and the measure for a related number."""
     if rule is None:
-        return str(one["finding"])
-    beside = next((each["title"]["en"] for each in rule["beside"] if each["measure"] == one["metric"]), "")
-    return beside if beside and not one["op"] else str(rule["title"]["en"])
+        return str(item["finding"])
+    related = next((each["title"]["en"] for each in rule["related"] if each["measure"] == item["metric"]), "")
+    return related if related and not item["op"] else str(rule["title"]["en"])
 
 
 def _subject(subject: Mapping[str, str]) -> str:

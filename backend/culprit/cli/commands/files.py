@@ -1,4 +1,4 @@
-"""culprit import, export, bundle"""
+"""culprit capture import, capture script; culprit profile export"""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from culprit.cli import shapes
-from culprit.cli.captures import built, find_run, follow
-from culprit.cli.connection import Exit, Server, Stop, fetch_text, find_target, sentence
-from culprit.cli.hosts import find_host
-from culprit.cli.terminal import AsJson, print_json, say_to
+from culprit.cli.commands import captures
+from culprit.cli.commands.captures import find_run, wait_for_capture, wait_until_built
+from culprit.cli.commands.hosts import find_host
+from culprit.cli.connection import CliError, ExitCode, Server, fetch_text, find_target, render_message
+from culprit.cli.terminal import AsJson, print_json, print_line
 
 PROFILE_S = 300.0  # for a profile that is being built
 
 
 class Kind(StrEnum):
-    """What a file may be."""
+    """The kinds of files that can be imported."""
 
     AUTO = "auto"
     PERF_DATA = "perf_data"
@@ -38,7 +39,7 @@ class Kind(StrEnum):
 
 
 class Export(StrEnum):
-    """What a profile can be written as."""
+    """The formats of an exported profile."""
 
     FOLDED = "folded"
     SVG = "svg"
@@ -46,42 +47,45 @@ class Export(StrEnum):
     RAW = "raw"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("import")(import_file)
-    app.command()(export)
-    app.command()(bundle)
+profile_app = typer.Typer(no_args_is_help=True)
+
+
+def register_commands(root: typer.Typer) -> None:
+    """Add the command group `profile`, and `import` and `script` to the commands of captures."""
+    root.add_typer(profile_app, name="profile", help="Profiles of runs.")
+    captures.app.command("import")(import_file)
+    captures.app.command("script")(print_script)
 
 
 def import_file(  # noqa: PLR0917
     file: Annotated[
-        Path, typer.Argument(help="What was recorded: perf, stacks, a bundle, traces, a load test")
+        Path, typer.Argument(help="A perf recording, stacks, a bundle, traces or a load test report")
     ],
-    kind: Annotated[Kind, typer.Option(help="What it is")] = Kind.AUTO,
-    host: Annotated[str | None, typer.Option(help="Name of the host that it is from")] = None,
-    name: Annotated[str | None, typer.Option(help="Name to show")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has been read")] = False,
+    kind: Annotated[Kind, typer.Option(help="Kind of the file")] = Kind.AUTO,
+    host: Annotated[str | None, typer.Option(help="Name of the host where it was recorded")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the import")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the file has been read")] = False,
     timeout: Annotated[float | None, typer.Option(help="With --wait: seconds, then exit status 9")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a file that was recorded without SSH; it becomes a run."""
+    """Import a file as a run."""
     if not file.is_file():
-        raise Stop(Exit.USAGE, f"{file}: there is no such file.")
+        raise CliError(ExitCode.USAGE, f"{file}: file not found.")
     server = Server(find_target())
     fields = {"kind": kind.value}
     if host is not None:
         fields["host_id"] = find_host(server, host)["id"]
     if name is not None:
         fields["name"] = name
-    made = server.upload("/imports", file, fields)
-    read = server.get(f"/captures/{made['id']}")
+    result = server.upload("/imports", file, fields)
+    read = server.get(f"/captures/{result['id']}")
     if wait:
-        read = follow(server, read, timeout)
+        read = wait_for_capture(server, read, timeout)
     if as_json:
-        print_json(shapes.capture(read))
+        print_json(shapes.shape_capture(read))
     else:
         runs = ", ".join(run["id"] for run in read["runs"])
-        say_to(sys.stdout, f"{file.name} is capture {read['number']}, run {runs}: {read['state']}")
+        print_line(sys.stdout, f"{file.name} is capture {read['number']}, run {runs}: {read['state']}")
     if read["state"] in shapes.STATUS:
         raise typer.Exit(shapes.STATUS[read["state"]])
     if wait:
@@ -89,57 +93,65 @@ def import_file(  # noqa: PLR0917
 
 
 def _expect_profiles(server: Server, runs: list[dict[str, Any]], timeout: float | None) -> None:
-    """Raises Stop where a profile of what was brought cannot be read."""
+    """Wait until the profiles of the imported file are built. Raises CliError if one cannot be read."""
     for run in runs:
-        whole = built(server, dict(server.get(f"/runs/{run['id']}")), timeout or PROFILE_S)
+        whole = wait_until_built(server, dict(server.get(f"/runs/{run['id']}")), timeout or PROFILE_S)
         for profile in whole["profiles"]:
             if profile["state"] == "failed":
-                raise Stop(Exit.FAILED, sentence(profile["failure"]) or "The profile cannot be read.")
+                raise CliError(
+                    ExitCode.FAILED, render_message(profile["failure"]) or "The profile cannot be read."
+                )
 
 
-def export(
-    run: Annotated[str, typer.Argument(help="Id of a run")],
-    format_: Annotated[Export, typer.Option("--format", help="What to write")] = Export.FOLDED,
-    profile: Annotated[str | None, typer.Option(help="Which kind of profile, as in on_cpu")] = None,
+@profile_app.command("export")
+def export_profile(
+    run: Annotated[str, typer.Argument(help="ID of a run")],
+    format_: Annotated[Export, typer.Option("--format", help="Output format")] = Export.FOLDED,
+    profile: Annotated[str | None, typer.Option(help="Kind of profile, for example on_cpu")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write")] = None,
 ) -> None:
     """Write a profile of a run as folded stacks, SVG, speedscope JSON, or the raw recording."""
     server = Server(find_target())
-    found = [one for one in find_run(server, run)["profiles"] if profile in {None, one["kind"]}]
-    if len(found) != 1:
-        kinds = ", ".join(one["kind"] for one in found) or "none"
-        raise Stop(Exit.REFUSED, f"The run has {len(found)} such profiles ({kinds}); choose with --profile.")
-    with server.stream(f"/profiles/{found[0]['id']}/export", format=format_.value) as pieces:
+    profiles = [item for item in find_run(server, run)["profiles"] if profile in {None, item["kind"]}]
+    if len(profiles) != 1:
+        kinds = ", ".join(profile["kind"] for profile in profiles) or "none"
+        raise CliError(
+            ExitCode.REFUSED, f"The run has {len(profiles)} such profiles ({kinds}); choose with --profile."
+        )
+    with server.stream(f"/profiles/{profiles[0]['id']}/export", format=format_.value) as pieces:
         if output is None:
             _copy(pieces, sys.stdout.buffer)
             return
         with output.open("wb") as file:
             _copy(pieces, file)
-    say_to(sys.stderr, f"Written to {output}.")
+    print_line(sys.stderr, f"Written to {output}.")
 
 
-def bundle(
+def print_script(
     push: Annotated[
-        str | None, typer.Option(help="An upload address: the script then sends what it sees there by itself")
+        str | None, typer.Option(help="Upload address that the script sends its output to")
     ] = None,
     plan: Annotated[str, typer.Option(help="triage, cpu, sched, io, network or baseline")] = "triage",
     seconds: Annotated[int | None, typer.Option(help="Instead of the plan's own duration")] = None,
 ) -> None:
-    """Print a shell script for a host that cannot be reached: run it there, bring home what it prints.
+    """Print a capture script for a host that Culprit cannot reach. Run it there and import its output.
 
-    culprit bundle > culprit-bundle.sh; sh culprit-bundle.sh > host.bundle; culprit import host.bundle
+    culprit capture script > culprit-capture.sh; sh culprit-capture.sh > host.bundle; culprit capture import host.bundle
 
-    With --push the plan is the one that the address was made for (culprit upload new --host-name NAME --plan PLAN):
+    With --push, the script uploads its output. Its plan is that of the upload address:
 
-    culprit bundle --push URL > culprit-push.sh; sh culprit-push.sh
+    culprit capture script --push URL > culprit-push.sh; sh culprit-push.sh
     """
     if push is not None:
         text = fetch_text(push)
         if not text.startswith("#!/bin/sh"):
-            raise Stop(Exit.REFUSED, "There is no upload address of Culprit.")
+            raise CliError(
+                ExitCode.REFUSED,
+                "The URL is not an upload address of Culprit. Create one with './culprit upload create'.",
+            )
         sys.stdout.write(text)
         return
-    with Server(find_target()).stream("/bundle", plan=plan, seconds=seconds) as pieces:
+    with Server(find_target()).stream("/catalog/capture-script", plan=plan, seconds=seconds) as pieces:
         _copy(pieces, sys.stdout.buffer)
 
 

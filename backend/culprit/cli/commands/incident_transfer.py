@@ -1,45 +1,46 @@
-"""culprit incident export|import"""
+"""Incidents: export, import."""
 
 from __future__ import annotations
 
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from culprit.cli.connection import Exit, Server, Stop, find_target
-from culprit.cli.incidents import Which, find_incident
-from culprit.cli.terminal import AsJson, print_json, say_to
+from culprit.cli.commands import incidents
+from culprit.cli.commands.incidents import Which, find_incident
+from culprit.cli.connection import CliError, ExitCode, Server, find_target
+from culprit.cli.terminal import AsJson, print_json, print_line
+from culprit.json_types import Json
 
 POLL_S = 1.0
 WHY = {
-    "left_out": "its bytes were left out of the bundle",
-    "muted": "its rule was muted there",
-    "rules": "the rules here are of another version",
-    "unknown": "for no reason that the bundle tells",
+    "left_out": "its artifacts were left out of the bundle",
+    "muted": "its rule was muted in the original",
+    "rules": "the local rules have another version",
+    "unknown": "reason unknown",
 }
-Json = dict[str, Any]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("export")(export_incident)
-    app.command("import")(import_incident)
+def register_commands(_: typer.Typer) -> None:
+    """Add `export` and `import` to the commands of incidents."""
+    incidents.app.command("export")(export_incident)
+    incidents.app.command("import")(import_incident)
 
 
 def export_incident(
     incident: Which,
-    file: Annotated[Path, typer.Argument(help="File to write; it must not be there yet")],
+    file: Annotated[Path, typer.Argument(help="File to write; it must not exist")],
     redacted: Annotated[
         bool, typer.Option("--redacted", help="Without names of hosts, people, addresses and paths")
     ] = False,
-    comments: Annotated[bool, typer.Option("--comments", help="With what people wrote beside it")] = False,
+    comments: Annotated[bool, typer.Option("--comments", help="Include comments")] = False,
 ) -> None:
-    """Write an incident with the bytes of its runs as one bundle that another Culprit imports."""
+    """Export an incident with its artifacts as a bundle for another Culprit."""
     if file.exists():
-        raise Stop(Exit.USAGE, f"{file} is there already.")
+        raise CliError(ExitCode.USAGE, f"{file} exists already. Choose another name.")
     server = Server(find_target())
     now = find_incident(server, incident)
     how = {"redacted": "true" if redacted else None, "comments": "true" if comments else None}
@@ -50,48 +51,51 @@ def export_incident(
         partial.rename(file)
     finally:
         partial.unlink(missing_ok=True)
-    say_to(sys.stderr, f"Incident #{now['number']} written to {file}, {size} bytes.")
+    print_line(sys.stderr, f"Incident #{now['number']} written to {file}, {size} bytes.")
 
 
 def import_incident(
-    file: Annotated[Path, typer.Argument(help="What an export wrote")],
+    file: Annotated[Path, typer.Argument(help="An exported bundle")],
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until its rules were asked here, and tell what differs")
+        bool, typer.Option("--wait", help="Wait for the evaluation, and list different verdicts")
     ] = False,
     timeout: Annotated[float, typer.Option(help="With --wait: seconds, then exit status 9")] = 600.0,
     as_json: AsJson = False,
 ) -> None:
-    """Read a bundle; it becomes an incident, whose rules are asked here anew. The same file again changes nothing.
+    """Import a bundle as an incident and evaluate its rules here. Importing the same file again changes nothing.
 
-    With --wait the exit status is 3 where a verdict is another one here.
+    With --wait the exit status is 3 if a verdict differs.
     """
     if not file.is_file():
-        raise Stop(Exit.USAGE, f"{file}: there is no such file.")
+        raise CliError(ExitCode.USAGE, f"{file}: file not found.")
     server = Server(find_target())
-    made: Json = server.upload("/incidents/import", file, {})
-    read = dict(server.get(f"/incidents/{made['id']}"))
+    result: Json = server.upload("/incidents/import", file, {})
+    read = dict(server.get(f"/incidents/{result['id']}"))
     until = time.monotonic() + timeout
     while wait and read["origin"]["compared"] is None:
         if time.monotonic() > until:
-            raise Stop(Exit.TIMED_OUT, f"Incident #{made['number']} is still being read.")
+            raise CliError(
+                ExitCode.TIMED_OUT, f"Incident #{result['number']} is still being parsed. Check it later."
+            )
         time.sleep(POLL_S)
-        read = dict(server.get(f"/incidents/{made['id']}"))
+        read = dict(server.get(f"/incidents/{result['id']}"))
     compared = read["origin"]["compared"]
     if as_json:
-        print_json({**made, "origin": read["origin"]})
+        print_json({**result, "origin": read["origin"]})
     else:
-        was = "became" if made["new"] else "is"
-        say_to(sys.stdout, f"{file.name} {was} incident #{made['number']}, {made['title']}")
+        was = "became" if result["new"] else "is"
+        print_line(sys.stdout, f"{file.name} {was} incident #{result['number']}, {result['title']}")
         if compared is not None:
-            _tell(compared)
-    if compared is not None and compared["unequal"]:
-        raise typer.Exit(Exit.PARTIAL)
+            _print_comparison(compared)
+    if compared is not None and compared["difference_count"]:
+        raise typer.Exit(ExitCode.PARTIAL)
 
 
-def _tell(compared: Json) -> None:
+def _print_comparison(compared: Json) -> None:
     counts = [compared[kind] for kind in ("rule", "step", "hypothesis")]
-    total = sum(one["total"] for one in counts)
-    say_to(sys.stdout, f"{sum(one['equal'] for one in counts)} of {total} verdicts equal")
-    for one in compared["different"]:
-        there, here = one["there"] or "nothing", one["here"] or "nothing"
-        say_to(sys.stdout, f"  {one['kind']} {one['about']}: {there} there, {here} here, {WHY[one['why']]}")
+    total = sum(count["total"] for count in counts)
+    print_line(sys.stdout, f"{sum(count['equal'] for count in counts)} of {total} verdicts equal")
+    for item in compared["differences"]:
+        original, local = item["original"] or "nothing", item["local"] or "nothing"
+        values = f"original {original}, here {local}"
+        print_line(sys.stdout, f"  {item['kind']} {item['about']}: {values}, {WHY[item['why']]}")

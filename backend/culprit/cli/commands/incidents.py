@@ -1,4 +1,4 @@
-"""culprit incident list|new|show|step|verdict|fix|verify|waive|aside|state; `carried` adds export and import"""
+"""Commands of incidents: list, create and show them; run and waive steps; record and verify fixes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from uuid import UUID, uuid4
 
 import typer
 
-from culprit.cli.captures import options_of
-from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
-from culprit.cli.hosts import find_host
-from culprit.cli.terminal import AsJson, print_json, say_to, table
-from culprit.kit.sort_key import encode
+from culprit.cli.commands.captures import parse_options
+from culprit.cli.commands.hosts import find_host
+from culprit.cli.connection import CliError, ExitCode, Server, find_target, render_message
+from culprit.cli.terminal import AsJson, print_json, print_line, print_table
+from culprit.json_types import Json
+from culprit.web.http.page_cursor import encode_cursor
 
 app = typer.Typer(no_args_is_help=True)
 MARKS = {"supports": "+", "refutes": "-", "inconclusive": "?", "not_collected": " "}
-PLAYS = {"refuted": "ruled out", "aside": "set aside"}
-Json = dict[str, Any]
+PLAYBOOK_STATES = {"refuted": "ruled out", "dismissed": "dismissed"}
 Which = Annotated[str, typer.Argument(help="Number or id of the incident")]
+
+
+def register_commands(root: typer.Typer) -> None:
+    """Add the command group `incident`."""
+    root.add_typer(app, name="incident", help="Investigations with their evidence.")
 
 
 @app.command("list")
@@ -26,29 +31,29 @@ def list_incidents(
     state: Annotated[list[str] | None, typer.Option(help="Only in this state; may be repeated")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Incidents, the newest first."""
-    found = Server(find_target()).get("/incidents", state=state, limit=200)["items"]
+    """List incidents, the newest first."""
+    items = Server(find_target()).get("/incidents", state=state, limit=200)["items"]
     if as_json:
-        print_json(found)
+        print_json(items)
         return
     rows = [
-        [f"#{one['number']}", one["state"], one["severity"], one["title"], ", ".join(one["hosts"][:3])]
-        for one in found
+        [f"#{item['number']}", item["state"], item["severity"], item["title"], ", ".join(item["hosts"][:3])]
+        for item in items
     ]
-    table(["number", "state", "sev", "title", "hosts"], rows)
+    print_table(["number", "state", "sev", "title", "hosts"], rows)
 
 
-@app.command()
-def new(  # noqa: PLR0917
-    title: Annotated[str, typer.Argument(help="What is going on")],
+@app.command("create")
+def create_incident(  # noqa: PLR0917
+    title: Annotated[str, typer.Argument(help="Title")],
     host: Annotated[list[str] | None, typer.Option(help="A host by name or id; may be repeated")] = None,
-    playbook: Annotated[list[str] | None, typer.Option(help="A playbook to go by; may be repeated")] = None,
-    run: Annotated[list[str] | None, typer.Option(help="A run to look at; may be repeated")] = None,
-    diagnosis: Annotated[str | None, typer.Option(help="Id of the diagnosis that it comes from")] = None,
+    playbook: Annotated[list[str] | None, typer.Option(help="A playbook to attach; may be repeated")] = None,
+    run: Annotated[list[str] | None, typer.Option(help="A run to add; may be repeated")] = None,
+    diagnosis: Annotated[str | None, typer.Option(help="ID of a diagnosis to start from")] = None,
     severity: Annotated[int, typer.Option(min=1, max=4)] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Open an incident."""
+    """Create an incident."""
     server = Server(find_target())
     body: Json = {
         "title": title,
@@ -58,183 +63,209 @@ def new(  # noqa: PLR0917
         "run_ids": run or [],
         "diagnosis_id": diagnosis,
     }
-    _tell(server.post("/incidents", body, **{"Idempotency-Key": str(uuid4())}), as_json=as_json)
+    _print_incident(server.post("/incidents", body, **{"Idempotency-Key": str(uuid4())}), as_json=as_json)
 
 
-@app.command()
-def show(incident: Which, as_json: AsJson = False) -> None:
-    """The chain: steps with their verdicts, what is missing, and what to do next."""
-    _tell(find_incident(Server(find_target()), incident), as_json=as_json)
+@app.command("show")
+def show_incident(incident: Which, as_json: AsJson = False) -> None:
+    """Show an incident: steps with their verdicts, fixes and the next step."""
+    _print_incident(find_incident(Server(find_target()), incident), as_json=as_json)
 
 
-@app.command()
-def step(
+@app.command("run-step")
+def run_step(
     incident: Which,
-    key: Annotated[str | None, typer.Argument(help="playbook/step; the proposed one when left out")] = None,
+    key: Annotated[str | None, typer.Argument(help="playbook/step; default: the proposed step")] = None,
     host: Annotated[str | None, typer.Option(help="On this host")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="COLLECTOR.NAME=VALUE; may be repeated", metavar="OPTION")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Collect what a step needs; what the incident knows of where to look need not be said."""
+    """Run the capture of a step. Options that the incident knows are filled automatically."""
     server = Server(find_target())
     now = find_incident(server, incident)
     proposed = now["next"] or {}
-    wanted = key or proposed.get("step")
+    requested_key = key or proposed.get("step")
     host_id = find_host(server, host)["id"] if host else proposed.get("host_id")
-    if not wanted or not host_id:
-        raise Stop(Exit.USAGE, "Nothing is proposed: name a step and --host.")
-    told = options_of(option or [])
-    _tell(_post(server, now, "step", step=wanted, host_id=host_id, options=told), as_json=as_json)
+    if not requested_key or not host_id:
+        raise CliError(ExitCode.USAGE, "No step is proposed. Enter a step and --host.")
+    options = parse_options(option or [])
+    _print_incident(
+        _post(server, now, "step-runs", step=requested_key, host_id=host_id, options=options), as_json=as_json
+    )
 
 
-@app.command()
-def verdict(  # noqa: PLR0917
+@app.command("verdict")
+def add_verdict(  # noqa: PLR0917
     incident: Which,
     key: Annotated[str, typer.Argument(help="playbook/step")],
-    says: Annotated[str, typer.Argument(help="supports, refutes or inconclusive")],
-    pin: Annotated[list[str] | None, typer.Option(help="Id of a pin that shows it; may be repeated")] = None,
-    host: Annotated[str | None, typer.Option(help="Of this host alone")] = None,
+    value: Annotated[str, typer.Argument(help="supports, refutes or inconclusive")],
+    pin: Annotated[list[str] | None, typer.Option(help="ID of a pin as evidence; may be repeated")] = None,
+    host: Annotated[str | None, typer.Option(help="Only for this host")] = None,
     note: Annotated[str, typer.Option(help="Why")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Say what a step shows."""
+    """Give a verdict for a step."""
     server = Server(find_target())
     host_id = find_host(server, host)["id"] if host else None
     now = find_incident(server, incident)
-    body = {"step": key, "verdict": says, "pins": pin or [], "host_id": host_id, "note": note}
-    _tell(_post(server, now, "verdicts", **body), as_json=as_json)
+    body = {"step": key, "verdict": value, "pins": pin or [], "host_id": host_id, "note": note}
+    _print_incident(_post(server, now, "verdicts", **body), as_json=as_json)
 
 
-@app.command()
-def fix(  # noqa: PLR0917
+@app.command("fix")
+def record_fix(  # noqa: PLR0917
     incident: Which,
-    what: Annotated[str, typer.Argument(help="What is changed, or with --applied the id of the fix")],
-    applied: Annotated[bool, typer.Option(help="It was applied, just now")] = False,
-    hypothesis: Annotated[str | None, typer.Option(help="playbook/hypothesis that it is against")] = None,
-    card: Annotated[str, typer.Option(help="playbook/card that it follows")] = "",
-    command: Annotated[str, typer.Option(help="What was run")] = "",
-    risk: Annotated[str, typer.Option()] = "",
-    back: Annotated[str, typer.Option(help="The way back")] = "",
+    what: Annotated[
+        str, typer.Argument(help="Description of the change, or with --applied the ID of the fix")
+    ],
+    applied: Annotated[bool, typer.Option(help="Mark the fix as applied now")] = False,
+    hypothesis: Annotated[str | None, typer.Option(help="playbook/hypothesis that it addresses")] = None,
+    remediation: Annotated[str, typer.Option(help="playbook/remediation that it follows")] = "",
+    command: Annotated[str, typer.Option(help="Command of the change")] = "",
+    risk: Annotated[str, typer.Option(help="Risk of the change")] = "",
+    rollback: Annotated[str, typer.Option(help="How to undo the change")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write down a fix, or that it was applied."""
+    """Record a fix, or mark it as applied."""
     server = Server(find_target())
     now = find_incident(server, incident)
     if applied:
         body = {"version": now["version"], "state": "applied"}
-        _tell(server.patch(f"/incidents/{now['id']}/fixes/{what}", body), as_json=as_json)
+        _print_incident(server.patch(f"/incidents/{now['id']}/fixes/{what}", body), as_json=as_json)
         return
-    about = next((one["id"] for one in now["hypotheses"] if one["key"] == hypothesis), None)
+    about = next((item["id"] for item in now["hypotheses"] if item["key"] == hypothesis), None)
     if hypothesis and about is None:
-        raise Stop(Exit.REFUSED, f"The incident has no hypothesis '{hypothesis}'.")
-    texts = {"what": what, "card": card, "command": command, "risk": risk, "way_back": back}
-    _tell(_post(server, now, "fixes", hypothesis_id=about, **texts), as_json=as_json)
+        raise CliError(ExitCode.REFUSED, f"The incident has no hypothesis '{hypothesis}'.")
+    texts = {"what": what, "remediation": remediation, "command": command, "risk": risk, "rollback": rollback}
+    _print_incident(_post(server, now, "fixes", hypothesis_id=about, **texts), as_json=as_json)
 
 
-@app.command()
-def verify(
+@app.command("verify")
+def verify_fix(
     incident: Which,
-    fix_id: Annotated[str, typer.Argument(metavar="FIX", help="Id of the fix")],
-    control: Annotated[str | None, typer.Option(help="A host that was not changed")] = None,
-    bar: Annotated[float | None, typer.Option(help="The change that counts, as a share: 0.2")] = None,
+    fix_id: Annotated[str, typer.Argument(metavar="FIX", help="ID of the fix")],
+    control: Annotated[str | None, typer.Option(help="Control host")] = None,
+    minimum_change: Annotated[
+        float | None, typer.Option(help="Smallest relevant change, as a share: 0.2")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask whether a fix helped."""
+    """Verify a fix."""
     server = Server(find_target())
     host_id = find_host(server, control)["id"] if control else None
     now = find_incident(server, incident)
     kind = "control" if control else "plain"
-    wanted = {"kind": kind, "control_host_id": host_id, "bar": bar}
-    _tell(_post(server, now, f"fixes/{fix_id}/verify", **wanted), as_json=as_json)
+    requested = {"kind": kind, "control_host_id": host_id, "minimum_change": minimum_change}
+    _print_incident(_post(server, now, f"fixes/{fix_id}/verify", **requested), as_json=as_json)
 
 
-@app.command()
-def waive(
+@app.command("waive-step")
+def waive_steps(
     incident: Which,
     steps: Annotated[list[str], typer.Argument(help="playbook/step; several of one playbook")],
-    reason: Annotated[str, typer.Option(help="Why they need not be answered")],
+    reason: Annotated[str, typer.Option(help="Why the steps can stay open")],
     as_json: AsJson = False,
 ) -> None:
-    """Leave steps of one playbook unanswered, for one reason."""
+    """Waive steps of one playbook with a reason."""
     server = Server(find_target())
     now = find_incident(server, incident)
-    _tell(_post(server, now, "waivers", steps=steps, reason=reason), as_json=as_json)
+    _print_incident(_post(server, now, "waivers", steps=steps, reason=reason), as_json=as_json)
 
 
-@app.command()
-def aside(
+@app.command("dismiss-playbook")
+def dismiss_playbook(
     incident: Which,
-    playbook: Annotated[str, typer.Argument(help="Id of a playbook of the incident")],
-    reason: Annotated[str, typer.Option(help="Why it is of no use here")] = "",
-    back: Annotated[bool, typer.Option(help="Take it up again")] = False,
+    playbook: Annotated[str, typer.Argument(help="ID of a playbook of the incident")],
+    reason: Annotated[str, typer.Option(help="Why the playbook does not apply")],
     as_json: AsJson = False,
 ) -> None:
-    """Set a playbook aside with all that it still asks, or take it up again."""
+    """Dismiss a playbook with all its open steps."""
+    _change_playbook(incident, playbook, {"dismissed": True, "reason": reason}, as_json=as_json)
+
+
+@app.command("restore-playbook")
+def restore_playbook(
+    incident: Which,
+    playbook: Annotated[str, typer.Argument(help="ID of a dismissed playbook")],
+    as_json: AsJson = False,
+) -> None:
+    """Restore a dismissed playbook."""
+    _change_playbook(incident, playbook, {"dismissed": False}, as_json=as_json)
+
+
+def _change_playbook(incident: str, playbook: str, body: Json, *, as_json: bool) -> None:
     server = Server(find_target())
     now = find_incident(server, incident)
-    body = {"version": now["version"], "aside": not back, "reason": reason}
-    _tell(server.patch(f"/incidents/{now['id']}/playbooks/{playbook}", body), as_json=as_json)
+    body = {"version": now["version"], **body}
+    _print_incident(server.patch(f"/incidents/{now['id']}/playbooks/{playbook}", body), as_json=as_json)
 
 
-@app.command()
-def state(
+@app.command("state")
+def change_state(
     incident: Which,
     to: Annotated[str, typer.Argument(help="open, investigating, identified, mitigated or resolved")],
-    reason: Annotated[str, typer.Option(help="Why it goes back")] = "",
+    reason: Annotated[str, typer.Option(help="Why the incident returns to an earlier state")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Take an incident one state on, or back to an earlier one with a reason."""
+    """Move an incident to its next state, or back to an earlier one with a reason."""
     server = Server(find_target())
     now = find_incident(server, incident)
     body = {"version": now["version"], "state": to, "reason": reason}
-    _tell(server.patch(f"/incidents/{now['id']}", body), as_json=as_json)
+    _print_incident(server.patch(f"/incidents/{now['id']}", body), as_json=as_json)
 
 
-def find_incident(server: Server, wanted: str) -> Json:
-    """An incident by number or id. Raises Stop."""
-    number = wanted.removeprefix("#")
+def find_incident(server: Server, requested: str) -> Json:
+    """Return an incident by number or ID, or raise CliError."""
+    number = requested.removeprefix("#")
     if number.isascii() and number.isdigit() and len(number) < 18:
-        listed = server.get("/incidents", limit=1, cursor=encode(int(number) + 1))["items"]
+        listed = server.get("/incidents", limit=1, cursor=encode_cursor(int(number) + 1))["items"]
         if listed and listed[0]["number"] == int(number):
             return dict(server.get(f"/incidents/{listed[0]['id']}"))
-        raise Stop(Exit.REFUSED, f"There is no incident #{number}.")
+        raise CliError(ExitCode.REFUSED, f"Incident #{number} not found.")
     try:
-        return dict(server.get(f"/incidents/{UUID(wanted)}"))
+        return dict(server.get(f"/incidents/{UUID(requested)}"))
     except ValueError:
-        raise Stop(Exit.USAGE, f"'{wanted}' is neither a number nor an id.") from None
+        raise CliError(ExitCode.USAGE, f"'{requested}' is neither a number nor an id.") from None
 
 
 def _post(server: Server, now: Json, what: str, /, **body: Any) -> Json:
-    """A change to the incident as it was just read."""
+    """Post a change based on the loaded version."""
     sent = {"version": now["version"], **body}
     return dict(server.post(f"/incidents/{now['id']}/{what}", sent, **{"Idempotency-Key": str(uuid4())}))
 
 
-def _tell(now: Json, *, as_json: bool) -> None:
+def _print_incident(now: Json, *, as_json: bool) -> None:
     if as_json:
         print_json(now)
         return
-    say_to(sys.stdout, f"#{now['number']} {now['title']}: {now['state']}, severity {now['severity']}")
-    names = {one["id"]: one["name"] for one in now["hosts"]}
-    for one in now["playbooks"]:
-        if one["play"] != "asked":
-            why = f": {one['aside']['reason']}" if one["play"] == "aside" else ""
-            say_to(sys.stdout, f"{one['id']} is {PLAYS[one['play']]}{why}")
-    for one in now["hypotheses"]:
-        say_to(sys.stdout, f"{one['key']}: {one['says']['en']}  {one['standing']}, {one['state']}")
-    for one in now["steps"]:
-        if one["on_path"]:
-            verdict_ = one["verdict"].replace("_", " ")
-            waived = " (waived)" if one["waived"] else ""
-            say_to(
-                sys.stdout, f"[{MARKS[one['verdict']]}] {one['key']}  {one['asks']['en']}  {verdict_}{waived}"
+    print_line(sys.stdout, f"#{now['number']} {now['title']}: {now['state']}, severity {now['severity']}")
+    names = {host["id"]: host["name"] for host in now["hosts"]}
+    for playbook in now["playbooks"]:
+        if playbook["state"] != "active":
+            why = f": {playbook['dismissed']['reason']}" if playbook["state"] == "dismissed" else ""
+            print_line(sys.stdout, f"{playbook['id']} is {PLAYBOOK_STATES[playbook['state']]}{why}")
+    for hypothesis in now["hypotheses"]:
+        print_line(
+            sys.stdout,
+            f"{hypothesis['key']}: {hypothesis['summary']['en']}  {hypothesis['status']}, {hypothesis['state']}",
+        )
+    for step in now["steps"]:
+        if step["on_path"]:
+            verdict = step["verdict"].replace("_", " ")
+            waived = " (waived)" if step["waived"] else ""
+            print_line(
+                sys.stdout,
+                f"[{MARKS[step['verdict']]}] {step['key']}  {step['question']['en']}  {verdict}{waived}",
             )
-    for one in now["fixes"]:
-        say_to(sys.stdout, f"fix {one['id']}: {one['what']}  {one['state']}")
+    for fix in now["fixes"]:
+        print_line(sys.stdout, f"fix {fix['id']}: {fix['what']}  {fix['state']}")
     proposed = now["next"]
     if proposed:
-        wanted = ", ".join(proposed["collectors"]) or "a person"
+        requested = ", ".join(proposed["collectors"]) or "a person"
         where = names.get(proposed["host_id"], proposed["host_id"])
-        say_to(sys.stdout, f"Next: {proposed['step']} on {where} ({wanted}). {sentence(proposed['why'])}")
+        print_line(
+            sys.stdout,
+            f"Next step: {proposed['step']} on {where} ({requested}). {render_message(proposed['why'])}",
+        )

@@ -1,22 +1,22 @@
-"""culprit trigger list|new|test|remove|alerts, culprit kill-switch on|off|list"""
+"""culprit trigger list, create, test, remove, alerts; culprit kill-switch activate, deactivate, list"""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 import typer
 
-from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
-from culprit.cli.hosts import find_host
-from culprit.cli.terminal import AsJson, print_json, say_to, table
+from culprit.cli.commands.hosts import find_host
+from culprit.cli.connection import CliError, ExitCode, Server, find_target, render_message
+from culprit.cli.terminal import AsJson, print_json, print_line, print_table
+from culprit.json_types import Json
 
 app = typer.Typer(no_args_is_help=True)
-Json = dict[str, Any]
-Label = Annotated[list[str] | None, typer.Option(help="name=value; may be repeated")]
-#: What each kind of sender sends, at its smallest: to try an endpoint by hand.
+Label = Annotated[list[str] | None, typer.Option(help="name=value. Can be repeated")]
+#: Smallest example of each kind of alert, for a manual test of an endpoint.
 EXAMPLES = {
     "generic": '{"title": "p99 above 2 s", "host": "feed-7"}',
     "alertmanager": '{"version": "4", "alerts": [{"status": "firing", "labels":'
@@ -27,194 +27,210 @@ EXAMPLES = {
 }
 
 
+def register_commands(root: typer.Typer) -> None:
+    """Add the command groups `trigger` and `kill-switch`."""
+    root.add_typer(app, name="trigger", help="Endpoints to which other systems send alerts.")
+    root.add_typer(kill_switch, name="kill-switch", help="Stop every start for a host, a label or all hosts.")
+
+
 @app.command("list")
 def list_triggers(as_json: AsJson = False) -> None:
-    """Endpoints to which other systems send alerts, and what came of these in the last 24 hours."""
-    found = Server(find_target()).get("/triggers", limit=200)["items"]
+    """List triggers with the results of their alerts in the last 24 hours."""
+    items = Server(find_target()).get("/triggers", limit=200)["items"]
     if as_json:
-        print_json(found)
+        print_json(items)
         return
     rows = [
         [
-            one["name"],
-            one["kind"],
-            one["proof"],
-            "on" if one["enabled"] else "off",
-            one["heard"],
-            _counts(one),
+            item["name"],
+            item["kind"],
+            item["proof"],
+            "on" if item["enabled"] else "off",
+            item["alert_count"],
+            _counts(item),
         ]
-        for one in found
+        for item in items
     ]
-    table(["name", "kind", "proof", "state", "heard", "alerts of 24 h"], rows)
+    print_table(["name", "kind", "proof", "state", "alerts", "alerts of 24 h"], rows)
 
 
-def _counts(one: Json) -> str:
-    return ", ".join(f"{count} {state}" for state, count in sorted(one["alerts"].items())) or "-"
+def _counts(item: Json) -> str:
+    return ", ".join(f"{count} {state}" for state, count in sorted(item["alerts"].items())) or "-"
 
 
-@app.command()
-def new(  # noqa: PLR0917
-    name: Annotated[str, typer.Argument(help="What it is called")],
+@app.command("create")
+def create_trigger(  # noqa: PLR0917
+    name: Annotated[str, typer.Argument(help="Name of the trigger")],
     kind: Annotated[str, typer.Option(help="alertmanager, grafana, pagerduty or generic")] = "generic",
     proof: Annotated[str, typer.Option(help="token or hmac")] = "token",
     secret: Annotated[
         str | None, typer.Option(help="The sender's own secret, for hmac", envvar="CULPRIT_TRIGGER_SECRET")
     ] = None,
-    channel: Annotated[list[str] | None, typer.Option(help="Told of causes; may be repeated")] = None,
-    peers: Annotated[int, typer.Option(min=0, max=5, help="Healthy hosts captured along")] = 2,
+    channel: Annotated[
+        list[str] | None, typer.Option(help="Channel that receives causes. Can be repeated")
+    ] = None,
+    peers: Annotated[int, typer.Option(min=0, max=5, help="Number of healthy peers to capture")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Make an endpoint; its token or secret is printed once."""
+    """Create a trigger. Its token or secret is printed once."""
     server = Server(find_target())
     body: Json = {"name": name, "kind": kind, "proof": proof, "options": {"peers": peers}}
-    body["channel_ids"] = [find_channel(server, one)["id"] for one in channel or []]
+    body["channel_ids"] = [find_channel(server, item)["id"] for item in channel or []]
     if secret:
         body["secret"] = secret
-    made = server.post("/triggers", body, **{"Idempotency-Key": str(uuid4())})
+    result = server.post("/triggers", body, **{"Idempotency-Key": str(uuid4())})
     if as_json:
-        print_json(made)
+        print_json(result)
         return
-    url = server.target.url + made["path"]
-    say_to(sys.stdout, f"{made['name']}: {url}")
-    say_to(sys.stdout, f"secret (shown once): {made['secret']}")
+    url = server.target.url + result["path"]
+    print_line(sys.stdout, f"{result['name']}: {url}")
+    print_line(sys.stdout, f"secret (shown once): {result['secret']}")
     if proof == "token":
         example = shlex.quote(EXAMPLES[kind])
-        say_to(sys.stdout, f"curl -H 'Authorization: Bearer {made['secret']}' -d {example} {url}")
+        print_line(sys.stdout, f"curl -H 'Authorization: Bearer {result['secret']}' -d {example} {url}")
 
 
-@app.command()
-def test(
-    name: Annotated[str, typer.Argument(help="Name or id of the trigger")],
+@app.command("test")
+def test_trigger(
+    name: Annotated[str, typer.Argument(help="Name or ID of the trigger")],
     label: Label = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what would become of an alert with these labels. Nothing is started."""
+    """Show how an alert with these labels would be handled. Nothing is started."""
     server = Server(find_target())
-    one = _find(server, name)
-    found = server.post(f"/triggers/{one['id']}/test", {"labels": labels_of(label)})
+    item = _find(server, name)
+    result = server.post(f"/triggers/{item['id']}/test", {"labels": labels_of(label)})
     if as_json:
-        print_json(found)
+        print_json(result)
         return
-    where = found["host"]["name"] if found["host"] else "no host"
-    say_to(sys.stdout, f"{found['state']}: {where} {found['service']}".rstrip())
-    if found["reason"]:
-        say_to(sys.stdout, sentence(found["reason"]))
-    if found["peers"]:
-        say_to(sys.stdout, "with " + ", ".join(each["name"] for each in found["peers"]))
+    where = result["host"]["name"] if result["host"] else "no host"
+    print_line(sys.stdout, f"{result['state']}: {where} {result['service']}".rstrip())
+    if result["reason"]:
+        print_line(sys.stdout, render_message(result["reason"]))
+    if result["peers"]:
+        print_line(sys.stdout, "with " + ", ".join(each["name"] for each in result["peers"]))
 
 
-@app.command()
-def remove(name: Annotated[str, typer.Argument(help="Name or id of the trigger")]) -> None:
-    """Forget a trigger and its alerts; incidents and captures stay."""
+@app.command("remove")
+def delete_trigger(name: Annotated[str, typer.Argument(help="Name or ID of the trigger")]) -> None:
+    """Delete a trigger and its alerts. Incidents and captures are kept."""
     server = Server(find_target())
     server.delete(f"/triggers/{_find(server, name)['id']}")
 
 
-@app.command()
-def alerts(
-    state: Annotated[str | None, typer.Option(help="fired, joined, held, refused or unmatched")] = None,
+@app.command("alerts")
+def list_alerts(
+    state: Annotated[str | None, typer.Option(help="started, joined, deferred, refused or unmatched")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Alerts that were received, the newest first, with what became of them."""
-    found = Server(find_target()).get("/alerts", state=state, limit=100)["items"]
+    """List received alerts with their results, the newest first."""
+    items = Server(find_target()).get("/alerts", state=state, limit=100)["items"]
     if as_json:
-        print_json(found)
+        print_json(items)
         return
     rows = [
         [
-            f"#{one['number']}",
-            one["state"],
-            one["count"],
-            one["title"],
-            one["host"]["name"] if one["host"] else "-",
-            f"#{one['incident_number']}" if one["incident_number"] else "-",
-            sentence(one["reason"]) if one["reason"] else "",
+            f"#{item['number']}",
+            item["state"],
+            item["count"],
+            item["title"],
+            item["host"]["name"] if item["host"] else "-",
+            f"#{item['incident_number']}" if item["incident_number"] else "-",
+            render_message(item["reason"]) if item["reason"] else "",
         ]
-        for one in found
+        for item in items
     ]
-    table(["number", "state", "sent", "alert", "host", "incident", "why"], rows)
+    print_table(["number", "state", "sent", "alert", "host", "incident", "why"], rows)
 
 
-def _find(server: Server, wanted: str) -> Json:
-    for one in server.get("/triggers", limit=200)["items"]:
-        if wanted in {one["name"], one["id"]}:
-            return dict(one)
-    raise Stop(Exit.REFUSED, f"There is no trigger '{wanted}'; see './culprit trigger list'.")
+def _find(server: Server, requested: str) -> Json:
+    for item in server.get("/triggers", limit=200)["items"]:
+        if requested in {item["name"], item["id"]}:
+            return dict(item)
+    raise CliError(
+        ExitCode.REFUSED, f"No trigger '{requested}'. List triggers with './culprit trigger list'."
+    )
 
 
-def find_channel(server: Server, wanted: str) -> Json:
-    """A channel by name or id. Raises Stop."""
-    for one in server.get("/channels", limit=200)["items"]:
-        if wanted in {one["name"], one["id"]}:
-            return dict(one)
-    raise Stop(Exit.REFUSED, f"There is no channel '{wanted}'; see './culprit channel list'.")
+def find_channel(server: Server, requested: str) -> Json:
+    """Return a channel by name or ID. Raises CliError."""
+    for item in server.get("/channels", limit=200)["items"]:
+        if requested in {item["name"], item["id"]}:
+            return dict(item)
+    raise CliError(
+        ExitCode.REFUSED, f"No channel '{requested}'. List channels with './culprit channel list'."
+    )
 
 
-def labels_of(given: list[str] | None) -> dict[str, str]:
-    """name=value pairs. Raises Stop."""
-    found = {}
-    for one in given or []:
-        name, sign, value = one.partition("=")
+def labels_of(supplied: list[str] | None) -> dict[str, str]:
+    """Parse name=value pairs. Raises CliError."""
+    results = {}
+    for item in supplied or []:
+        name, sign, value = item.partition("=")
         if not sign or not name:
-            raise Stop(Exit.USAGE, f"'{one}' is no name=value.")
-        found[name] = value
-    return found
+            raise CliError(ExitCode.USAGE, f"'{item}' is not a label. Use name=value.")
+        results[name] = value
+    return results
 
 
 kill_switch = typer.Typer(no_args_is_help=True)
 
 
-@kill_switch.command("on")
-def pull(
+@kill_switch.command("activate")
+def activate_switch(
     host: Annotated[str | None, typer.Option(help="Only on this host")] = None,
     label: Annotated[str | None, typer.Option(help="Only on hosts with this label: name=value")] = None,
     reason: Annotated[str, typer.Option(help="Why")] = "",
-    keep_running: Annotated[
-        bool, typer.Option("--keep-running", help="Let what runs come to its end")
-    ] = False,
+    keep_running: Annotated[bool, typer.Option("--keep-running", help="Let running captures finish")] = False,
 ) -> None:
-    """Nothing starts any more: everywhere, or where it is said. What runs is called off."""
+    """Stop every start on a host, a label or all hosts, and cancel running captures."""
     if host and label:
-        raise Stop(Exit.USAGE, "Name a host or a label, not both.")
+        raise CliError(ExitCode.USAGE, "Use --host or --label, not both.")
     server = Server(find_target())
     body: Json = {"kind": "everywhere", "reason": reason, "cancel": not keep_running}
     if host:
         body |= {"kind": "host", "host_id": find_host(server, host)["id"]}
     if label:
         body |= {"kind": "label", "label": labels_of([label])}
-    made = server.post("/kill-switches", body)
-    say_to(
-        sys.stdout, f"{_place(made)}: nothing starts. {made['cancelled']} captures called off. {made['id']}"
+    result = server.post("/kill-switches", body)
+    print_line(
+        sys.stdout,
+        f"{_place(result)}: kill switch active. {result['canceled']} captures canceled. {result['id']}",
     )
 
 
-@kill_switch.command("off")
-def lift(switch: Annotated[str, typer.Argument(help="Its id, or 'all'")]) -> None:
-    """Captures may start again; what was stopped stays stopped."""
+@kill_switch.command("deactivate")
+def deactivate_switch(switch: Annotated[str, typer.Argument(help="ID of the kill switch, or 'all'")]) -> None:
+    """Deactivate a kill switch. Stopped captures do not resume."""
     server = Server(find_target())
-    held = server.get("/kill-switches")
-    wanted = [one["id"] for one in held] if switch == "all" else [switch]
-    for one in wanted:
-        say_to(sys.stdout, f"{_place(server.post(f'/kill-switches/{one}/lift', {}))}: lifted.")
+    places = {item["id"]: _place(item) for item in server.get("/kill-switches")}
+    for switch_id in list(places) if switch == "all" else [switch]:
+        server.delete(f"/kill-switches/{switch_id}")
+        print_line(sys.stdout, f"{places.get(switch_id, switch_id)}: deactivated.")
 
 
 @kill_switch.command("list")
 def list_switches(as_json: AsJson = False) -> None:
-    """Where nothing may start now."""
-    found = Server(find_target()).get("/kill-switches")
+    """List active kill switches."""
+    result = Server(find_target()).get("/kill-switches")
     if as_json:
-        print_json(found)
+        print_json(result)
         return
     rows = [
-        [one["id"], _place(one), one["reason"] or "-", one["pulled_by"]["name"] if one["pulled_by"] else "-"]
-        for one in found
+        [
+            item["id"],
+            _place(item),
+            item["reason"] or "-",
+            item["activated_by"]["name"] if item["activated_by"] else "-",
+        ]
+        for item in result
     ]
-    table(["id", "where", "reason", "by"], rows)
+    print_table(["id", "where", "reason", "by"], rows)
 
 
-def _place(one: Json) -> str:
-    if one["host"]:
-        return str(one["host"]["name"])
-    if one["label"]:
-        return ", ".join(f"{name}={value}" for name, value in one["label"].items())
-    return str(one["kind"])
+def _place(item: Json) -> str:
+    if item["host"]:
+        return str(item["host"]["name"])
+    if item["label"]:
+        return ", ".join(f"{name}={value}" for name, value in item["label"].items())
+    return str(item["kind"])

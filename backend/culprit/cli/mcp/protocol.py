@@ -1,7 +1,8 @@
-"""The part of the Model Context Protocol that a read-only server needs: JSON-RPC 2.0, one message a line.
+"""Model Context Protocol for a read-only server: JSON-RPC 2.0, one message per line.
 
-https://modelcontextprotocol.io/specification/2025-06-18: initialize, ping, tools, resources. No SDK: the official one
-brings a web server, telemetry and pydantic, which the command line must start without; its client is what tests use.
+https://modelcontextprotocol.io/specification/2025-06-18: initialize, ping, tools, resources. The official SDK
+depends on a web server, telemetry and pydantic, which the command line must start without. The tests use its
+client.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-Json = dict[str, Any]
+from culprit.json_types import Json
+
 Method = Callable[[Json], Json]
-#: The newest first: it is what we offer to a client that asks for one we do not know.
+#: Newest version first: the server offers it to a client that requests an unknown version.
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MAX_LINE = 1 << 20
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 
 
-class Refused(Exception):
+class McpError(Exception):
     """A request that cannot be answered, with its JSON-RPC code."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -28,34 +30,34 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """Answers messages by their method. `methods` take params and give a result, or raise Refused."""
+class McpPeer:
+    """Answer messages by method. `methods` take params and return a result, or raise McpError."""
 
     methods: Mapping[str, Method]
 
     def answer(self, line: bytes) -> Json | None:
-        """What is to be sent back for one line; None for a notification."""
+        """Return the answer to one line, or None for a notification."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            return _error(None, PARSE_ERROR, "This is no JSON.")
+            return _error(None, PARSE_ERROR, "The line is not JSON.")
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            return _error(None, INVALID_REQUEST, "One JSON-RPC 2.0 object a line.")
+            return _error(None, INVALID_REQUEST, "Send one JSON-RPC 2.0 object per line.")
         number, method, params = message.get("id"), message.get("method"), message.get("params", {})
         if "method" not in message:
-            return None  # an answer to what was never asked
+            return None  # an answer without a request
         if number is not None and (isinstance(number, bool) or not isinstance(number, str | int)):
-            return _error(None, INVALID_REQUEST, "An id is a text or a number.")
+            return _error(None, INVALID_REQUEST, "An id is a string or a number.")
         if number is None:
             return None
         if not isinstance(method, str) or not isinstance(params, dict):
-            return _error(number, INVALID_REQUEST, "A method is a text, params are an object.")
+            return _error(number, INVALID_REQUEST, "A method is a string and params is an object.")
         work = self.methods.get(method)
         if work is None:
-            return _error(number, NO_METHOD, f"There is no method {method[:80]}.")
+            return _error(number, NO_METHOD, f"Unknown method: {method[:80]}.")
         try:
             return {"jsonrpc": "2.0", "id": number, "result": work(params)}
-        except Refused as refused:
+        except McpError as refused:
             return _error(number, refused.code, str(refused))
 
 
@@ -63,32 +65,32 @@ def _error(number: str | int | None, code: int, message: str) -> Json:
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
 
 
-def serve(peer: Peer, taken: BinaryIO, given: BinaryIO) -> None:
-    """Until standard input ends. A line that is too long is skipped to its end, and refused."""
+def serve_stdio(peer: McpPeer, taken: BinaryIO, binary_io: BinaryIO) -> None:
+    """Answer lines until standard input ends. Skip and refuse a line that is too long."""
     while line := taken.readline(MAX_LINE + 1):
         if len(line) > MAX_LINE:
             while line and not line.endswith(b"\n"):
                 line = taken.readline(MAX_LINE)
-            answer: Json | None = _error(None, INVALID_REQUEST, "A message holds a megabyte at most.")
+            answer: Json | None = _error(None, INVALID_REQUEST, "A message has at most one megabyte.")
         elif not line.strip():
             continue
         else:
             answer = peer.answer(line)
         if answer is not None:
-            given.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
-            given.flush()
+            binary_io.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+            binary_io.flush()
 
 
-def check(schema: Mapping[str, Any], given: object) -> Json:
-    """Arguments as a tool's schema has them: the few words of JSON Schema that are used here. Raises Refused."""
-    if not isinstance(given, dict):
-        raise Refused(INVALID_PARAMS, "Arguments are an object.")
+def check_params(schema: Mapping[str, Any], supplied: object) -> Json:
+    """Return the arguments checked against a tool's schema, a small part of JSON Schema. Raises McpError."""
+    if not isinstance(supplied, dict):
+        raise McpError(INVALID_PARAMS, "Arguments must be an object.")
     known: Mapping[str, Any] = schema["properties"]
-    if unknown := sorted(str(name)[:40] for name in set(given) - set(known)):
-        raise Refused(INVALID_PARAMS, f"Unknown argument: {', '.join(unknown)}.")
-    if missing := [name for name in schema.get("required", ()) if name not in given]:
-        raise Refused(INVALID_PARAMS, f"Missing argument: {', '.join(missing)}.")
-    for name, value in given.items():
+    if unknown := sorted(str(name)[:40] for name in set(supplied) - set(known)):
+        raise McpError(INVALID_PARAMS, f"Unknown argument: {', '.join(unknown)}.")
+    if missing := [name for name in schema.get("required", ()) if name not in supplied]:
+        raise McpError(INVALID_PARAMS, f"Missing argument: {', '.join(missing)}.")
+    for name, value in supplied.items():
         rule = known[name]
         if rule["type"] == "integer":
             fits = isinstance(value, int) and not isinstance(value, bool)
@@ -97,5 +99,5 @@ def check(schema: Mapping[str, Any], given: object) -> Json:
             fits = isinstance(value, str) and len(value) <= rule.get("maxLength", 200)
             fits = fits and value in rule.get("enum", [value])
         if not fits:
-            raise Refused(INVALID_PARAMS, f"Argument {name} does not fit: {rule['description']}")
-    return dict(given)
+            raise McpError(INVALID_PARAMS, f"Argument {name} does not match: {rule['description']}")
+    return dict(supplied)

@@ -1,4 +1,4 @@
-"""The tools: what can be asked, what arguments they take, and how an answer of the API is told in short."""
+"""Tools of the MCP server: arguments, API requests and short answers."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from culprit.cli.connection import sentence
-from culprit.cli.mcp.bounded import paged
-from culprit.cli.mcp.protocol import INVALID_PARAMS, Refused
+from culprit.cli.connection import render_message
+from culprit.cli.mcp.bounded import page_items
+from culprit.cli.mcp.protocol import INVALID_PARAMS, McpError
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 PAGE = 20
 
 
-class Reader(Protocol):
-    """What tools may do with the server: read."""
+class ToolReader(Protocol):
+    """GET requests that tools may send."""
 
     def get(self, path: str, **params: Any) -> Any:
-        """GET under /api/v1."""
+        """Send a GET below /api/v1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """One question. `work` answers with data that is told as it is."""
+class McpTool:
+    """One tool. `work` takes the server and the arguments and returns data."""
 
     name: str
-    says: str
+    description: str
     properties: Mapping[str, Json]
-    work: Callable[[Reader, Json], Any]
+    work: Callable[[ToolReader, Json], Any]
     required: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Json:
-        """Of its arguments."""
+        """Return the JSON Schema of the arguments."""
         return {
             "type": "object",
             "properties": dict(self.properties),
@@ -42,128 +42,152 @@ class Tool:
         }
 
     def listed(self) -> Json:
-        """As a client is told of it."""
+        """Return the description that a client lists."""
         hints = {
             "readOnlyHint": True,
             "destructiveHint": False,
             "idempotentHint": True,
             "openWorldHint": False,
         }
-        return {"name": self.name, "description": self.says, "inputSchema": self.schema, "annotations": hints}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.schema,
+            "annotations": hints,
+        }
 
 
 PART = {"type": "string", "maxLength": 100, "description": "part of a name"}
-ID = {"type": "string", "maxLength": 36, "description": "an id (UUID) from another answer"}
-MORE = {"type": "string", "maxLength": 500, "description": "`more` of the answer before, to go on"}
+ID = {"type": "string", "maxLength": 36, "description": "an ID (UUID) from another answer"}
+MORE = {"type": "string", "maxLength": 500, "description": "`more` of the previous answer, to continue"}
 
 
-def _page(server: Reader, path: str, given: Json, shown: Callable[[Json], Json], **params: Any) -> Json:
-    found = server.get(path, limit=PAGE, cursor=given.get("more"), **params)
-    return {"items": [shown(one) for one in found["items"]], "more": found["next"]}
+def _page(
+    server: ToolReader, path: str, supplied: Json, displayed: Callable[[Json], Json], **params: Any
+) -> Json:
+    result = server.get(path, limit=PAGE, cursor=supplied.get("more"), **params)
+    return {"items": [displayed(item) for item in result["items"]], "more": result["next"]}
 
 
-def _start(given: Json) -> int:
-    """Where to go on in something that has no pages."""
-    text = str(given.get("more", "0"))
+def _start(supplied: Json) -> int:
+    """Return the offset at which a list without pages continues."""
+    text = str(supplied.get("more", "0"))
     if not text.isdecimal() or len(text) > 6:
-        raise Refused(INVALID_PARAMS, "Argument more does not fit: it is `more` of the answer before.")
+        raise McpError(
+            INVALID_PARAMS, "Argument more is not valid. Use the value of `more` in the previous answer."
+        )
     return int(text)
 
 
-def id_of(text: str) -> str:
-    """An id as part of a path: nothing else may stand there."""
-    if len(text) != 36 or not all(one in "0123456789abcdef-" for one in text):
-        raise Refused(INVALID_PARAMS, "This is no id: one is 36 characters of 0-9, a-f and -.")
+def parse_id(text: str) -> str:
+    """Return an ID as part of a path. Raises McpError for any other text."""
+    if len(text) != 36 or not all(item in "0123456789abcdef-" for item in text):
+        raise McpError(INVALID_PARAMS, "Not an ID. An ID has 36 characters: 0-9, a-f and -.")
     return text
 
 
-def hosts(server: Reader, given: Json) -> Json:
-    """Hosts by name or label."""
+def list_hosts(server: ToolReader, supplied: Json) -> Json:
+    """List hosts by name or label."""
 
-    def shown(one: Json) -> Json:
-        run = one.get("last_run") or {}
+    def format_item(item: Json) -> Json:
+        run = item.get("last_run") or {}
         return {
-            "id": one["id"],
-            "name": one["name"],
-            "labels": one["labels"],
-            "state": one["state"],
+            "id": item["id"],
+            "name": item["name"],
+            "labels": item["labels"],
+            "state": item["state"],
             "last_run": run,
         }
 
-    return _page(server, "/hosts", given, shown, q=given.get("query"), label=given.get("label"))
+    return _page(
+        server, "/hosts", supplied, format_item, q=supplied.get("query"), label=supplied.get("label")
+    )
 
 
-def captures(server: Reader, given: Json) -> Json:
-    """Captures, the newest first."""
+def list_captures(server: ToolReader, supplied: Json) -> Json:
+    """List captures, the newest first."""
 
-    def shown(one: Json) -> Json:
-        runs = [{"run_id": run["id"], "host": run.get("host"), "state": run["state"]} for run in one["runs"]]
+    def format_item(item: Json) -> Json:
+        runs = [{"run_id": run["id"], "host": run.get("host"), "state": run["state"]} for run in item["runs"]]
         same = ("id", "number", "plan", "state", "reason", "source", "created_at", "ended_at")
-        return {name: one[name] for name in same} | {"runs": runs}
+        return {name: item[name] for name in same} | {"runs": runs}
 
-    host = id_of(given["host_id"]) if "host_id" in given else None
-    return _page(server, "/captures", given, shown, host=host)
+    host = parse_id(supplied["host_id"]) if "host_id" in supplied else None
+    return _page(server, "/captures", supplied, format_item, host=host)
 
 
-def finding(one: Json) -> Json:
-    """What a rule concluded, with its numbers and where they were read."""
+def describe_finding(item: Json) -> Json:
+    """Return what a rule concluded, with its numbers and their sources."""
     numbers = [
         {
             **{
                 name: number.get(name)
-                for name in ("measure", "value", "unit", "op", "threshold", "baseline", "n", "subject")
+                for name in (
+                    "measure",
+                    "value",
+                    "unit",
+                    "op",
+                    "threshold",
+                    "baseline",
+                    "sample_count",
+                    "subject",
+                )
             },
             "cited": [
                 {name: cited.get(name) for name in ("collector", "part", "lines", "frame", "artifact")}
                 for cited in number.get("citations", [])[:2]
             ],
         }
-        for number in one.get("numbers", [])
+        for number in item.get("numbers", [])
     ]
-    same = {name: one.get(name) for name in ("rule", "state", "severity", "grade", "subject")}
-    return same | {"numbers": numbers, "why_not_sure": sentence(one.get("reason"))}
+    same = {name: item.get(name) for name in ("rule", "state", "severity", "strength", "subject")}
+    return same | {"numbers": numbers, "why_not_sure": render_message(item.get("reason"))}
 
 
-def findings(server: Reader, given: Json) -> Json:
-    """What rules said about a run, or about the newest one of a host."""
-    if ("run_id" in given) == ("host_id" in given):
-        raise Refused(INVALID_PARAMS, "Give run_id or host_id.")
-    path = f"/runs/{id_of(given['run_id'])}" if "run_id" in given else f"/hosts/{id_of(given['host_id'])}"
-    found = server.get(f"{path}/findings")
-    ranking = found.get("ranking") or {}
-    items, more = paged(found["findings"], _start(given), finding)
+def list_findings(server: ToolReader, supplied: Json) -> Json:
+    """List the findings of a run or of the newest run of a host."""
+    if ("run_id" in supplied) == ("host_id" in supplied):
+        raise McpError(INVALID_PARAMS, "Provide run_id or host_id.")
+    path = (
+        f"/runs/{parse_id(supplied['run_id'])}"
+        if "run_id" in supplied
+        else f"/hosts/{parse_id(supplied['host_id'])}"
+    )
+    result = server.get(f"{path}/findings")
+    ranking = result.get("ranking") or {}
+    items, more = page_items(result["findings"], _start(supplied), describe_finding)
     return {
-        "run_id": found["run_id"],
-        "evaluated_at": found["evaluated_at"],
+        "run_id": result["run_id"],
+        "evaluated_at": result["evaluated_at"],
         "causes": ranking.get("causes"),
         "ruled_out": ranking.get("ruled_out"),
         "not_collected": ranking.get("not_collected"),
         "findings": items,
         "more": None if more is None else str(more),
-        "quiet_rules": len(found.get("quiet") or []),
+        "quiet_rules": len(result.get("not_matched") or []),
     }
 
 
-def incidents(server: Reader, given: Json) -> Json:
-    """Incidents, the newest first."""
+def list_incidents(server: ToolReader, supplied: Json) -> Json:
+    """List incidents, the newest first."""
     same = ("id", "number", "title", "state", "severity", "hosts", "causes", "fixes", "window", "symptom")
-    host = id_of(given["host_id"]) if "host_id" in given else None
+    host = parse_id(supplied["host_id"]) if "host_id" in supplied else None
     return _page(
         server,
         "/incidents",
-        given,
-        lambda one: {name: one[name] for name in same},
-        state=given.get("state"),
+        supplied,
+        lambda item: {name: item[name] for name in same},
+        state=supplied.get("state"),
         host=host,
     )
 
 
-def incident(server: Reader, given: Json) -> Json:
-    """The chain of one incident: hypotheses, and the steps with their verdicts and evidence, some at a time."""
-    found = server.get(f"/incidents/{id_of(given['incident_id'])}")
-    names = {host["id"]: host["name"] for host in found["hosts"]}
+def get_incident(server: ToolReader, supplied: Json) -> Json:
+    """Return one incident: hypotheses, and a page of steps with verdicts and evidence."""
+    result = server.get(f"/incidents/{parse_id(supplied['incident_id'])}")
+    names = {host["id"]: host["name"] for host in result["hosts"]}
 
-    def step(one: Json) -> Json:
+    def step(item: Json) -> Json:
         answers = [
             {
                 "host": names.get(each["host_id"], each["host_id"]),
@@ -171,50 +195,52 @@ def incident(server: Reader, given: Json) -> Json:
                 "by": each["by"],
                 "run_id": each["run_id"],
                 "note": (each.get("person") or {}).get("note"),
-                "reason": sentence(each.get("reason")),
-                "findings": [finding(said) for said in each["findings"][:3]],
+                "reason": render_message(each.get("reason")),
+                "findings": [describe_finding(reported_finding) for reported_finding in each["findings"][:3]],
             }
-            for each in one["hosts"]
+            for each in item["hosts"]
         ]
-        same = {name: one[name] for name in ("key", "about", "verdict")}
-        return same | {"asks": _english(one["asks"]), "hosts": answers}
+        same = {name: item[name] for name in ("key", "about", "verdict")}
+        return same | {"question": _english(item["question"]), "hosts": answers}
 
-    steps, more = paged(found["steps"], _start(given), step)
-    told: Json = {"steps": steps, "more": None if more is None else str(more)}
-    if _start(given):
-        return told
+    steps, more = page_items(result["steps"], _start(supplied), step)
+    reported: Json = {"steps": steps, "more": None if more is None else str(more)}
+    if _start(supplied):
+        return reported
     same = ("number", "title", "state", "severity", "symptom", "window", "gaps", "causes", "fixes")
     hypotheses = [
-        {name: one[name] for name in ("key", "state", "standing", "cause", "supports", "refutes")}
-        | {"says": _english(one["says"])}
-        for one in found["hypotheses"]
+        {name: hypothesis[name] for name in ("key", "state", "status", "cause", "supports", "refutes")}
+        | {"summary": _english(hypothesis["summary"])}
+        for hypothesis in result["hypotheses"]
     ]
-    pins = [{name: one[name] for name in ("id", "kind", "step", "said")} for one in found["pins"]]
+    pins = [{name: pin[name] for name in ("id", "kind", "step", "snapshot")} for pin in result["pins"]]
     return (
-        {name: found[name] for name in same} | {"hosts": names, "hypotheses": hypotheses, "pins": pins} | told
+        {name: result[name] for name in same}
+        | {"hosts": names, "hypotheses": hypotheses, "pins": pins}
+        | reported
     )
 
 
-def profile_top(server: Reader, given: Json) -> Json:
-    """The heaviest frames of the profiles of a run."""
-    run_id = id_of(given["run_id"])
+def profile_top(server: ToolReader, supplied: Json) -> Json:
+    """Return the heaviest frames of the profiles of a run."""
+    run_id = parse_id(supplied["run_id"])
     listed = server.get("/profiles", run=run_id, limit=PAGE)["items"]
-    ready = [one for one in listed if one["state"] == "done"]
-    limit = given.get("frames", 15)
-    told = []
-    for one in ready[:4]:
-        table = server.get(f"/profiles/{one['id']}/table", limit=limit)
+    ready = [item for item in listed if item["state"] == "done"]
+    limit = supplied.get("frames", 15)
+    reported = []
+    for item in ready[:4]:
+        table = server.get(f"/profiles/{item['id']}/table", limit=limit)
         same = ("id", "kind", "event", "unit", "samples", "weight", "lost", "unknown_share")
-        told.append({name: one[name] for name in same} | {"frames": table["rows"][:limit]})
-    return {"run_id": run_id, "profiles": told, "not_ready": len(listed) - len(ready)}
+        reported.append({name: item[name] for name in same} | {"frames": table["rows"][:limit]})
+    return {"run_id": run_id, "profiles": reported, "not_ready": len(listed) - len(ready)}
 
 
-def fleet(server: Reader, given: Json) -> Json:
-    """What fired where, over all hosts."""
-    found = server.get("/fleet/findings", has=given.get("label"))
-    hosts_shown, more = paged(found["hosts"], _start(given), lambda one: one)
-    rules = found.get("rules", []) if not _start(given) else []
-    return {"rules": rules, "hosts": hosts_shown, "more": None if more is None else str(more)}
+def list_fleet_results(server: ToolReader, supplied: Json) -> Json:
+    """Return which rules matched on which hosts."""
+    result = server.get("/fleet/findings", has=supplied.get("label"))
+    hosts_displayed, more = page_items(result["hosts"], _start(supplied), lambda item: item)
+    rules = result.get("rules", []) if not _start(supplied) else []
+    return {"rules": rules, "hosts": hosts_displayed, "more": None if more is None else str(more)}
 
 
 def _english(text: Any) -> Any:
@@ -223,33 +249,33 @@ def _english(text: Any) -> Any:
 
 STATES = ["open", "investigating", "identified", "mitigated", "resolved"]
 LABEL = {"type": "string", "maxLength": 200, "description": "a label as `name:value`"}
-TOOLS: Mapping[str, Tool] = {
-    one.name: one
-    for one in (
-        Tool(
+TOOLS: Mapping[str, McpTool] = {
+    mcp_tool.name: mcp_tool
+    for mcp_tool in (
+        McpTool(
             "list_hosts",
-            "Hosts that may be captured, with labels and their last run. Search by part of a name or by label.",
+            "Hosts with labels and their last run. Search by part of a name or by label.",
             {
                 "query": PART,
                 "label": LABEL,
                 "more": MORE,
             },
-            hosts,
+            list_hosts,
         ),
-        Tool(
+        McpTool(
             "list_captures",
-            "Captures, the newest first, with their runs.",
+            "Captures with their runs, the newest first.",
             {"host_id": ID, "more": MORE},
-            captures,
+            list_captures,
         ),
-        Tool(
+        McpTool(
             "get_findings",
             "What rules concluded about a run, or about the newest evaluated run of a host: numbers, thresholds, and "
             "the lines of artifacts that they were read from; causes, what was ruled out, what was not collected.",
             {"run_id": ID, "host_id": ID, "more": MORE},
-            findings,
+            list_findings,
         ),
-        Tool(
+        McpTool(
             "list_incidents",
             "Incidents, the newest first.",
             {
@@ -257,17 +283,17 @@ TOOLS: Mapping[str, Tool] = {
                 "host_id": ID,
                 "more": MORE,
             },
-            incidents,
+            list_incidents,
         ),
-        Tool(
+        McpTool(
             "get_incident",
             "One incident: symptom, hypotheses, and the chain of steps with verdicts and evidence for each host. "
             "A step that is not_collected refutes nothing.",
             {"incident_id": ID, "more": MORE},
-            incident,
+            get_incident,
             ("incident_id",),
         ),
-        Tool(
+        McpTool(
             "get_profile_top",
             "The heaviest frames of the profiles of a run (flame graphs as a table).",
             {
@@ -276,14 +302,17 @@ TOOLS: Mapping[str, Tool] = {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": 50,
-                    "description": "how many, 1 to 50",
+                    "description": "number of frames, 1 to 50",
                 },
             },
             profile_top,
             ("run_id",),
         ),
-        Tool(
-            "get_fleet_findings", "Which rules fired on which hosts.", {"label": LABEL, "more": MORE}, fleet
+        McpTool(
+            "get_fleet_findings",
+            "Which rules matched on which hosts.",
+            {"label": LABEL, "more": MORE},
+            list_fleet_results,
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""Every SELECT about pictures."""
+"""SELECTs about charts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible_runs
-from culprit.models import Evaluation, Finding, Host, Run
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_runs_clause
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.analysis.finding import StoredFinding
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
 
 
-def siblings(session: Session, actor: Actor, run: Run, most: int) -> dict[UUID, str]:
-    """Runs of the same capture on other hosts that came home and exist for this actor, with the names of the hosts."""
+def list_peer_runs(session: Session, actor: Actor, run: Run, most: int) -> dict[UUID, str]:
+    """Return stored runs of the same capture on other hosts that the actor can see, with the host names."""
     query = (
         select(Run.id, Host.name)
         .join(Host, Host.id == Run.host_id)
@@ -23,7 +26,7 @@ def siblings(session: Session, actor: Actor, run: Run, most: int) -> dict[UUID, 
             Run.id != run.id,
             Run.host_id != run.host_id,
             Run.state.in_(("done", "partial")),
-            visible_runs(actor),
+            visible_runs_clause(actor),
         )
         .order_by(Host.name, Run.id)
         .limit(most)
@@ -36,6 +39,8 @@ def get_evaluation(session: Session, run_id: UUID) -> Evaluation | None:
     return session.get(Evaluation, run_id)
 
 
-def list_findings(session: Session, run_id: UUID) -> Sequence[Finding]:
+def list_findings(session: Session, run_id: UUID) -> Sequence[StoredFinding]:
     """Return the findings of a run."""
-    return session.scalars(select(Finding).where(Finding.run_id == run_id).order_by(Finding.id)).all()
+    return session.scalars(
+        select(StoredFinding).where(StoredFinding.run_id == run_id).order_by(StoredFinding.id)
+    ).all()

@@ -1,56 +1,48 @@
-"""What goes out about pictures. Bodies are the values of `culprit.core.visuals` as they are."""
+"""Response schemas of charts. Bodies are the values of `culprit.domain.charts`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from culprit.core.visuals.bodies import Body
-
-Sentence = dict[str, Any]
-
-
-class TextRead(BaseModel):
-    """A fixed text."""
-
-    en: str
-    zh: str
+from culprit.domain.charts.bodies import ChartBody
+from culprit.web.schemas import LocalizedText, MessageRef
 
 
-class VisualRead(BaseModel):
-    """One picture. `body` is null where there is no data; `reason` then says why.
+class ChartResponse(BaseModel):
+    """One chart. `body` is null without data; `reason` then has the cause.
 
-    `rules` are the findings that it illustrates, `left_out` counts what was not drawn because it was too much.
+    `rules` are the rules that it illustrates; `left_out` counts the items that were left out for size.
     """
 
     id: str
     builder: str
-    title: TextRead
-    says: TextRead
+    title: LocalizedText
+    summary: LocalizedText
     subject: dict[str, str]
     state: Literal["ok", "no_data"]
-    reason: Sentence | None
-    body: Annotated[Body, Field(discriminator="kind")] | None
+    reason: MessageRef | None
+    body: Annotated[ChartBody, Field(discriminator="kind")] | None
     left_out: int
-    notes: list[Sentence]
+    notes: list[MessageRef]
     rules: list[str]
     collectors: list[str]
 
 
-class RunVisualsRead(BaseModel):
-    """The pictures of one run."""
+class RunChartsResponse(BaseModel):
+    """The charts of one run."""
 
     run_id: UUID
-    visuals: list[VisualRead]
+    charts: list[ChartResponse]
 
 
-class BuilderRead(BaseModel):
-    """One kind of picture."""
+class ChartTypeResponse(BaseModel):
+    """One type of chart."""
 
     id: str
-    title: TextRead
-    says: TextRead
+    title: LocalizedText
+    summary: LocalizedText
     collectors: list[str]
     rules: list[str]

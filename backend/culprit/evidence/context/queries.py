@@ -1,85 +1,75 @@
-"""Every SELECT about what surrounds a run."""
+"""SELECTs about the host context and the call graph."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from sqlalchemy import ARRAY, Text, and_, cast, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.engine import Row as SqlRow
 from sqlalchemy.orm import Session
 
-from collectors import look_back
-from collectors.contract import Sentence
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible, visible_runs
-from culprit.core.chunks import read_summary
-from culprit.core.rollup import MEAN, combine
-from culprit.core.rollup import Row as Summary
-from culprit.core.rules.contract import Citation
-from culprit.core.rules.peers import ROLE_LABELS
-from culprit.core.rules.view import Lane, Outcome, Row, View
-from culprit.core.whereabouts import canonical
-from culprit.kit.clock import now_ns
-from culprit.models import (
-    Annotation,
-    Artifact,
-    Evaluation,
-    Event,
-    Host,
-    HostFact,
-    ResultTable,
-    Run,
-    RunCollector,
-    SeriesChunk,
-    UserAccount,
-)
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause, visible_runs_clause
+from culprit.domain.calls.address_lookup import canonicalize_address
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.peers import ROLE_LABELS
+from culprit.infra.db.clock import now_ns
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.event import StoredEvent
+from culprit.infra.models.evidence.host_fact import HostFact
+from culprit.infra.models.evidence.reported_event import ReportedEvent
+from culprit.infra.models.hosts.host import Host
 
-#: Containers come and go with their addresses; what a run of the same day says of them may still hold.
+#: Addresses of containers change often; those of a run of the same day are likely to be valid.
 SAME_DAY = timedelta(hours=24)
-LATELY_NS = 72 * 3600 * 1_000_000_000
-MAX_TOLD = 40
-MAX_CHUNKS = 20_000
-MAX_TWINS = 20
-READ = ("done", "partial", "failed", "cancelled")
+RECENT_NS = 72 * 3600 * 1_000_000_000
+MAX_REPORTED = 40
+MAX_PEERS = 20
+READ = ("done", "partial", "failed", "canceled")
 
 
-def host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
-    """The host, where it exists for this actor."""
-    return session.scalar(select(Host).where(Host.id == host_id, visible(actor)))
+def find_host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
+    """Return the host, or None if it does not exist for this actor."""
+    return session.scalar(select(Host).where(Host.id == host_id, visible_hosts_clause(actor)))
 
 
-def run(session: Session, actor: Actor, run_id: UUID) -> Run | None:
-    """The run, where it exists for this actor."""
-    return session.scalar(select(Run).where(Run.id == run_id, visible_runs(actor)))
+def find_run(session: Session, actor: Actor, run_id: UUID) -> Run | None:
+    """Return the run, or None if it does not exist for this actor."""
+    return session.scalar(select(Run).where(Run.id == run_id, visible_runs_clause(actor)))
 
 
-def newest_run(session: Session, host_id: UUID) -> Run | None:
-    """The run on a host that was read and began last."""
+def find_newest_run(session: Session, host_id: UUID) -> Run | None:
+    """Return the parsed run of a host that started last."""
     query = select(Run).where(Run.host_id == host_id, Run.state.in_(READ), Run.t0_ns.is_not(None))
     return session.scalar(query.order_by(Run.t0_ns.desc()).limit(1))
 
 
-def told(session: Session, host_id: UUID, of: Run | None) -> list[tuple[Annotation, str]]:
-    """What was told of a host in the 72 hours before the end of a run (without one: before now) and while it took, the
-    newest first, each with the name of the account that told it."""
+def list_reported_events(session: Session, host_id: UUID, of: Run | None) -> list[tuple[ReportedEvent, str]]:
+    """Return reported events of a host in the 72 hours before the end of a run, or before now without a run.
+
+    Newest first, each with the name of the account that reported it.
+    """
     to_ns = of.t1_ns if of is not None and of.t1_ns is not None else now_ns()
     query = (
-        select(Annotation, UserAccount.name)
-        .join(UserAccount, UserAccount.id == Annotation.told_by)
-        .where(Annotation.about(host_id), Annotation.within(to_ns - LATELY_NS, to_ns + 1))
-        .order_by(Annotation.t_ns.desc())
-        .limit(MAX_TOLD)
+        select(ReportedEvent, UserAccount.name)
+        .join(UserAccount, UserAccount.id == ReportedEvent.reported_by)
+        .where(ReportedEvent.about(host_id), ReportedEvent.within(to_ns - RECENT_NS, to_ns + 1))
+        .order_by(ReportedEvent.t_ns.desc())
+        .limit(MAX_REPORTED)
     )
     return [(row[0], row[1]) for row in session.execute(query)]
 
 
-def facts_known(session: Session, host_id: UUID) -> tuple[int | None, int | None, int]:
-    """(the first reading of any fact of a host, the last, how many facts there are)."""
+def find_fact_range(session: Session, host_id: UUID) -> tuple[int | None, int | None, int]:
+    """Return the times of the first and last reading of any fact of a host, and the number of facts."""
     query = select(
         func.min(HostFact.since_ns), func.max(HostFact.seen_ns), func.count(HostFact.name.distinct())
     )
@@ -87,10 +77,10 @@ def facts_known(session: Session, host_id: UUID) -> tuple[int | None, int | None
     return row[0], row[1], row[2]
 
 
-def fact_changes(
+def list_fact_changes(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
 ) -> tuple[Sequence[SqlRow[Any]], int]:
-    """Spans of facts that began in a range and follow on another one, the newest first; and how many there are."""
+    """Return the fact spans that start in a range and follow another span, newest first, and their total number."""
     earlier = {
         "before_value": HostFact.value, "before_ns": HostFact.seen_ns, "before_run_id": HostFact.last_run_id,
         "before_artifact_id": HostFact.last_artifact_id, "before_line": HostFact.last_line,
@@ -107,24 +97,24 @@ def fact_changes(
     return session.execute(query).all(), total
 
 
-def logged_changes(
+def list_logged_changes(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
-) -> tuple[list[Event], int]:
-    """What the logs of a host tell of packages, services, files and boots, the newest first; and how many there are."""
+) -> tuple[list[StoredEvent], int]:
+    """Return changes of packages, services, files and boots from the logs, newest first, and their total number."""
     within = (
-        Event.host_id == host_id,
-        Event.t_ns > from_ns,
-        Event.t_ns <= to_ns,
-        Event.repeats_id.is_(None),
-        Event.kind.startswith("change_"),
+        StoredEvent.host_id == host_id,
+        StoredEvent.t_ns > from_ns,
+        StoredEvent.t_ns <= to_ns,
+        StoredEvent.repeats_id.is_(None),
+        StoredEvent.kind.startswith("change_"),
     )
-    total = session.scalar(select(func.count()).select_from(Event).where(*within)) or 0
-    query = select(Event).where(*within).order_by(Event.t_ns.desc()).limit(limit)
+    total = session.scalar(select(func.count()).select_from(StoredEvent).where(*within)) or 0
+    query = select(StoredEvent).where(*within).order_by(StoredEvent.t_ns.desc()).limit(limit)
     return list(session.scalars(query)), total
 
 
-def nearest_runs(session: Session, hosts: Iterable[UUID], to: Run) -> dict[UUID, Run]:
-    """Of each host the run that was read and began nearest to another one, no further off than a day."""
+def find_nearest_runs(session: Session, hosts: Iterable[UUID], to: Run) -> dict[UUID, Run]:
+    """Return for each host the parsed run that started nearest to another run, within one day."""
     if to.t0_ns is None:
         return {}
     day_ns = int(SAME_DAY.total_seconds()) * 1_000_000_000
@@ -138,162 +128,95 @@ def nearest_runs(session: Session, hosts: Iterable[UUID], to: Run) -> dict[UUID,
         .ext(distinct_on(Run.host_id))
         .order_by(Run.host_id, func.abs(Run.t0_ns - to.t0_ns), Run.id.desc())
     )
-    return {one.host_id: one for one in session.scalars(query) if one.host_id is not None}
+    return {item.host_id: item for item in session.scalars(query) if item.host_id is not None}
 
 
-def having(session: Session, actor: Actor, addresses: Collection[str], near: Run) -> dict[str, set[str]]:
-    """Which of these addresses each visible active host has, by its id: as it is reached, as the last look at it
-    found, and as runs of the same day did (addresses of containers among them)."""
+def find_address_owners(
+    session: Session, actor: Actor, addresses: Collection[str], near: Run
+) -> dict[str, set[str]]:
+    """Return which of these addresses each visible active host has, by host ID.
+
+    Sources are the address of the host, its last preflight check, and runs of the same day (with containers).
+    """
     if not addresses:
         return {}
-    wanted = cast(sorted(addresses), ARRAY(Text))
+    array = cast(sorted(addresses), ARRAY(Text))
     listed = Host.facts["addresses"]
     query = select(Host.id, Host.address, listed).where(
-        Host.state == "active", visible(actor), or_(Host.address.in_(addresses), listed.has_any(wanted))
+        Host.state == "active",
+        visible_hosts_clause(actor),
+        or_(Host.address.in_(addresses), listed.has_any(array)),
     )
-    found: dict[str, set[str]] = {}
+    owned: dict[str, set[str]] = {}
     for host_id, address, facts in session.execute(query):
-        found.setdefault(str(host_id), set()).update(_texts([address]), _texts(facts))
-    for host_id, told in session.execute(_told(actor, wanted, near)):
-        found.setdefault(str(host_id), set()).update(_texts(told))
-    return {name: kept for name, all_ in found.items() if (kept := all_ & set(addresses))}
+        owned.setdefault(str(host_id), set()).update(_to_addresses([address]), _to_addresses(facts))
+    for host_id, listed_in_run in session.execute(_run_addresses_query(actor, array, near)):
+        owned.setdefault(str(host_id), set()).update(_to_addresses(listed_in_run))
+    return {host_id: matches for host_id, known in owned.items() if (matches := known & set(addresses))}
 
 
-def _told(actor: Actor, wanted: Any, near: Run) -> Any:
-    """Addresses that collectors of runs of the same day named."""
-    told = Run.facts["calls"]["addresses"]
+def _run_addresses_query(actor: Actor, requested: Any, near: Run) -> Any:
+    """Select the addresses that the `calls` collector read in runs of the same day."""
+    addresses = Run.facts["calls"]["addresses"]
     day_ns = int(SAME_DAY.total_seconds()) * 1_000_000_000
     at_ns = near.t0_ns or 0
     return (
-        select(Run.host_id, told)
+        select(Run.host_id, addresses)
         .join(Host, Host.id == Run.host_id)
         .where(
             Host.state == "active",
-            visible(actor),
+            visible_hosts_clause(actor),
             Run.t0_ns.between(at_ns - day_ns, at_ns + day_ns),
-            told.has_any(wanted),
+            addresses.has_any(requested),
         )
         .distinct()
     )
 
 
-def _texts(told: object) -> set[str]:
-    return {canonical(one) for one in told if isinstance(one, str)} if isinstance(told, list) else set()
+def _to_addresses(fact: object) -> set[str]:
+    if not isinstance(fact, list):
+        return set()
+    return {canonicalize_address(item) for item in fact if isinstance(item, str)}
 
 
-def names(session: Session, actor: Actor, ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Names of visible hosts."""
-    rows = session.execute(select(Host.id, Host.name).where(Host.id.in_(list(ids)), visible(actor)))
+def load_host_names(session: Session, actor: Actor, ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Return the names of visible hosts, by ID."""
+    rows = session.execute(
+        select(Host.id, Host.name).where(Host.id.in_(list(ids)), visible_hosts_clause(actor))
+    )
     return {row.id: row.name for row in rows}
 
 
-def twins(session: Session, actor: Actor, of: Host) -> Sequence[Host]:
-    """Visible active hosts with the same labels of those that say what a host is for."""
+def list_peers(session: Session, actor: Actor, of: Host) -> Sequence[Host]:
+    """Return visible active hosts with the same role labels."""
     same = {name: of.labels[name] for name in ROLE_LABELS if name in of.labels}
     if not same:
         return ()
     query = select(Host).where(
-        and_(Host.id != of.id, Host.state == "active", Host.labels.contains(same), visible(actor))
+        and_(
+            Host.id != of.id, Host.state == "active", Host.labels.contains(same), visible_hosts_clause(actor)
+        )
     )
-    return session.scalars(query.order_by(Host.name).limit(MAX_TWINS)).all()
+    return session.scalars(query.order_by(Host.name).limit(MAX_PEERS)).all()
 
 
-def likely_causes(session: Session, runs: Iterable[UUID]) -> dict[UUID, list[str]]:
-    """Causes that rules named as likely, by run; runs that were not evaluated are left out."""
+def load_likely_causes(session: Session, runs: Iterable[UUID]) -> dict[UUID, list[str]]:
+    """Return the likely causes by run; runs without an evaluation are omitted."""
     query = select(Evaluation.run_id, Evaluation.ranking).where(Evaluation.run_id.in_(list(runs)))
     return {
-        run_id: [one["id"] for one in ranking.get("causes", []) if one.get("confidence") != "possible"]
+        run_id: [item["id"] for item in ranking.get("causes", []) if item.get("confidence") != "possible"]
         for run_id, ranking in session.execute(query)
     }
 
 
-def view(session: Session, of: Run, kinds: Collection[str], metrics: Collection[str] | None = ()) -> View:
-    """One run with its tables of these kinds, and the means of these metrics (None: of all) as lanes of one row."""
-    owners = {
-        one.id: one for one in session.scalars(select(RunCollector).where(RunCollector.run_id == of.id))
-    }
-    parts = {one.id: one for one in session.scalars(select(Artifact).where(Artifact.run_id == of.id))}
-    return View(
-        outcomes={one.collector: _outcome(one) for one in owners.values()},
-        lanes=_lanes(session, of, owners, metrics),
-        tables=_tables(session, of, owners, parts, kinds),
-        facts=of.facts or {},
-        span_ns=(of.t0_ns, of.t1_ns) if of.t0_ns is not None and of.t1_ns is not None else None,
-    )
-
-
-def sources(session: Session, of: Run) -> dict[str, Citation]:
-    """The first part of each collector of a run: where its facts were read."""
+def load_sources(session: Session, of: Run) -> dict[str, Citation]:
+    """Return a citation of the first part of each collector of a run, the source of its facts."""
     query = (
         select(Artifact, RunCollector.collector)
         .join(RunCollector, RunCollector.id == Artifact.run_collector_id)
         .where(Artifact.run_id == of.id)
         .order_by(Artifact.id.desc())
     )
-    return {name: Citation(str(of.id), name, str(one.id), one.part) for one, name in session.execute(query)}
-
-
-def _outcome(row: RunCollector) -> Outcome:
-    reason = row.reason or {}
-    seconds = (row.ended_ns - row.started_ns) / 1e9 if row.started_ns and row.ended_ns else 0.0
-    said = Sentence(str(reason["key"]), reason.get("params") or {}) if reason.get("key") else None
-    return Outcome(row.collector, row.state, str(row.run_id), said, seconds)
-
-
-def _tables(
-    session: Session,
-    of: Run,
-    owners: Mapping[UUID, RunCollector],
-    parts: Mapping[UUID, Artifact],
-    kinds: Collection[str],
-) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    query = select(ResultTable).where(ResultTable.run_id == of.id, ResultTable.kind.in_(kinds))
-    for table in session.scalars(query.order_by(ResultTable.id)):
-        columns = [str(column["id"]) for column in table.columns]
-        lines = table.lines if len(table.lines) == len(table.rows) else [0] * len(table.rows)
-        owner = owners.get(table.run_collector_id) if table.run_collector_id else None
-        part = parts.get(table.artifact_id) if table.artifact_id else None
-        place = (
-            str(of.id),
-            owner.collector if owner else "",
-            str(part.id) if part else "",
-            part.part if part else "",
-        )
-        found.setdefault(table.kind, []).extend(
-            Row(dict(zip(columns, cells, strict=False)), Citation(*place, (int(line),) if line else ()))
-            for cells, line in zip(table.rows, lines, strict=True)
-        )
-    return found
-
-
-def _lanes(
-    session: Session, of: Run, owners: Mapping[UUID, RunCollector], metrics: Collection[str] | None
-) -> list[Lane]:
-    """Out of the summaries of chunks: no chunk is opened."""
-    if metrics is not None and not metrics:
-        return []
-    query = select(
-        SeriesChunk.metric, SeriesChunk.labels, SeriesChunk.axis, SeriesChunk.axis_values, SeriesChunk.t0_ns,
-        SeriesChunk.summary, SeriesChunk.run_collector_id, SeriesChunk.artifact_id,
-    ).where(
-        SeriesChunk.run_id == of.id, SeriesChunk.level == 0, SeriesChunk.summary.is_not(None),
-        SeriesChunk.run_collector_id.not_in([one.id for one in owners.values() if one.collector == look_back.ID]),
-    )  # fmt: skip
-    if metrics is not None:
-        query = query.where(SeriesChunk.metric.in_(metrics))
-    grouped: dict[tuple[str, str], list[Any]] = {}
-    for row in session.execute(query.order_by(SeriesChunk.t0_ns).limit(MAX_CHUNKS)):
-        grouped.setdefault((row.metric, repr(sorted(row.labels.items()))), []).append(row)
-    found = []
-    for rows in grouped.values():
-        first = rows[0]
-        total = combine([Summary(tuple(one.axis_values or ("",)), read_summary(one.summary)) for one in rows])
-        owner = owners.get(first.run_collector_id)
-        if total is not None:
-            cite = Citation(str(of.id), owner.collector if owner else "", str(first.artifact_id or ""), "")
-            columns = total.columns if first.axis is not None else ()
-            values = np.asarray(total.planes[MEAN], np.float64)[None, :]
-            at = np.array([first.t0_ns], np.int64)
-            found.append(Lane(first.metric, first.labels, first.axis, columns, at, values, None, cite))
-    return found
+    return {
+        name: Citation(str(of.id), name, str(item.id), item.part) for item, name in session.execute(query)
+    }

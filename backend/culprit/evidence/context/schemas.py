@@ -1,4 +1,4 @@
-"""What is said about what surrounds a run."""
+"""Response schemas of the host context, fact changes and the call graph."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-Sentence = dict[str, Any]
+from culprit.web.schemas import HostRef, MessageRef
 
 
-class HostRef(BaseModel):
-    """A host by name."""
-
-    id: UUID
-    name: str
-
-
-class ContextCited(BaseModel):
-    """Where something was read: lines (1-based) of a part of an artifact."""
+class ContextCitationResponse(BaseModel):
+    """The source of a value: lines (1-based) of a part of an artifact."""
 
     run: str = ""
     collector: str = ""
@@ -27,50 +20,51 @@ class ContextCited(BaseModel):
     lines: list[int] = []
 
 
-class CallPlace(BaseModel):
-    """Whose the other end of a call is, and where to go on.
+class CallEndpointResponse(BaseModel):
+    """The other end of a call.
 
-    `kind` is `unix` for a socket of this host, `process` for another process of this host, `host` for an enrolled
-    host, `ambiguous` where several have the address, `not_enrolled` where none has it. `how` says whether the process
-    was met at the other end of the connection or only listens there. `url` goes on there with the same range of time;
-    `why` says what is not known.
+    `kind` is `unix` for a socket of this host, `process` for another process of this host, `host` for an added host,
+    `ambiguous` if several hosts have the address (`candidates`), `not_added` if no host has it. `source` is
+    `connection` if the process was observed at the other end, `listener` if it only listens there. `same_capture`:
+    both ends belong to one capture. `url` opens the other end with the same time range; `reason` explains what is
+    not known.
     """
 
-    kind: Literal["unix", "process", "host", "ambiguous", "not_enrolled"]
+    kind: Literal["unix", "process", "host", "ambiguous", "not_added"]
     host: HostRef | None = None
-    among: list[HostRef] = []
+    candidates: list[HostRef] = []
     run_id: UUID | None = None
-    together: bool = False
+    same_capture: bool = False
     pid: int | None = None
     comm: str = ""
-    how: Literal["connection", "listener"] | None = None
-    why: Sentence | None = None
+    source: Literal["connection", "listener"] | None = None
+    reason: MessageRef | None = None
     url: str | None = None
-    citations: list[ContextCited] = []
+    citations: list[ContextCitationResponse] = []
 
 
-class CallEnds(BaseModel):
-    """One wait seen from both sides, in mean numbers of requests: at the caller, inside the callee, in between."""
+class EndpointTimesResponse(BaseModel):
+    """Mean numbers of requests of one call: waiting at the caller, inside the callee, and in between."""
 
     caller: float
     callee: float
     between: float
-    citations: list[ContextCited]
+    citations: list[ContextCitationResponse]
 
 
-class CallLogged(BaseModel):
-    """Median response times of the same time by the access logs of caller and callee."""
+class LoggedTimesResponse(BaseModel):
+    """Median response times from the access logs of caller and callee in the same time range."""
 
     caller_ms: float
     callee_ms: float
-    citations: list[ContextCited]
+    citations: list[ContextCitationResponse]
 
 
-class CallRead(BaseModel):
+class CallResponse(BaseModel):
     """All connections of processes of one name with one address and port.
 
-    `port` is the remote one of `out`, the own one of `in`. Counts are of connections; `waiting` is how many of them
-    owed an answer on average over `looks`. Null is not known, which is not zero.
+    `port` is the remote port of `out`, the local port of `in`. Counts are numbers of connections; `waiting` is the
+    mean number that wait for a response, over `samples`. Null means not known, which is not zero.
     """
 
     key: str
@@ -93,18 +87,18 @@ class CallRead(BaseModel):
     recv_queue_bytes: float | None
     waiting: float | None
     waiting_oldest_ms: float | None
-    looks: int
-    place: CallPlace
-    ends: CallEnds | None
-    ends_why: Sentence | None
-    logged: CallLogged | None
-    citations: list[ContextCited]
+    samples: int
+    endpoint: CallEndpointResponse
+    endpoint_times: EndpointTimesResponse | None
+    endpoint_times_reason: MessageRef | None
+    logged_times: LoggedTimesResponse | None
+    citations: list[ContextCitationResponse]
 
 
-class CallSegment(BaseModel):
-    """One part of the response time: `call` is the key of a call, empty for the processes' own time.
+class ResponseTimeSegmentResponse(BaseModel):
+    """One part of the response time: `call` is the key of a call, empty for the own time of the processes.
 
-    `share` lies between `low` and `high` in 95 of 100 cases; `ms` is a request's, where their rate is known.
+    `low` and `high` bound the 95 % confidence interval of `share`; `ms` is per request, if the rate is known.
     """
 
     call: str
@@ -112,33 +106,34 @@ class CallSegment(BaseModel):
     low: float
     high: float
     ms: float | None
-    citations: list[ContextCited]
+    citations: list[ContextCitationResponse]
 
 
-class CallSplit(BaseModel):
-    """The response time in segments: `requests` were inside on average, `met` in all looks together.
+class ResponseTimeResponse(BaseModel):
+    """The response time in segments: `requests` is the mean number inside, `observed` the total over all samples.
 
-    `parallel`: the processes wait for several answers at once, so the shares do not add up to one.
+    `parallel`: the processes wait for several responses at once, so the shares do not add up to one.
     """
 
     requests: float
-    met: int
+    observed: int
     parallel: bool
     rate_per_s: float | None
-    segments: list[CallSegment]
+    segments: list[ResponseTimeSegmentResponse]
 
 
-class CallsMissing(BaseModel):
-    """What was not collected, and why."""
+class MissingCallDataResponse(BaseModel):
+    """A collector without data, and the reason."""
 
     collector: str
-    reason: Sentence
+    reason: MessageRef
 
 
-class CallsRead(BaseModel):
-    """Whom a process, the scope of a capture or a host calls, and who calls it, in one run.
+class CallGraphResponse(BaseModel):
+    """The calls of a process, of the scope of a capture, or of a host, in one run.
 
-    `pids` are the process and those of its name that serve the same port. `left_out` calls were too many to be listed.
+    `pids` are the process and those of its name that serve the same port. `omitted` is the number of calls over the
+    limit, which are not listed.
     """
 
     run_id: UUID
@@ -149,21 +144,20 @@ class CallsRead(BaseModel):
     scope: dict[str, Any]
     t0_ns: int | None
     t1_ns: int | None
-    out: list[CallRead]
-    into: list[CallRead]
-    left_out: int
-    split: CallSplit | None
-    split_why: Sentence | None
-    missing: list[CallsMissing]
+    outgoing: list[CallResponse]
+    incoming: list[CallResponse]
+    omitted: int
+    response_time: ResponseTimeResponse | None
+    response_time_reason: MessageRef | None
+    missing: list[MissingCallDataResponse]
 
 
-class ContextItem(BaseModel):
-    """One thing that is known of where a run was.
+class ContextItemResponse(BaseModel):
+    """One value of the host context.
 
-    `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
-    the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
-    account in `told_by`, and perhaps a `link`. Of a fact that has changed, `was` is its value at the last reading
-    before.
+    `name` distinguishes several items of one `id`. `atypical` explains why the value needs attention. `checked`: the
+    value is from the last preflight check and not from the run. `at_s` is the clock of the host. A reported event
+    has the account in `reported_by` and an optional `link`. `previous` is the last value before a fact changed.
     """
 
     id: str
@@ -171,35 +165,35 @@ class ContextItem(BaseModel):
     unit: str
     name: str
     detail: str
-    unusual: Sentence | None
+    atypical: MessageRef | None
     at_s: int | None
-    looked_at: bool
-    told_by: str = ""
+    checked: bool
+    reported_by: str = ""
     link: str = ""
-    was: str | int | float | None = None
-    was_at_s: int | None = None
-    was_citation: ContextCited | None = None
-    citation: ContextCited | None
+    previous: str | int | float | None = None
+    previous_at_s: int | None = None
+    previous_citation: ContextCitationResponse | None = None
+    citation: ContextCitationResponse | None
 
 
-class ContextGap(BaseModel):
-    """What is not known, why, and which collectors would tell."""
+class ContextGapResponse(BaseModel):
+    """A missing value, the reason, and the collectors that provide it."""
 
     id: str
     collectors: list[str]
-    reason: Sentence
+    reason: MessageRef
 
 
-class ContextSection(BaseModel):
-    """The items that answer one question."""
+class ContextSectionResponse(BaseModel):
+    """The items of one subject."""
 
-    id: Literal["machine", "kernel", "limits", "neighbours", "changes"]
-    items: list[ContextItem]
-    gaps: list[ContextGap]
+    id: Literal["machine", "kernel", "limits", "neighbors", "changes"]
+    items: list[ContextItemResponse]
+    gaps: list[ContextGapResponse]
 
 
-class ContextTwin(BaseModel):
-    """A host with the same labels, and its capture nearest in time; `healthy` is None where no rule was asked."""
+class ContextPeerResponse(BaseModel):
+    """A host with the same labels, and its run nearest in time; `healthy` is null if no rule was evaluated."""
 
     host: HostRef
     run_id: UUID | None
@@ -208,42 +202,45 @@ class ContextTwin(BaseModel):
     causes: list[str]
 
 
-class ContextDifference(BaseModel):
-    """What is otherwise here than in the twins: 0..1 is how surprising that is, and how alike the twins are."""
+class PeerDifferenceResponse(BaseModel):
+    """A value that differs from the peers. `peers` has their values by host name.
+
+    `surprise_score` is 0..1, 1 for the most surprising difference; `agreement` is the share of peers that agree.
+    """
 
     kind: Literal["fact", "setting", "metric", "stack"]
     name: str
-    here: Any
-    there: dict[str, Any]
-    surprise: float
-    agree: float
+    local: str | int | float | bool | None
+    peers: dict[str, str | int | float | bool | None]
+    surprise_score: float
+    agreement: float
 
 
-class ContextTwins(BaseModel):
-    """Is an identical instance healthy? `compared` are names of the twins that `differences` were made with."""
+class PeerComparisonResponse(BaseModel):
+    """The peers of a host and how it differs from them; `compared` has the names of the compared peers."""
 
     labels: dict[str, str]
-    twins: list[ContextTwin]
+    peers: list[ContextPeerResponse]
     compared: list[str]
-    differences: list[ContextDifference]
-    why: Sentence | None
+    differences: list[PeerDifferenceResponse]
+    reason: MessageRef | None
 
 
-class ContextRead(BaseModel):
-    """Where am I."""
+class HostContextResponse(BaseModel):
+    """The context of a host."""
 
     host: HostRef
     run_id: UUID | None
     t0_ns: int | None
     scope: dict[str, Any]
-    sections: list[ContextSection]
-    twins: ContextTwins
+    sections: list[ContextSectionResponse]
+    peer_comparison: PeerComparisonResponse
 
 
-class FactSeen(BaseModel):
-    """A value (null: not there) at the reading nearest to a change, and the line of the artifact that it stands in.
+class FactReadingResponse(BaseModel):
+    """The value at the reading nearest to a change (null: absent), and its artifact and line.
 
-    A look at the host (`preflight`) leaves no artifact.
+    A preflight check has no artifact.
     """
 
     value: str | None
@@ -253,21 +250,21 @@ class FactSeen(BaseModel):
     line: int | None
 
 
-class FactChange(BaseModel):
-    """A fact that was read with two values. It changed between the two readings; when exactly, nobody read."""
+class FactChangeResponse(BaseModel):
+    """A fact with two values. It changed at an unknown time between the two readings."""
 
     source: str
     name: str
-    before: FactSeen
-    after: FactSeen
+    before: FactReadingResponse
+    after: FactReadingResponse
 
 
-class LoggedChange(BaseModel):
-    """A change that the host's own logs tell, with the time that they give."""
+class LoggedChangeResponse(BaseModel):
+    """A change that a log of the host reports, with the time from the log."""
 
     id: UUID
     kind: str
-    title: Sentence
+    title: MessageRef
     detail: str
     t_ns: int
     run_id: UUID | None
@@ -275,9 +272,10 @@ class LoggedChange(BaseModel):
     line: int | None
 
 
-class FactChanges(BaseModel):
-    """What changed on a host. `first_ns` and `last_ns` are its first and last readings, null where it has none: of what
-    was before the first nothing is known, and between readings nobody looked. `facts` counts what is remembered.
+class HostChangesResponse(BaseModel):
+    """The changes of a host. `first_ns` and `last_ns` are the times of its first and last reading, null without one.
+
+    Changes before the first reading are not known. `facts` is the number of stored facts.
     """
 
     host: HostRef
@@ -286,7 +284,7 @@ class FactChanges(BaseModel):
     first_ns: int | None
     last_ns: int | None
     facts: int
-    changes: list[FactChange]
+    changes: list[FactChangeResponse]
     changes_total: int
-    logged: list[LoggedChange]
+    logged: list[LoggedChangeResponse]
     logged_total: int

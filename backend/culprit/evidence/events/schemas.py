@@ -1,4 +1,4 @@
-"""What goes in and out about events that were told."""
+"""Request and response schemas of reported events."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 
-from culprit.auth.schemas import LabelName, LabelValue, Name, Strict
+from culprit.accounts.schemas import LabelName, LabelValue, Name
+from culprit.web.schemas import HostRef, RequestModel, UserRef
 
-MOST_NAMED = 200
-WHAT, WHO, DETAIL = 200, 100, 4000
+MAX_NAMED_HOSTS = 200
+MAX_WHAT, MAX_WHO, MAX_DETAIL = 200, 100, 4000
 Kind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
-"""deploy, config, restart, note, or a word of one's own."""
+"""deploy, config, restart, note, or another lowercase word."""
 
 What = Annotated[str, Field(min_length=1, max_length=2000)]
 Link = Annotated[str, StringConstraints(pattern=r"^https?://[!-~]{1,1990}$", strip_whitespace=True)]
@@ -22,19 +23,19 @@ HostName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,120}$"
 Labels = Annotated[dict[LabelName, LabelValue], Field(min_length=1, max_length=10)]
 
 
-class EventPlace(Strict):
-    """Where it happened: on `hosts` (ids or names), on all with `labels`, where a `service` runs, or `everywhere`."""
+class ReportedEventTarget(RequestModel):
+    """The hosts of an event, selected in one way: `hosts` (IDs or names), `labels`, a `service`, or `everywhere`."""
 
-    hosts: Annotated[list[HostName], Field(default_factory=list, max_length=MOST_NAMED)]
+    hosts: Annotated[list[HostName], Field(default_factory=list, max_length=MAX_NAMED_HOSTS)]
     labels: Labels | None = None
     service: Name | None = None
     everywhere: bool = False
 
 
-class EventTell(EventPlace):
-    """Something that happened. `what` in a line, `who` did it, `detail` and `link` for who wants to know more.
+class ReportedEventCreate(ReportedEventTarget):
+    """An event: `what` happened in one line, `who` did it, `detail` and `link` for more information.
 
-    `at` is now where nothing is said. The same `external_id` again from the same account corrects what was told first:
+    `at` defaults to now. A second report with the same `external_id` from the same account updates the first one;
     only fields that are sent change.
     """
 
@@ -48,8 +49,8 @@ class EventTell(EventPlace):
     external_id: ExternalId | None = None
 
 
-class EventCorrect(EventPlace):
-    """What is not mentioned stays; `until` and `link` that are null are taken away."""
+class ReportedEventUpdate(ReportedEventTarget):
+    """Fields to change; fields that are not sent stay. Null clears `until` and `link`."""
 
     kind: Kind | None = None
     what: What | None = None
@@ -60,32 +61,18 @@ class EventCorrect(EventPlace):
     until: AwareDatetime | None = None
 
 
-class HostRef(BaseModel):
-    """A host by name."""
-
-    id: UUID
-    name: str
-
-
-class UserRef(BaseModel):
-    """A person by name."""
-
-    id: UUID
-    name: str
-
-
-class EventWhere(BaseModel):
-    """How the hosts were named, and the visible ones of them; `hosts_total` counts those that are left out too."""
+class ReportedEventTargetResponse(BaseModel):
+    """How the hosts were selected, and the visible ones. `host_count` also counts hosts over the list limit."""
 
     kind: Literal["everywhere", "hosts", "labels", "service"]
     labels: dict[str, str] | None
     service: str | None
     hosts: list[HostRef]
-    hosts_total: int
+    host_count: int
 
 
-class ToldEventRead(BaseModel):
-    """Something that was told. `at` and `until` have microseconds; `may_change`: you may correct and withdraw it."""
+class ReportedEventResponse(BaseModel):
+    """A reported event. `at` and `until` have microseconds. `can_update`: you can update and withdraw it."""
 
     id: UUID
     kind: str
@@ -95,10 +82,10 @@ class ToldEventRead(BaseModel):
     link: str | None
     at: datetime
     until: datetime | None
-    where: EventWhere
+    target: ReportedEventTargetResponse
     external_id: str | None
-    told_by: UserRef
+    reported_by: UserRef
     created_at: datetime
     changed_at: datetime | None
     withdrawn_at: datetime | None
-    may_change: bool
+    can_update: bool

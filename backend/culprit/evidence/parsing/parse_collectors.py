@@ -1,9 +1,9 @@
 """Runs in a confined child: the parsers of one run's collectors, one after another.
 
 For the collector at place `i` it leaves `i.json` and `i.blob` in its working directory, renamed into place
-when they are complete. The file `current` holds the place it is at, so that whoever finds it dead knows whose
-bytes it died of. A parser's bug ends the child on purpose. `clock.json` is the run's clock, where perf knew it
-better.
+when they are complete. The file `current` holds the present index, so that the parent knows
+which bytes crashed the child. A bug in a parser ends the child on purpose. `clock.json` is the clock of the run,
+if perf measured it more precisely.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from pathlib import Path
 from typing import Any
 
 from collectors.contract import Context, Parse, Parsed, Sentence
-from collectors.parse.limits import ImportRefused
+from collectors.profiles.limits import ImportRefusedError
 from collectors.registry import COLLECTORS
-from culprit.imports.sources import PARSERS
-from culprit.infra.parts import Altered, StoredPart
-from culprit.workflows import parsed_form
-from culprit.workflows.run_clock import FIRST, clock_of, narrowed
+from culprit.domain.imports.file_kinds import PARSERS
+from culprit.evidence.parsing import result_file
+from culprit.evidence.parsing.run_clock import PARSED_FIRST, load_clock, narrow_clock
+from culprit.infra.artifacts.stored_part import PartAlteredError, StoredPart
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {clock, facts, jobs: [{place, collector, way, seconds, parts: {name: {…}}}]}."""
-    clock = clock_of(request["clock"])
-    for job in sorted(request["jobs"], key=lambda job: job["collector"] not in FIRST):
+    """`request`: {clock, facts, jobs: [{place, collector, method, seconds, parts: {name: {…}}}]}."""
+    clock = load_clock(request["clock"])
+    for job in sorted(request["jobs"], key=lambda job: job["collector"] not in PARSED_FIRST):
         Path("current").write_text(str(job["place"]), encoding="ascii")
-        context = Context(clock, job["way"] or "", float(job["seconds"] or 0), request["facts"])
-        parsed = _one(job, context)
-        better = narrowed(clock, parsed) if job["collector"] in FIRST else clock
+        context = Context(clock, job["method"] or "", float(job["seconds"] or 0), request["facts"])
+        parsed = _parse_confined(job, context)
+        better = narrow_clock(clock, parsed) if job["collector"] in PARSED_FIRST else clock
         if better is not clock:
             clock = better
             _write(Path("clock.json"), clock.to_json())
     Path("current").unlink(missing_ok=True)
 
 
-def _one(job: Mapping[str, Any], context: Context) -> Parsed:
+def _parse_confined(job: Mapping[str, Any], context: Context) -> Parsed:
     with Path(f"{job['place']}.blob").open("wb") as out:
         parsed = _parse(job, context)
-        stored = parsed_form.write(parsed, out)
+        stored = result_file.write_result(parsed, out)
     _write(Path(f"{job['place']}.json"), stored)
     return parsed
 
@@ -58,13 +58,13 @@ def _parse(job: Mapping[str, Any], context: Context) -> Parsed:
     try:
         for part in parts.values():
             part.check()
-        return parser(job["collector"])(parts, context)
-    except ImportRefused as refused:
+        return find_parser(job["collector"])(parts, context)
+    except ImportRefusedError as refused:
         return Parsed(readable=False, warnings=(refused.sentence,))
-    except Altered as altered:
+    except PartAlteredError as altered:
         return Parsed(readable=False, warnings=(Sentence("artifact.altered", {"sha256": str(altered)}),))
 
 
-def parser(name: str) -> Parse:
+def find_parser(name: str) -> Parse:
     """The parser of a collector, or of a file that was brought in the place of one."""
     return PARSERS[name] if name in PARSERS else COLLECTORS[name].parse

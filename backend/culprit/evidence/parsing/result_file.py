@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from collectors.contract import Event, Parsed, Sentence, Series, Table
-from culprit.core import chunks
-from culprit.core.chunks import Float, Int
+from culprit.domain.series import chunks
+from culprit.domain.series.chunks import Float, Int
+from culprit.json_types import Json
 
 MAX_TEXT = 4096
 MAX_SERIES = 5_000
@@ -28,22 +29,20 @@ MAX_TABLE_ROWS = 20_000
 MAX_WARNINGS = 100
 MAX_FACTS_BYTES = 256 << 10
 MAX_FACT_LINES = 5_000
-# 1980 to 2200: what lies outside is a broken clock, and would stretch every timeline.
+# 1980 to 2200: times outside come from a broken clock and would stretch every timeline.
 EARLIEST_NS = 315_532_800 * 10**9
 LATEST_NS = 7_258_118_400 * 10**9
 
-Json = dict[str, Any]
 
-
-def text(value: str, limit: int = MAX_TEXT) -> str:
+def sanitize_text(value: str, limit: int = MAX_TEXT) -> str:
     """What PostgreSQL can hold of a text from a host, at most `limit` characters; otherwise verbatim."""
     return value[:limit].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def plain(value: object, depth: int = 0) -> Any:
+def to_storable(value: object, depth: int = 0) -> Any:
     """Any value from a parser as storable JSON; what is none becomes its text."""
     if isinstance(value, str):
-        return text(value)
+        return sanitize_text(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -51,39 +50,41 @@ def plain(value: object, depth: int = 0) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, np.generic):
-        return plain(value.item(), depth)
+        return to_storable(value.item(), depth)
     if depth < 8 and isinstance(value, Mapping):
-        return {text(str(name)): plain(item, depth + 1) for name, item in value.items()}
+        return {sanitize_text(str(name)): to_storable(item, depth + 1) for name, item in value.items()}
     if depth < 8 and isinstance(value, list | tuple):
-        return [plain(item, depth + 1) for item in value]
-    return text(str(value))
+        return [to_storable(item, depth + 1) for item in value]
+    return sanitize_text(str(value))
 
 
-def sentence(one: Sentence) -> Json:
+def sentence_to_json(sentence: Sentence) -> Json:
     """A sentence as it is stored."""
-    return {"key": text(one.key, 200), "params": plain(dict(one.params))}
+    return {"key": sanitize_text(sentence.key, 200), "params": to_storable(dict(sentence.params))}
 
 
-def write(parsed: Parsed, blob: BinaryIO) -> Json:
+def write_result(parsed: Parsed, blob: BinaryIO) -> Json:
     """All that one collector yielded, as JSON; chunks go to `blob` and are named by [offset, length]."""
-    warnings = [sentence(one) for one in parsed.warnings[:MAX_WARNINGS]]
+    warnings = [sentence_to_json(warning) for warning in parsed.warnings[:MAX_WARNINGS]]
     series: list[Json] = []
-    for one in _first(parsed.series, MAX_SERIES, "ingest.too_many_series", warnings):
-        stored = _series(one, blob, warnings)
+    for item in _take_first(parsed.series, MAX_SERIES, "ingest.too_many_series", warnings):
+        stored = _series_to_json(item, blob, warnings)
         if stored is not None:
             series.append(stored)
     return {
         "readable": parsed.readable,
         "series": series,
         "tables": [
-            _table(one, warnings)
-            for one in _first(parsed.tables, MAX_TABLES, "ingest.too_many_tables", warnings)
+            _table_to_json(item, warnings)
+            for item in _take_first(parsed.tables, MAX_TABLES, "ingest.too_many_tables", warnings)
         ],
-        "events": list(events_form(_first(parsed.events, MAX_EVENTS, "ingest.too_many_events", warnings))),
-        "profiles": [asdict(one) for one in parsed.profiles[:20]],
-        "facts": _facts(parsed.facts, warnings),
+        "events": list(
+            events_to_json(_take_first(parsed.events, MAX_EVENTS, "ingest.too_many_events", warnings))
+        ),
+        "profiles": [asdict(profile) for profile in parsed.profiles[:20]],
+        "facts": _facts_to_json(parsed.facts, warnings),
         "fact_lines": {
-            text(name, 300): int(line)
+            sanitize_text(name, 300): int(line)
             for name, line in list(parsed.fact_lines.items())[:MAX_FACT_LINES]
             if line > 0
         },
@@ -91,58 +92,64 @@ def write(parsed: Parsed, blob: BinaryIO) -> Json:
     }
 
 
-def _first(items: Sequence[Any], limit: int, key: str, warnings: list[Json]) -> Sequence[Any]:
+def _take_first(items: Sequence[Any], limit: int, key: str, warnings: list[Json]) -> Sequence[Any]:
     if len(items) > limit:
         warnings.append({"key": key, "params": {"found": len(items), "kept": limit}})
     return items[:limit]
 
 
-def _facts(facts: Mapping[str, object], warnings: list[Json]) -> Json:
-    kept: Json = plain(facts)
-    if len(json.dumps(kept)) > MAX_FACTS_BYTES:
+def _facts_to_json(facts: Mapping[str, object], warnings: list[Json]) -> Json:
+    storable: Json = to_storable(facts)
+    if len(json.dumps(storable)) > MAX_FACTS_BYTES:
         warnings.append({"key": "ingest.facts_too_large", "params": {"limit": MAX_FACTS_BYTES}})
         return {}
-    return kept
+    return storable
 
 
-def _table(one: Table, warnings: list[Json]) -> Json:
-    rows = _first(one.rows, MAX_TABLE_ROWS, "ingest.table_cut", warnings)
-    lines = [int(line) for line in one.lines[: len(rows)]] if len(one.lines) == len(one.rows) else []
+def _table_to_json(table: Table, warnings: list[Json]) -> Json:
+    rows = _take_first(table.rows, MAX_TABLE_ROWS, "ingest.table_cut", warnings)
+    lines = [int(line) for line in table.lines[: len(rows)]] if len(table.lines) == len(table.rows) else []
     return {
-        "kind": text(one.kind, 200),
-        "columns": [{"id": text(c.id, 200), "unit": text(c.unit, 50)} for c in one.columns],
-        "rows": plain(rows),
+        "kind": sanitize_text(table.kind, 200),
+        "columns": [
+            {"id": sanitize_text(c.id, 200), "unit": sanitize_text(c.unit, 50)} for c in table.columns
+        ],
+        "rows": to_storable(rows),
         "lines": lines,
-        "part": one.part,
+        "part": table.part,
     }
 
 
-def events_form(events: Iterable[Event]) -> Iterator[Json]:
+def events_to_json(events: Iterable[Event]) -> Iterator[Json]:
     """Events as they are stored; those at impossible times are left out.
 
-    `uncertainty_ns` is still the event's own alone; whoever stores it adds that of the clock.
+    `uncertainty_ns` is that of the event alone; the code that stores the event adds that of the clock.
     """
-    for one in events:
-        if not EARLIEST_NS < one.t_ns < LATEST_NS:
+    for event in events:
+        if not EARLIEST_NS < event.t_ns < LATEST_NS:
             continue
         yield {
-            "t_ns": int(one.t_ns),
-            "end_ns": int(one.end_ns) if one.end_ns is not None and one.end_ns < LATEST_NS else None,
-            "uncertainty_ns": max(0, min(int(one.uncertainty_ns), LATEST_NS)),
-            "kind": text(one.kind, 200),
-            "severity": one.severity,
-            "title": sentence(one.title),
-            "detail": text(one.detail),
-            "part": one.part,
-            "line": int(one.line) if one.line is not None else None,
+            "t_ns": int(event.t_ns),
+            "end_ns": int(event.end_ns) if event.end_ns is not None and event.end_ns < LATEST_NS else None,
+            "uncertainty_ns": max(0, min(int(event.uncertainty_ns), LATEST_NS)),
+            "kind": sanitize_text(event.kind, 200),
+            "severity": event.severity,
+            "title": sentence_to_json(event.title),
+            "detail": sanitize_text(event.detail),
+            "part": event.part,
+            "line": int(event.line) if event.line is not None else None,
         }
 
 
-def _series(one: Series, blob: BinaryIO, warnings: list[Json]) -> Json | None:
+def _series_to_json(series: Series, blob: BinaryIO, warnings: list[Json]) -> Json | None:
     """One series cut into chunks; None where nothing of it can be kept."""
-    label = text(one.metric, 200)
-    t_ns, values, lines = np.asarray(one.t_ns, np.int64), np.asarray(one.values, np.float64), one.lines
-    k = len(one.axis_values) if one.axis is not None else 1
+    label = sanitize_text(series.metric, 200)
+    t_ns, values, lines = (
+        np.asarray(series.t_ns, np.int64),
+        np.asarray(series.values, np.float64),
+        series.lines,
+    )
+    k = len(series.axis_values) if series.axis is not None else 1
     if values.ndim != 2 or values.shape != (len(t_ns), k) or k > MAX_COLUMNS or values.size > MAX_VALUES:
         params = {"metric": label, "rows": len(t_ns), "columns": values.shape[-1] if values.ndim else 0}
         warnings.append({"key": "ingest.series_misshapen", "params": params})
@@ -159,41 +166,45 @@ def _series(one: Series, blob: BinaryIO, warnings: list[Json]) -> Json | None:
     numbers = np.asarray(lines, np.int32)[order] if lines is not None and len(lines) == len(keep) else None
     return {
         "metric": label,
-        "labels": {text(k, 200): text(v) for k, v in one.labels.items()},
-        "axis": one.axis,
-        "axis_values": [text(v, 200) for v in one.axis_values] if one.axis is not None else None,
-        "part": one.part,
-        "chunks": list(_chunks(t_ns, values, numbers, blob)),
+        "labels": {sanitize_text(k, 200): sanitize_text(v) for k, v in series.labels.items()},
+        "axis": series.axis,
+        "axis_values": [sanitize_text(v, 200) for v in series.axis_values]
+        if series.axis is not None
+        else None,
+        "part": series.part,
+        "chunks": list(_write_chunks(t_ns, values, numbers, blob)),
     }
 
 
-def _chunks(t_ns: Int, values: Float, lines: np.ndarray[Any, Any] | None, blob: BinaryIO) -> Iterator[Json]:
-    for piece in chunks.hour_slices(t_ns):
+def _write_chunks(
+    t_ns: Int, values: Float, lines: np.ndarray[Any, Any] | None, blob: BinaryIO
+) -> Iterator[Json]:
+    for piece in chunks.split_by_hour(t_ns):
         times, rows = t_ns[piece], values[piece]
-        step = chunks.usual_step_ns(times)
+        step = chunks.compute_median_step_ns(times)
         span = {"t0_ns": int(times[0]), "t1_ns": int(times[-1]), "raw_step_ns": step}
         yield {
             **span,
             "level": 0,
             "n": len(times),
             "step_ns": step,
-            "data": _put(blob, chunks.encode_raw(times, rows)),
-            "summary": _put(blob, chunks.summary(chunks.raw_rows(times, rows))),
-            "lines": _put(blob, chunks.encode_lines(lines[piece])) if lines is not None else None,
+            "data": _write_blob(blob, chunks.encode_raw(times, rows)),
+            "summary": _write_blob(blob, chunks.encode_summary(chunks.make_raw_rows(times, rows))),
+            "lines": _write_blob(blob, chunks.encode_lines(lines[piece])) if lines is not None else None,
         }
-        for level, above in enumerate(chunks.pyramid(times, rows), start=1):
+        for level, above in enumerate(chunks.build_levels(times, rows), start=1):
             yield {
                 **span,
                 "level": level,
                 "n": above.n,
                 "step_ns": max(step, 1) * chunks.FACTOR**level,
-                "data": _put(blob, chunks.encode_level(above)),
+                "data": _write_blob(blob, chunks.encode_level(above)),
                 "summary": None,
                 "lines": None,
             }
 
 
-def _put(blob: BinaryIO, data: bytes) -> list[int]:
+def _write_blob(blob: BinaryIO, data: bytes) -> list[int]:
     at = blob.tell()
     blob.write(data)
     return [at, len(data)]

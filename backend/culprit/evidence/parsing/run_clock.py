@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Parsed
 
 REFERENCE = "perf_reference"
 # Whose facts may hold the reference; they are read first, so that all times of a run are on one clock.
-FIRST = ("perf_record", "perf_sched")
+PARSED_FIRST = ("perf_record", "perf_sched")
 
 
-def clock_of(stored: Mapping[str, Any] | None) -> ClockMap:
+def load_clock(stored: Mapping[str, Any] | None) -> ClockMap:
     """The clock out of `Run.clock`; one that changes nothing where none was stored."""
     return ClockMap.from_json(stored)
 
 
-def narrowed(clock: ClockMap, parsed: Parsed) -> ClockMap:
-    """The clock with what a perf collector's facts say of it."""
+def narrow_clock(clock: ClockMap, parsed: Parsed) -> ClockMap:
+    """Return the clock, completed with the facts of a perf collector."""
     reference = parsed.facts.get(REFERENCE)
     if not clock.known or clock.perf or not isinstance(reference, Mapping):
         return clock

@@ -1,76 +1,87 @@
-"""Decisions about comparisons: who may make and see one, and what its tree says."""
+"""Create, load and render profile comparisons."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from collectors.columns import DamagedFile
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.core.diff import Change
-from culprit.core.tree_answer import tree_answer
-from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
-from culprit.infra.broker import announce
-from culprit.kit.errors import Conflict, Gone, Invalid, NotFound
-from culprit.models import ProfileDiff
-from culprit.profiles import queries, service
-from culprit.profiles.loaded import DIFFS
-from culprit.profiles.schemas import DiffCreate, DiffRead, DiffSide, DiffSideRead
+from collectors.profiles.column_file import DamagedFileError
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.domain.profiles.comparison import PathDifference
+from culprit.domain.profiles.tree_response import render_tree_json
+from culprit.evidence.profiles import queries, service
+from culprit.evidence.profiles.file_cache import COMPARISONS
+from culprit.evidence.profiles.schemas import (
+    ComparisonCreate,
+    ComparisonResponse,
+    ComparisonSide,
+    ComparisonSideResponse,
+)
+from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.models.evidence.profile_comparison import ProfileComparison
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.json_types import Json
+from culprit.web.errors import ConflictError, GoneError, InvalidRequestError, NotFoundError
 
-Json = dict[str, Any]
-Normalise = Literal["share", "absolute"]
+Normalize = Literal["share", "absolute"]
 MAX_PATH = 400
 
 
-def create(session: Session, actor: Actor, wanted: DiffCreate) -> ProfileDiff:
+def create_comparison(
+    session: Session, actor: Actor, comparison_create: ComparisonCreate
+) -> ProfileComparison:
     """Saves a comparison and has it built. Both profiles must exist for this actor and have one unit."""
-    policy(actor, "profile.diff")
-    a, b = (service.one(session, actor, side.profile_id) for side in (wanted.a, wanted.b))
+    authorize(actor, "profile.compare")
+    a, b = (
+        service.get_profile(session, actor, side.profile_id)
+        for side in (comparison_create.a, comparison_create.b)
+    )
     if a.unit != b.unit:
-        raise Invalid("diff.units_differ", a=a.unit, b=b.unit)
+        raise InvalidRequestError("comparison.units_differ", a=a.unit, b=b.unit)
     for profile in (a, b):
         if profile.state == "failed":
-            service.ready(profile)
-    row = ProfileDiff(
-        a=_side(wanted.a),
-        b=_side(wanted.b),
-        normalise=wanted.normalise in (True, "share"),
+            service.require_ready(profile)
+    row = ProfileComparison(
+        a=_side_to_json(comparison_create.a),
+        b=_side_to_json(comparison_create.b),
+        normalize=comparison_create.normalize in (True, "share"),
         requested_by=actor.id,
     )
     session.add(row)
     session.flush()
-    announce(session, "culprit.build_diff", row.id)
+    enqueue_after_commit(session, "culprit.build_comparison", row.id)
     return row
 
 
-def _side(side: DiffSide) -> Json:
+def _side_to_json(side: ComparisonSide) -> Json:
     chosen = side.filter.model_dump(mode="json", exclude_defaults=True)
     return {"profile_id": str(side.profile_id), "filter": chosen}
 
 
-def one(session: Session, actor: Actor, diff_id: UUID) -> ProfileDiff:
-    """A comparison of which all profiles exist for this actor; raises NotFound."""
-    policy(actor, "profile.read")
-    row = queries.diff(session, diff_id)
+def get_comparison(session: Session, actor: Actor, comparison_id: UUID) -> ProfileComparison:
+    """A comparison of which all profiles exist for this actor; raises NotFoundError."""
+    authorize(actor, "profile.read")
+    row = queries.find_comparison(session, comparison_id)
     if row is None:
-        raise NotFound("diff.not_found")
+        raise NotFoundError("comparison.not_found")
     for side in (row.a, row.b):
-        if queries.of_side(session, actor, side) is None:
-            raise NotFound("diff.not_found")
+        if queries.find_side_profiles(session, actor, side) is None:
+            raise NotFoundError("comparison.not_found")
     return row
 
 
-def read(session: Session, actor: Actor, row: ProfileDiff) -> DiffRead:
+def build_comparison_response(session: Session, actor: Actor, row: ProfileComparison) -> ComparisonResponse:
     """A comparison as it is sent."""
     sides = []
     for side in (row.a, row.b):
-        profile = queries.profile(session, actor, UUID(side["profile_id"]))
-        known = service.read(session, [profile])[0] if profile is not None else None
+        profile = queries.find_profile(session, actor, UUID(side["profile_id"]))
+        known = service.build_profile_responses(session, [profile])[0] if profile is not None else None
         sides.append(
-            DiffSideRead(
+            ComparisonSideResponse(
                 profile_id=side["profile_id"],
                 filter=side["filter"],
                 label=known.label if known else None,
@@ -78,12 +89,12 @@ def read(session: Session, actor: Actor, row: ProfileDiff) -> DiffRead:
                 profiles=1 + len(side.get("also", ())),
             )
         )
-    return DiffRead(
+    return ComparisonResponse(
         id=row.id,
         state=row.state,
         a=sides[0],
         b=sides[1],
-        normalise="share" if row.normalise else "absolute",
+        normalize="share" if row.normalize else "absolute",
         by_base=bool(row.a.get("by_base")),
         failure=row.failure,
         created_at=row.created_at,
@@ -91,38 +102,40 @@ def read(session: Session, actor: Actor, row: ProfileDiff) -> DiffRead:
     )
 
 
-def tree(
-    store: ArtifactStore, row: ProfileDiff, *, width: int, root: int, normalise: Normalise | None
+def render_comparison_tree(
+    store: ArtifactStore, row: ProfileComparison, *, width: int, root: int, normalize: Normalize | None
 ) -> bytes:
     """The JSON of its tree, as wide as B; with paths that only one side has."""
     if row.removed_at is not None:
-        raise Gone("diff.removed", at=row.removed_at.date().isoformat())
+        raise GoneError("comparison.removed", at=row.removed_at.date().isoformat())
     if row.state != "ready" or row.result_key is None:
-        raise Conflict(f"diff.{'failed' if row.state == 'failed' else 'not_ready'}", state=row.state)
+        raise ConflictError(
+            f"comparison.{'failed' if row.state == 'failed' else 'not_ready'}", state=row.state
+        )
     try:
-        found = DIFFS.get(row.result_key, store.path)
-    except (ArtifactMissing, ArtifactAltered, DamagedFile, FileNotFoundError) as error:
-        raise Conflict("profile.lost", why=str(error)[:200]) from error
-    how: Normalise = normalise or ("share" if row.normalise else "absolute")
+        comparison = COMPARISONS.get(row.result_key, store.path)
+    except (ArtifactMissingError, ArtifactAlteredError, DamagedFileError, FileNotFoundError) as error:
+        raise ConflictError("profile.lost", why=str(error)[:200]) from error
+    how: Normalize = normalize or ("share" if row.normalize else "absolute")
     try:
-        drawn = found.tree(width, root, how)
+        tree = comparison.render_tree(width, root, how)
     except IndexError:
-        raise NotFound("profile.no_such_node", node=root) from None
+        raise NotFoundError("profile.no_such_node", node=root) from None
     more = {
-        "total_a": found.total_a,
-        "total_b": found.total_b,
-        "samples_a": found.samples_a,
-        "samples_b": found.samples_b,
-        "normalise": how,
-        "vanished": [_listed(one, "a") for one in found.vanished()],
-        "new": [_listed(one, "b") for one in found.new()],
-        "merged": {base: list(names) for base, names in found.merged.items()},
+        "total_a": comparison.total_a,
+        "total_b": comparison.total_b,
+        "samples_a": comparison.samples_a,
+        "samples_b": comparison.samples_b,
+        "normalize": how,
+        "vanished": [_path_to_json(vanished_path, "a") for vanished_path in comparison.list_vanished_paths()],
+        "new": [_path_to_json(item, "b") for item in comparison.new()],
+        "merged": {base: list(names) for base, names in comparison.merged.items()},
     }
-    return tree_answer(drawn, more, found.path(root)).encode("utf-8", "replace")
+    return render_tree_json(tree, more, comparison.list_path(root)).encode("utf-8", "replace")
 
 
-def _listed(one: Change, side: str) -> Json:
-    path = one.path
+def _path_to_json(path_difference: PathDifference, side: str) -> Json:
+    path = path_difference.path
     if len(path) > MAX_PATH:
         path = [*path[: MAX_PATH // 2], "…", *path[-MAX_PATH // 2 :]]
-    return {"path": path, side: one.weight}
+    return {"path": path, side: path_difference.weight}

@@ -1,4 +1,4 @@
-"""Profiles over HTTP."""
+"""HTTP endpoints of profiles, comparisons and scheduler events."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
-from culprit.auth.dependencies import CurrentActor
-from culprit.auth.idempotency import Once
-from culprit.auth.policy import policy
-from culprit.core.timeline import MAX_WIDTH
-from culprit.infra.artifacts import ArtifactMissing, artifact_store
-from culprit.infra.db import Db
-from culprit.kit.answers import fast_json
-from culprit.kit.cursor import Cursor, Limit, Page, page
-from culprit.kit.errors import Gone, NotFound
-from culprit.kit.unit_of_work import release_connection
-from culprit.models import Profile
-from culprit.profiles import diffs, queries, sched, service
-from culprit.profiles.schemas import (
-    DiffCreate,
-    DiffRead,
-    DiffTreeRead,
-    FacetsRead,
-    FilterParams,
-    HeatRead,
-    ProfileRead,
-    SchedLanesRead,
-    SchedRead,
-    SearchRead,
-    TableRead,
-    TreeRead,
+from culprit.accounts.authorization import authorize
+from culprit.accounts.dependencies import CurrentActor
+from culprit.accounts.idempotency import Once
+from culprit.domain.series.tracks import MAX_WIDTH
+from culprit.evidence.profiles import comparisons, queries, scheduling, service
+from culprit.evidence.profiles.schemas import (
+    ComparisonCreate,
+    ComparisonResponse,
+    ComparisonTreeResponse,
+    CpuTracksResponse,
+    FunctionTableResponse,
+    HeatMatrixResponse,
+    ProfileFacetsResponse,
+    ProfileFilterParams,
+    ProfileResponse,
+    ProfileSearchResponse,
+    ProfileTreeResponse,
+    SchedulerResponse,
 )
+from culprit.infra.artifacts.blob_files import ArtifactMissingError
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import release_connection
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.errors import GoneError, NotFoundError
+from culprit.web.http.json_response import fast_json
+from culprit.web.http.pagination import Cursor, Limit, Page, build_page
 
 router = APIRouter(tags=["profiles"])
 
@@ -44,7 +45,7 @@ SUFFIX = {"folded": "folded.txt", "svg": "svg", "speedscope": "speedscope.json"}
 MEDIA = {"folded": "text/plain; charset=utf-8", "svg": "image/svg+xml", "speedscope": "application/json"}
 
 
-class TreeParams(FilterParams):
+class ProfileTreeParams(ProfileFilterParams):
     """How to draw, and of which samples."""
 
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
@@ -52,71 +53,71 @@ class TreeParams(FilterParams):
     inverted: bool = False
 
 
-class TableParams(FilterParams):
+class FunctionTableParams(ProfileFilterParams):
     """How many rows, and of which samples."""
 
     limit: Annotated[int, Query(ge=1, le=2000)] = 500
 
 
-class SearchParams(FilterParams):
+class ProfileSearchParams(ProfileFilterParams):
     """What to look for, and in which samples."""
 
     q: Annotated[str, Query(min_length=1, max_length=200)]
     regex: bool = False
 
 
-class HeatParams(FilterParams):
+class HeatMatrixParams(ProfileFilterParams):
     """The size of the matrix, and of which samples. `bins` 0: one per second."""
 
     bins: Annotated[int, Query(ge=0, le=MAX_WIDTH)] = 0
     rows: Annotated[int, Query(ge=1, le=200)] = 50
 
 
-class ExportParams(FilterParams):
-    """The format, and of which samples; `raw` is the recording as it came home."""
+class ProfileExportParams(ProfileFilterParams):
+    """The format and the samples; `raw` is the recording as it was stored."""
 
     format: Literal["folded", "svg", "speedscope", "raw"]
 
 
 @router.get("/profiles")
 def list_profiles(
-    db: Db,
+    db: DbDep,
     actor: CurrentActor,
     *,
     host: UUID | None = None,
     run: UUID | None = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[ProfileRead]:
+) -> Page[ProfileResponse]:
     """Profiles, newest first."""
-    policy(actor, "profile.read")
-    return page(
+    authorize(actor, "profile.read")
+    return build_page(
         db,
-        queries.profiles(actor, host, run),
+        queries.profiles_query(actor, host, run),
         Profile.id,
         limit=limit,
         cursor=cursor,
-        read=lambda rows: service.read(db, rows),
+        read=lambda rows: service.build_profile_responses(db, rows),
     )
 
 
 @router.get("/profiles/{profile_id}")
-def get_profile(profile_id: UUID, db: Db, actor: CurrentActor) -> ProfileRead:
-    """One profile; `state` says whether it can be drawn yet."""
-    return service.read(db, [service.one(db, actor, profile_id)])[0]
+def get_profile(profile_id: UUID, db: DbDep, actor: CurrentActor) -> ProfileResponse:
+    """One profile; `state` shows whether it is ready to display."""
+    return service.build_profile_responses(db, [service.get_profile(db, actor, profile_id)])[0]
 
 
-@router.get("/profiles/{profile_id}/tree", response_model=TreeRead)
+@router.get("/profiles/{profile_id}/tree", response_model=ProfileTreeResponse)
 def get_tree(
-    profile_id: UUID, db: Db, actor: CurrentActor, params: Annotated[TreeParams, Query()]
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileTreeParams, Query()]
 ) -> Response:
     """A flame graph, pruned below half a pixel of `width`."""
-    profile = service.one(db, actor, profile_id)
+    profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
-    body = service.tree(
+    body = service.render_tree(
         artifact_store(),
         profile,
-        params.chosen(),
+        params.to_filter(),
         width=params.width,
         root=params.root,
         from_inside=params.inverted,
@@ -124,128 +125,146 @@ def get_tree(
     return Response(body, media_type="application/json")
 
 
-@router.get("/profiles/{profile_id}/table", response_model=TableRead)
+@router.get("/profiles/{profile_id}/table", response_model=FunctionTableResponse)
 def get_table(
-    profile_id: UUID, db: Db, actor: CurrentActor, params: Annotated[TableParams, Query()]
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[FunctionTableParams, Query()]
 ) -> Response:
     """The heaviest functions, by own and by total weight."""
-    profile = service.one(db, actor, profile_id)
+    profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
-    return fast_json(service.table(artifact_store(), profile, params.chosen(), params.limit))
+    return fast_json(service.list_functions(artifact_store(), profile, params.to_filter(), params.limit))
 
 
-@router.get("/profiles/{profile_id}/search", response_model=SearchRead)
+@router.get("/profiles/{profile_id}/search", response_model=ProfileSearchResponse)
 def search_profile(
-    profile_id: UUID, db: Db, actor: CurrentActor, params: Annotated[SearchParams, Query()]
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileSearchParams, Query()]
 ) -> Response:
     """Frames whose name contains `q`, and the share of the samples that run through them."""
-    profile = service.one(db, actor, profile_id)
+    profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
-    return fast_json(service.find(artifact_store(), profile, params.chosen(), params.q, regex=params.regex))
+    return fast_json(
+        service.search_profile(artifact_store(), profile, params.to_filter(), params.q, regex=params.regex)
+    )
 
 
-@router.get("/profiles/{profile_id}/heat", response_model=HeatRead)
+@router.get("/profiles/{profile_id}/heat", response_model=HeatMatrixResponse)
 def get_heat(
-    profile_id: UUID, db: Db, actor: CurrentActor, params: Annotated[HeatParams, Query()]
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[HeatMatrixParams, Query()]
 ) -> Response:
     """When samples fell, below the second."""
-    profile = service.one(db, actor, profile_id)
+    profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
-    return fast_json(service.when(artifact_store(), profile, params.chosen(), params.bins, params.rows))
+    return fast_json(
+        service.build_heat_matrix(artifact_store(), profile, params.to_filter(), params.bins, params.rows)
+    )
 
 
-@router.get("/profiles/{profile_id}/facets", response_model=FacetsRead)
+@router.get("/profiles/{profile_id}/facets", response_model=ProfileFacetsResponse)
 def get_facets(
-    profile_id: UUID, db: Db, actor: CurrentActor, params: Annotated[FilterParams, Query()]
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileFilterParams, Query()]
 ) -> Response:
     """CPUs, processes and threads by weight."""
-    profile = service.one(db, actor, profile_id)
+    profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
-    return fast_json(service.choices(artifact_store(), profile, params.chosen()))
+    return fast_json(service.list_facets(artifact_store(), profile, params.to_filter()))
 
 
 @router.get("/profiles/{profile_id}/export", response_class=Response)
 def export_profile(
-    profile_id: UUID, db: Db, actor: CurrentActor, params: Annotated[ExportParams, Query()]
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileExportParams, Query()]
 ) -> Response:
     """A file for other tools; always an attachment."""
-    profile = service.one(db, actor, profile_id)
-    label = service.read(db, [profile])[0].label
+    profile = service.get_profile(db, actor, profile_id)
+    label = service.build_profile_responses(db, [profile])[0].label
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.") or "profile"
     if params.format == "raw":
-        return _raw(db, actor, profile, stem)
+        return _download_recording(db, actor, profile, stem)
     title = f"{label} ({profile.unit})"
     release_connection(db)
-    pieces = service.export(artifact_store(), profile, params.chosen(), params.format, title)
+    pieces = service.export_profile(artifact_store(), profile, params.to_filter(), params.format, title)
     return StreamingResponse(
         (piece.encode("utf-8", "replace") for piece in pieces),
         media_type=MEDIA[params.format],
-        headers={**ATTACHMENT, **_named(f"{stem}.{SUFFIX[params.format]}")},
+        headers={**ATTACHMENT, **_attachment_header(f"{stem}.{SUFFIX[params.format]}")},
     )
 
 
-def _raw(db: Db, actor: CurrentActor, profile: Profile, stem: str) -> Response:
-    policy(actor, "artifact.read")
-    artifact = queries.raw_artifact(db, profile)
+def _download_recording(db: DbDep, actor: CurrentActor, profile: Profile, stem: str) -> Response:
+    authorize(actor, "artifact.read")
+    artifact = queries.find_raw_artifact(db, profile)
     if artifact is None:
-        raise NotFound("artifact.not_found")
+        raise NotFoundError("artifact.not_found")
     if artifact.removed_at is not None:
-        raise Gone("artifact.removed", at=artifact.removed_at.date().isoformat())
+        raise GoneError("artifact.removed", at=artifact.removed_at.date().isoformat())
     release_connection(db)
     try:
         path = artifact_store().path(artifact.sha256)
-    except ArtifactMissing:
-        raise NotFound("artifact.missing", sha256=artifact.sha256) from None
+    except ArtifactMissingError:
+        raise NotFoundError("artifact.missing", sha256=artifact.sha256) from None
     suffix = {"gzip": ".gz", "zstd": ".zst"}.get(artifact.encoding, "")
     name = f"{stem}.{re.sub(r'[^A-Za-z0-9._-]+', '-', artifact.part)}{suffix}"
-    return FileResponse(path, media_type="application/octet-stream", headers={**ATTACHMENT, **_named(name)})
+    return FileResponse(
+        path, media_type="application/octet-stream", headers={**ATTACHMENT, **_attachment_header(name)}
+    )
 
 
-def _named(name: str) -> dict[str, str]:
+def _attachment_header(name: str) -> dict[str, str]:
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
 
 
-@router.post("/diffs", status_code=202, response_model=DiffRead)
-def create_diff(body: DiffCreate, db: Db, actor: CurrentActor, once: Once) -> DiffRead | JSONResponse:
-    """Compare B (after) with A (before); it is built by a worker, `state` says when it can be drawn."""
-    return once(body, lambda: diffs.read(db, actor, diffs.create(db, actor, body)), status=202)
+@router.post("/comparisons", status_code=202, response_model=ComparisonResponse)
+def create_comparison(
+    body: ComparisonCreate, db: DbDep, actor: CurrentActor, once: Once
+) -> ComparisonResponse | JSONResponse:
+    """Compare B (after) with A (before); a worker builds it, and `state` shows when it is ready."""
+    return once(
+        body,
+        lambda: comparisons.build_comparison_response(
+            db, actor, comparisons.create_comparison(db, actor, body)
+        ),
+        status=202,
+    )
 
 
-@router.get("/diffs/{diff_id}")
-def get_diff(diff_id: UUID, db: Db, actor: CurrentActor) -> DiffRead:
+@router.get("/comparisons/{comparison_id}")
+def get_comparison(comparison_id: UUID, db: DbDep, actor: CurrentActor) -> ComparisonResponse:
     """One comparison."""
-    return diffs.read(db, actor, diffs.one(db, actor, diff_id))
+    return comparisons.build_comparison_response(
+        db, actor, comparisons.get_comparison(db, actor, comparison_id)
+    )
 
 
-@router.get("/diffs/{diff_id}/tree", response_model=DiffTreeRead)
-def get_diff_tree(
-    diff_id: UUID,
-    db: Db,
+@router.get("/comparisons/{comparison_id}/tree", response_model=ComparisonTreeResponse)
+def get_comparison_tree(
+    comparison_id: UUID,
+    db: DbDep,
     actor: CurrentActor,
     *,
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200,
     root: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
-    normalise: Literal["share", "absolute"] | None = None,
+    normalize: Literal["share", "absolute"] | None = None,
 ) -> Response:
     """Its tree, as wide as B; every node holds a, b and delta = B - A."""
-    row = diffs.one(db, actor, diff_id)
+    row = comparisons.get_comparison(db, actor, comparison_id)
     release_connection(db)
-    body = diffs.tree(artifact_store(), row, width=width, root=root, normalise=normalise)
+    body = comparisons.render_comparison_tree(
+        artifact_store(), row, width=width, root=root, normalize=normalize
+    )
     return Response(body, media_type="application/json")
 
 
-@router.get("/runs/{run_id}/sched", response_model=SchedRead)
-def get_sched(run_id: UUID, db: Db, actor: CurrentActor) -> Response:
+@router.get("/runs/{run_id}/sched", response_model=SchedulerResponse)
+def get_scheduler(run_id: UUID, db: DbDep, actor: CurrentActor) -> Response:
     """Every task of a run: how long it ran, and how long it waited for a CPU."""
-    run, profile = sched.of_run(db, actor, run_id)
+    run, profile = scheduling.get_scheduler_profile(db, actor, run_id)
     release_connection(db)
-    return fast_json(sched.summary(artifact_store(), run, profile))
+    return fast_json(scheduling.summarize_schedule(artifact_store(), run, profile))
 
 
-@router.get("/runs/{run_id}/sched/lanes", response_model=SchedLanesRead)
-def get_sched_lanes(
+@router.get("/runs/{run_id}/sched/tracks", response_model=CpuTracksResponse)
+def get_cpu_tracks(
     run_id: UUID,
-    db: Db,
+    db: DbDep,
     actor: CurrentActor,
     *,
     from_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
@@ -253,6 +272,8 @@ def get_sched_lanes(
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200,
 ) -> Response:
     """Who ran on each CPU, at most about two segments per pixel."""
-    _, profile = sched.of_run(db, actor, run_id)
+    _, profile = scheduling.get_scheduler_profile(db, actor, run_id)
     release_connection(db)
-    return fast_json(sched.drawn(artifact_store(), profile, from_ns=from_ns, to_ns=to_ns, width=width))
+    return fast_json(
+        scheduling.build_tracks(artifact_store(), profile, from_ns=from_ns, to_ns=to_ns, width=width)
+    )

@@ -13,19 +13,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from collectors.samples import SampleTable
-from collectors.sched import SchedTable
-from culprit.core.diff import Diff
-from culprit.core.stacks import Profile
+from collectors.profiles.samples import SampleTable
+from collectors.profiles.scheduling import SchedTable
+from culprit.domain.profiles.comparison import ComparisonTrie
+from culprit.domain.profiles.stacks import StackProfile
 
 MAX_BYTES = 1 << 30
 # What is derived of a table (names, masks) and kept with it, as a share of the size of its file.
-DERIVED = 1.5
+DERIVED_SIZE_FACTOR = 1.5
 
 Opened = TypeVar("Opened")
 
 
-class Shelf(Generic[Opened]):
+class FileCache(Generic[Opened]):
     """Opened files by content address, least recently used first. Safe to use from several threads."""
 
     def __init__(self, load: Callable[[Path], Opened], max_bytes: int = MAX_BYTES) -> None:
@@ -43,7 +43,7 @@ class Shelf(Generic[Opened]):
                 return self._open[key][0]
         place = path(key)
         loaded = self._load(place)
-        size = int(place.stat().st_size * DERIVED)
+        size = int(place.stat().st_size * DERIVED_SIZE_FACTOR)
         with self._lock:
             if key not in self._open:
                 self._open[key] = (loaded, size)
@@ -60,10 +60,10 @@ class Shelf(Generic[Opened]):
             self._bytes = 0
 
 
-def _open_profile(path: Path) -> Profile:
-    return Profile(SampleTable.load(path, verify=False))
+def _load_profile(path: Path) -> StackProfile:
+    return StackProfile(SampleTable.load(path, verify=False))
 
 
-PROFILES: Shelf[Profile] = Shelf(_open_profile)
-SCHEDS: Shelf[SchedTable] = Shelf(SchedTable.load, 512 << 20)
-DIFFS: Shelf[Diff] = Shelf(Diff.load, 256 << 20)
+PROFILES: FileCache[StackProfile] = FileCache(_load_profile)
+SCHEDULES: FileCache[SchedTable] = FileCache(SchedTable.load, 512 << 20)
+COMPARISONS: FileCache[ComparisonTrie] = FileCache(ComparisonTrie.load, 256 << 20)

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from culprit.core.stacks import Filter
+from culprit.domain.profiles.stacks import SampleFilter
+from culprit.web.schemas import HostRef, MessageRef
 
-Sentence = dict[str, Any]
-MAX_CHOSEN = 500
+MAX_FILTER_VALUES = 500
 Ns = Annotated[int, Field(ge=0, le=1 << 62)]
 Number = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31)]
 Name = Annotated[str, Field(max_length=200)]
 
 
-class FilterParams(BaseModel):
+class ProfileFilterParams(BaseModel):
     """Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads."""
 
     model_config = ConfigDict(extra="forbid")
 
     from_ns: Ns | None = None
     to_ns: Ns | None = None
-    cpu: Annotated[list[Number], Field(max_length=MAX_CHOSEN)] = []
-    pid: Annotated[list[Number], Field(max_length=MAX_CHOSEN)] = []
-    tid: Annotated[list[Number], Field(max_length=MAX_CHOSEN)] = []
-    comm: Annotated[list[Name], Field(max_length=MAX_CHOSEN)] = []
-    thread: Annotated[list[Name], Field(max_length=MAX_CHOSEN)] = []
+    cpu: Annotated[list[Number], Field(max_length=MAX_FILTER_VALUES)] = []
+    pid: Annotated[list[Number], Field(max_length=MAX_FILTER_VALUES)] = []
+    tid: Annotated[list[Number], Field(max_length=MAX_FILTER_VALUES)] = []
+    comm: Annotated[list[Name], Field(max_length=MAX_FILTER_VALUES)] = []
+    thread: Annotated[list[Name], Field(max_length=MAX_FILTER_VALUES)] = []
     hide_idle: bool = False
 
     @field_validator("cpu", "pid", "tid", "comm", "thread", mode="before")
     @classmethod
-    def _one_or_many(cls, value: object) -> object:
+    def _wrap_single_value(cls, value: object) -> object:
         """A single value is a list of one; null is none; numbers may come separated by commas."""
         if value is None:
             return []
         items = list(value) if isinstance(value, list | tuple) else [value]
         return [part for item in items for part in _split(item)]
 
-    def chosen(self) -> Filter:
-        """The same for `culprit.core`."""
-        return Filter(
+    def to_filter(self) -> SampleFilter:
+        """The same for `culprit.domain`."""
+        return SampleFilter(
             self.from_ns,
             self.to_ns,
             tuple(self.cpu),
@@ -56,7 +56,7 @@ class FilterParams(BaseModel):
     @property
     def empty(self) -> bool:
         """Whether everything passes."""
-        return self == FilterParams()
+        return self == ProfileFilterParams()
 
 
 def _split(item: object) -> list[object]:
@@ -65,14 +65,7 @@ def _split(item: object) -> list[object]:
     return [item]
 
 
-class HostRef(BaseModel):
-    """A host by name."""
-
-    id: UUID
-    name: str
-
-
-class ProfileRead(BaseModel):
+class ProfileResponse(BaseModel):
     """A profile without its samples. `failure` is a sentence; the times are null where samples have none."""
 
     id: UUID
@@ -80,9 +73,9 @@ class ProfileRead(BaseModel):
     host: HostRef | None
     kind: str
     event: str
-    unit: str
-    state: str
-    failure: Sentence | None
+    unit: Literal["samples", "ns"]
+    state: Literal["queued", "running", "ready", "failed"]
+    failure: MessageRef | None
     samples: int | None
     weight: float | None
     lost: int | None
@@ -90,21 +83,29 @@ class ProfileRead(BaseModel):
     truncated_share: float | None
     t0_ns: int | None
     t1_ns: int | None
-    way: str | None
+    method: str | None
     label: str
     created_at: datetime
 
 
-class TreeNode(BaseModel):
-    """One frame below its callers; value = self + values of children. Kind `pruned` stands for what is too
-    narrow."""
+FrameKind = Literal["root", "comm", "user", "kernel", "jit", "inlined", "unknown", "pruned", "idle"]
+
+
+class RenderedFrame(BaseModel):
+    """One frame below its callers; value = self + values of children. Kind `pruned` replaces frames that
+    are too narrow."""
 
     id: int
     name: str
     module: str = ""
     value: int
     self: int
-    kind: str
+    kind: FrameKind
+
+
+class TreeNode(RenderedFrame):
+    """A frame with those below it."""
+
     children: list[TreeNode]
 
 
@@ -115,18 +116,18 @@ class PathStep(BaseModel):
     name: str
 
 
-class TreeRead(BaseModel):
-    """A tree with the totals of the view that it was drawn from, and the frames that its root stands on."""
+class ProfileTreeResponse(BaseModel):
+    """A tree with the totals of its view, and the frames below its root."""
 
     total: int
     samples: int
-    nodes_total: int
+    node_count: int
     pruned_weight: int
     path: list[PathStep]
     tree: TreeNode
 
 
-class TableRow(BaseModel):
+class FunctionRowResponse(BaseModel):
     """One function: `self` where it is innermost, `total` where it is anywhere on a stack."""
 
     frame: str
@@ -136,14 +137,14 @@ class TableRow(BaseModel):
     total: int
 
 
-class TableRead(BaseModel):
+class FunctionTableResponse(BaseModel):
     """The heaviest functions."""
 
-    rows: list[TableRow]
+    rows: list[FunctionRowResponse]
     total: int
 
 
-class SearchRead(BaseModel):
+class ProfileSearchResponse(BaseModel):
     """What of a view runs through matching frames; each sample counts once."""
 
     weight: int
@@ -152,7 +153,7 @@ class SearchRead(BaseModel):
     frames: list[str]
 
 
-class HeatRead(BaseModel):
+class HeatMatrixResponse(BaseModel):
     """When samples fell: `rows[r][b]` is the weight at offset r of bin b."""
 
     t0_ns: int
@@ -160,62 +161,118 @@ class HeatRead(BaseModel):
     rows: list[list[int]]
 
 
-class FacetsRead(BaseModel):
+class CpuFacet(BaseModel):
+    """A CPU and the weight of its samples."""
+
+    cpu: int
+    weight: int
+
+
+class ProcessFacet(BaseModel):
+    """A process and the weight of its samples."""
+
+    pid: int
+    comm: str
+    weight: int
+
+
+class ThreadFacet(BaseModel):
+    """A thread under one of its names, and the weight of its samples."""
+
+    tid: int
+    pid: int
+    comm: str
+    weight: int
+
+
+class ProfileFacetsResponse(BaseModel):
     """What there is to filter by, heaviest first."""
 
-    cpus: list[dict[str, int]]
-    processes: list[dict[str, int | str]]
-    threads: list[dict[str, int | str]]
+    cpus: list[CpuFacet]
+    processes: list[ProcessFacet]
+    threads: list[ThreadFacet]
 
 
-class DiffSide(BaseModel):
+class ComparisonSide(BaseModel):
     """One side of a comparison."""
 
     model_config = ConfigDict(extra="forbid")
 
     profile_id: UUID
-    filter: FilterParams = FilterParams()
+    filter: ProfileFilterParams = ProfileFilterParams()
 
 
-class DiffCreate(BaseModel):
+class ComparisonCreate(BaseModel):
     """What to compare: A is before, the baseline; B is after, and what is drawn is as wide as B."""
 
     model_config = ConfigDict(extra="forbid")
 
-    a: DiffSide
-    b: DiffSide
-    normalise: bool | Literal["share", "absolute"] = True
+    a: ComparisonSide
+    b: ComparisonSide
+    normalize: bool | Literal["share", "absolute"] = True
 
 
-class DiffSideRead(BaseModel):
+class ProfileFilterResponse(ProfileFilterParams):
+    """The filter of a side, as it was requested."""
+
+
+class ComparisonSideResponse(BaseModel):
     """One side, with what it is called; a profile that was deleted since has no label.
 
     `profiles`: how many are added up in it, of which `profile_id` is the first.
     """
 
     profile_id: UUID
-    filter: dict[str, Any]
+    filter: ProfileFilterResponse
     label: str | None
     run_id: UUID | None
     profiles: int
 
 
-class DiffRead(BaseModel):
+class ComparisonResponse(BaseModel):
     """A comparison without its tree. `by_base`: names are without the marks of a build."""
 
     id: UUID
-    state: str
-    a: DiffSideRead
-    b: DiffSideRead
-    normalise: str
+    state: Literal["queued", "running", "ready", "failed"]
+    a: ComparisonSideResponse
+    b: ComparisonSideResponse
+    normalize: Literal["share", "absolute"]
     by_base: bool
-    failure: Sentence | None
+    failure: MessageRef | None
     created_at: datetime
     ended_at: datetime | None
 
 
-class DiffTreeRead(BaseModel):
-    """The tree of a comparison; nodes also hold a, b, delta (B - A), z and significant.
+class ComparisonTreeNode(RenderedFrame):
+    """A frame of both sides: its weights, delta = B - A, and whether that is more than chance.
+
+    `z` and `significant` are null where there are too few samples to tell.
+    """
+
+    a: int
+    b: int
+    delta: float
+    z: float | None
+    significant: bool | None
+    children: list[ComparisonTreeNode]
+
+
+class VanishedPath(BaseModel):
+    """A path that only A has, at the frame where the sides part."""
+
+    path: list[str]
+    a: int
+
+
+class NewPath(BaseModel):
+    """A path that only B has, at the frame where the sides part."""
+
+    path: list[str]
+    b: int
+
+
+class ComparisonTreeResponse(BaseModel):
+    """The tree of a comparison, as wide as B, and the paths that only one side has.
 
     `merged`: base name → the names of functions that are drawn under it.
     """
@@ -224,16 +281,16 @@ class DiffTreeRead(BaseModel):
     total_b: int
     samples_a: int
     samples_b: int
-    normalise: str
+    normalize: Literal["share", "absolute"]
     pruned_weight: int
     path: list[PathStep]
-    vanished: list[dict[str, Any]]
-    new: list[dict[str, Any]]
+    vanished: list[VanishedPath]
+    new: list[NewPath]
     merged: dict[str, list[str]]
-    tree: dict[str, Any]
+    tree: ComparisonTreeNode
 
 
-class SchedTask(BaseModel):
+class SchedulerTaskResponse(BaseModel):
     """One thread: how long it ran and waited; null where it never waited."""
 
     task: str
@@ -250,7 +307,32 @@ class SchedTask(BaseModel):
     delay_max_at_ns: int | None
 
 
-class SchedRead(BaseModel):
+class DelayHistogramResponse(BaseModel):
+    """Number of waits by duration; `edges_us` are the lower edges of the bins."""
+
+    edges_us: list[int]
+    counts: list[int]
+
+
+class RunQueueResponse(BaseModel):
+    """Number of waiting tasks over time, in bins of `bin_ns`."""
+
+    t0_ns: int
+    bin_ns: int
+    mean: list[float]
+    peak: list[int]
+
+
+class PerfTotals(BaseModel):
+    """Totals that `perf sched timehist` counted in the same file."""
+
+    tool: str
+    switches: int
+    parsed_switches: int
+    run_ms: float | None
+
+
+class SchedulerResponse(BaseModel):
     """The scheduler's events of a run. `checked_against` is perf's own count of the same file."""
 
     profile_id: UUID
@@ -262,24 +344,32 @@ class SchedRead(BaseModel):
     t0_ns: int
     t1_ns: int
     duration_ms: float
-    tasks: list[SchedTask]
+    tasks: list[SchedulerTaskResponse]
     tasks_total: int
-    histogram: dict[str, list[int]]
-    run_queue: dict[str, Any]
-    checked_against: dict[str, Any] | None
+    histogram: DelayHistogramResponse
+    run_queue: RunQueueResponse
+    checked_against: PerfTotals | None
 
 
-class SchedLane(BaseModel):
+class CpuTrackResponse(BaseModel):
     """One CPU; segments are [offset_ns, len_ns, index into tasks, slices drawn as one]."""
 
     cpu: int
     segments: list[list[int]]
 
 
-class SchedLanesRead(BaseModel):
+class CpuTrackTask(BaseModel):
+    """A thread that ran on a CPU."""
+
+    task: str
+    pid: int
+    tid: int
+
+
+class CpuTracksResponse(BaseModel):
     """Who ran on each CPU in a range."""
 
     t0_ns: int
     t1_ns: int
-    cpus: list[SchedLane]
-    tasks: list[dict[str, int | str]]
+    cpus: list[CpuTrackResponse]
+    tasks: list[CpuTrackTask]

@@ -8,151 +8,169 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from collectors.columns import DamagedFile
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.core import export as writers
-from culprit.core.facets import facets, heat
-from culprit.core.inverted import inverted, inverted_path
-from culprit.core.stack_search import BadPattern, search, top
-from culprit.core.stacks import Filter, View
-from culprit.core.stacks import Profile as Samples
-from culprit.core.tree_answer import tree_answer
-from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
-from culprit.kit.errors import Conflict, Gone, Invalid, NotFound
-from culprit.models import Profile
-from culprit.profiles import queries
-from culprit.profiles.loaded import PROFILES
-from culprit.profiles.schemas import HostRef, ProfileRead
+from collectors.profiles.column_file import DamagedFileError
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.domain.profiles import export as writers
+from culprit.domain.profiles.facets import compute_facets, compute_heat_matrix
+from culprit.domain.profiles.inverted import find_inverted_path, render_inverted_tree
+from culprit.domain.profiles.search import SearchPatternError, list_top_functions, search_frames
+from culprit.domain.profiles.stacks import ProfileView, SampleFilter
+from culprit.domain.profiles.stacks import StackProfile as Samples
+from culprit.domain.profiles.tree_response import render_tree_json
+from culprit.evidence.profiles import queries
+from culprit.evidence.profiles.file_cache import PROFILES
+from culprit.evidence.profiles.schemas import ProfileResponse
+from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.models.evidence.profile import Profile
+from culprit.json_types import Json
+from culprit.web.errors import ConflictError, GoneError, InvalidRequestError, NotFoundError
+from culprit.web.schemas import HostRef
 
 FIRST_WIDTH = 1200
-Json = dict[str, Any]
 
 
-def read(session: Session, rows: Sequence[Profile]) -> list[ProfileRead]:
+def build_profile_responses(session: Session, rows: Sequence[Profile]) -> list[ProfileResponse]:
     """Profiles as they are sent."""
-    hosts = queries.hosts(session, {row.host_id for row in rows if row.host_id is not None})
-    captures = queries.captures(session, {row.run_id for row in rows})
-    return [_read(row, hosts.get(row.host_id) if row.host_id else None, captures[row.run_id]) for row in rows]
+    hosts = queries.load_hosts(session, {row.host_id for row in rows if row.host_id is not None})
+    captures = queries.load_capture_names(session, {row.run_id for row in rows})
+    return [
+        _build_profile_response(row, hosts.get(row.host_id) if row.host_id else None, captures[row.run_id])
+        for row in rows
+    ]
 
 
-def _read(row: Profile, host: Any, capture: Any) -> ProfileRead:
-    names = ProfileRead.model_fields.keys() - {"host", "label"}
+def _build_profile_response(row: Profile, host: Any, capture: Any) -> ProfileResponse:
+    names = ProfileResponse.model_fields.keys() - {"host", "label"}
     of = host.name if host is not None else capture.reason if capture.source == "import" else ""
     label = f"{of} #{capture.number}".strip()
-    return ProfileRead(
+    return ProfileResponse(
         **{name: getattr(row, name) for name in names},
         host=HostRef(id=host.id, name=host.name) if host is not None else None,
         label=f"{label} {row.event}".strip(),
     )
 
 
-def one(session: Session, actor: Actor, profile_id: UUID) -> Profile:
-    """A profile that exists for this actor; raises NotFound."""
-    policy(actor, "profile.read")
-    found = queries.profile(session, actor, profile_id)
-    if found is None:
-        raise NotFound("profile.not_found")
-    return found
+def get_profile(session: Session, actor: Actor, profile_id: UUID) -> Profile:
+    """A profile that exists for this actor; raises NotFoundError."""
+    authorize(actor, "profile.read")
+    profile = queries.find_profile(session, actor, profile_id)
+    if profile is None:
+        raise NotFoundError("profile.not_found")
+    return profile
 
 
-def ready(profile: Profile) -> str:
-    """The key of its samples; raises Conflict while it is being built or where that failed, Gone once it is deleted."""
+def require_ready(profile: Profile) -> str:
+    """Return the key of the samples.
+
+    Raises ConflictError while the profile is built or if that failed, GoneError if it was deleted.
+    """
     if profile.removed_at is not None:
-        raise Gone("profile.removed", at=profile.removed_at.date().isoformat())
+        raise GoneError("profile.removed", at=profile.removed_at.date().isoformat())
     if profile.state != "ready" or profile.store_key is None:
-        raise Conflict(
+        raise ConflictError(
             f"profile.{'failed' if profile.state == 'failed' else 'not_ready'}", state=profile.state
         )
     return profile.store_key
 
 
-def samples(store: ArtifactStore, profile: Profile) -> Samples:
-    """Its samples, opened; raises Conflict where they are not there (yet, or any more)."""
+def load_stacks(store: ArtifactStore, profile: Profile) -> Samples:
+    """Its samples, opened; raises ConflictError where they are not there (yet, or any more)."""
     if profile.kind == "sched":
-        raise Conflict("profile.no_stacks")
-    key = ready(profile)
+        raise ConflictError("profile.no_stacks")
+    key = require_ready(profile)
     try:
         return PROFILES.get(key, store.path)
-    except (ArtifactMissing, ArtifactAltered, DamagedFile, FileNotFoundError) as error:
-        raise Conflict("profile.lost", why=str(error)[:200]) from error
+    except (ArtifactMissingError, ArtifactAlteredError, DamagedFileError, FileNotFoundError) as error:
+        raise ConflictError("profile.lost", why=str(error)[:200]) from error
 
 
-def view(store: ArtifactStore, profile: Profile, chosen: Filter) -> View:
+def load_view(store: ArtifactStore, profile: Profile, chosen: SampleFilter) -> ProfileView:
     """Its samples under a filter."""
-    return samples(store, profile).view(chosen)
+    return load_stacks(store, profile).view(chosen)
 
 
-def tree(
-    store: ArtifactStore, profile: Profile, chosen: Filter, *, width: int, root: int, from_inside: bool
+def render_tree(
+    store: ArtifactStore, profile: Profile, chosen: SampleFilter, *, width: int, root: int, from_inside: bool
 ) -> bytes:
     """The JSON of a tree. The one that everybody asks for first was stored when the profile was built."""
-    if (width, root, from_inside) == (FIRST_WIDTH, 0, False) and chosen == Filter() and profile.tree_key:
-        ready(profile)
+    if (
+        (width, root, from_inside) == (FIRST_WIDTH, 0, False)
+        and chosen == SampleFilter()
+        and profile.tree_key
+    ):
+        require_ready(profile)
         try:
             return store.path(profile.tree_key).read_bytes()
-        except ArtifactMissing:
+        except ArtifactMissingError:
             pass
-    seen = view(store, profile, chosen)
+    seen = load_view(store, profile, chosen)
     try:
-        drawn = inverted(seen, width, root) if from_inside else seen.tree(width, root)
-        path = inverted_path(seen, root) if from_inside else seen.path(root)
+        inverted_tree = (
+            render_inverted_tree(seen, width, root) if from_inside else seen.render_tree(width, root)
+        )
+        path = find_inverted_path(seen, root) if from_inside else seen.list_path(root)
     except IndexError:
-        raise NotFound("profile.no_such_node", node=root) from None
-    totals = {"total": seen.weight, "samples": seen.samples, "nodes_total": seen.nodes}
-    return tree_answer(drawn, totals, path).encode("utf-8", "replace")
+        raise NotFoundError("profile.no_such_node", node=root) from None
+    totals = {"total": seen.weight, "samples": seen.samples, "node_count": seen.nodes}
+    return render_tree_json(inverted_tree, totals, path).encode("utf-8", "replace")
 
 
-def table(store: ArtifactStore, profile: Profile, chosen: Filter, limit: int) -> Json:
+def list_functions(store: ArtifactStore, profile: Profile, chosen: SampleFilter, limit: int) -> Json:
     """The heaviest functions."""
-    seen = view(store, profile, chosen)
+    seen = load_view(store, profile, chosen)
     rows = [
         {"frame": row.frame, "module": row.module, "kind": row.kind, "self": row.own, "total": row.total}
-        for row in top(seen, limit)
+        for row in list_top_functions(seen, limit)
     ]
     return {"rows": rows, "total": seen.weight}
 
 
-def find(store: ArtifactStore, profile: Profile, chosen: Filter, query: str, *, regex: bool) -> Json:
+def search_profile(
+    store: ArtifactStore, profile: Profile, chosen: SampleFilter, query: str, *, regex: bool
+) -> Json:
     """How much runs through frames that match."""
     try:
-        found = search(view(store, profile, chosen), query, regex=regex)
-    except BadPattern as error:
+        frames = search_frames(load_view(store, profile, chosen), query, regex=regex)
+    except SearchPatternError as error:
         limit_or_why = {name: value for name, value in error.sentence.params.items() if name != "errors"}
-        raise Invalid(error.sentence.key, errors=(), **limit_or_why) from None
-    return {"weight": found.weight, "share": found.share, "nodes": found.nodes, "frames": found.frames}
+        raise InvalidRequestError(error.sentence.key, errors=(), **limit_or_why) from None
+    return {"weight": frames.weight, "share": frames.share, "nodes": frames.nodes, "frames": frames.frames}
 
 
-def when(store: ArtifactStore, profile: Profile, chosen: Filter, bins: int, rows: int) -> Json:
+def build_heat_matrix(
+    store: ArtifactStore, profile: Profile, chosen: SampleFilter, bins: int, rows: int
+) -> Json:
     """The heat matrix."""
     try:
-        cells = heat(view(store, profile, chosen), bins, rows)
+        cells = compute_heat_matrix(load_view(store, profile, chosen), bins, rows)
     except ValueError:
-        raise Invalid("profile.heat_size", bins=bins, rows=rows) from None
+        raise InvalidRequestError("profile.heat_size", bins=bins, rows=rows) from None
     return {"t0_ns": cells.t0_ns, "bin_ns": cells.bin_ns, "rows": cells.rows}
 
 
-def choices(store: ArtifactStore, profile: Profile, chosen: Filter) -> Json:
+def list_facets(store: ArtifactStore, profile: Profile, chosen: SampleFilter) -> Json:
     """What there is to filter by."""
-    found = facets(view(store, profile, chosen))
+    facets = compute_facets(load_view(store, profile, chosen))
     return {
-        "cpus": [{"cpu": cpu, "weight": weight} for cpu, weight in found.cpus],
-        "processes": [{"pid": pid, "comm": comm, "weight": w} for pid, comm, w in found.processes],
-        "threads": [{"tid": tid, "pid": pid, "comm": c, "weight": w} for tid, pid, c, w in found.threads],
+        "cpus": [{"cpu": cpu, "weight": weight} for cpu, weight in facets.cpus],
+        "processes": [{"pid": pid, "comm": comm, "weight": w} for pid, comm, w in facets.processes],
+        "threads": [{"tid": tid, "pid": pid, "comm": c, "weight": w} for tid, pid, c, w in facets.threads],
     }
 
 
-def export(
+def export_profile(
     store: ArtifactStore,
     profile: Profile,
-    chosen: Filter,
+    chosen: SampleFilter,
     form: Literal["folded", "svg", "speedscope"],
     title: str,
 ) -> Iterator[str]:
     """A view as a file, piece by piece."""
-    seen = view(store, profile, chosen)
+    seen = load_view(store, profile, chosen)
     if form == "folded":
-        return writers.folded(seen)
+        return writers.write_folded(seen)
     if form == "speedscope":
-        return writers.speedscope(seen, title)
-    return writers.svg(seen.tree(FIRST_WIDTH), title)
+        return writers.write_speedscope(seen, title)
+    return writers.write_svg(seen.render_tree(FIRST_WIDTH), title)

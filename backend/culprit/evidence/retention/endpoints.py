@@ -6,54 +6,54 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from culprit.auth.dependencies import CurrentActor
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.db import Db
-from culprit.storage import service
-from culprit.storage.schemas import (
-    Foreseen,
-    LookAsk,
-    LookRead,
-    OrphansGone,
-    PolicyRead,
-    PolicySet,
-    StorageRead,
+from culprit.accounts.dependencies import CurrentActor
+from culprit.evidence.retention import service
+from culprit.evidence.retention.schemas import (
+    OrphanDeletionResponse,
+    RetentionPolicyResponse,
+    RetentionPolicyUpdate,
+    RetentionPreviewResponse,
+    StorageCheckRequest,
+    StorageCheckResponse,
+    StorageResponse,
 )
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.request_dependencies import DbDep
 
 router = APIRouter(tags=["storage"])
 
 
 @router.get("/storage")
-def read_storage(db: Db, actor: CurrentActor) -> StorageRead:
+def get_storage(db: DbDep, actor: CurrentActor) -> StorageResponse:
     """What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept."""
-    return service.read(db, artifact_store(), actor)
+    return service.build_storage(db, artifact_store(), actor)
 
 
 @router.patch("/storage/policy")
-def set_policy(body: PolicySet, db: Db, actor: CurrentActor) -> list[PolicyRead]:
-    """How long a kind is kept from now on. Deletion begins at once; neither limit: for ever."""
+def set_policy(body: RetentionPolicyUpdate, db: DbDep, actor: CurrentActor) -> list[RetentionPolicyResponse]:
+    """Set how long a kind is kept. Deletion starts at once. Without a limit, data is kept indefinitely."""
     return service.set_policy(db, actor, body)
 
 
 @router.post("/storage/policy/preview")
-def preview_policy(body: PolicySet, db: Db, actor: CurrentActor) -> Foreseen:
-    """What these limits would delete, and what they would leave because somebody cites it. Changes nothing."""
-    return service.foresee(db, actor, body)
+def preview_policy(body: RetentionPolicyUpdate, db: DbDep, actor: CurrentActor) -> RetentionPreviewResponse:
+    """Preview what these limits would delete, and what they would keep because it is cited. Changes nothing."""
+    return service.preview_policy(db, actor, body)
 
 
-@router.post("/storage/looks", status_code=202)
-def ask_for_look(body: LookAsk, db: Db, actor: CurrentActor) -> LookRead:
+@router.post("/storage/checks", status_code=202)
+def request_storage_check(body: StorageCheckRequest, db: DbDep, actor: CurrentActor) -> StorageCheckResponse:
     """Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once."""
-    return service.ask(db, actor, body)
+    return service.request_check(db, actor, body)
 
 
-@router.get("/storage/looks/{look_id}")
-def read_look(look_id: UUID, db: Db, actor: CurrentActor) -> LookRead:
+@router.get("/storage/checks/{check_id}")
+def get_storage_check(check_id: UUID, db: DbDep, actor: CurrentActor) -> StorageCheckResponse:
     """How far it is, and its outcome."""
-    return service.look(db, actor, look_id)
+    return service.get_check(db, actor, check_id)
 
 
-@router.post("/storage/mend")
-def mend_storage(db: Db, actor: CurrentActor) -> OrphansGone:
+@router.delete("/storage/orphans")
+def delete_orphan_files(db: DbDep, actor: CurrentActor) -> OrphanDeletionResponse:
     """Deletes bytes that no row names."""
-    return service.mend(db, artifact_store(), actor)
+    return service.delete_orphan_files(db, artifact_store(), actor)

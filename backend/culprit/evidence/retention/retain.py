@@ -1,11 +1,11 @@
-"""One batch of deletion.
+"""Delete one batch of data that is older than its policy allows.
 
-Rows first, then bytes. The other way round a crash would leave rows that promise bytes which are gone, which is what a
-damaged disk looks like; this way it leaves bytes that nobody names, which are found and deleted later. A row that is
-marked says at once that it was deleted; its bytes stay a day in `doomed_blob`, and are looked at again before they go.
+Rows are marked or deleted first and bytes later. After a crash between the two there are bytes without rows, which the
+consistency check finds and deletes; rows without bytes would look like a damaged disk. Marked rows state at once that
+their bytes were deleted. The bytes stay one day in `blob_deletion` and are checked again before they are deleted.
 
-A batch reads the rows behind the last one that it has looked at, through an index of what is still there: what it
-costs depends on its own size, and not on what was ever stored.
+A batch continues after the last row that it processed, through an index of the remaining rows, so that its cost
+depends on its own size only.
 """
 
 from __future__ import annotations
@@ -16,40 +16,45 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, and_, delete, exists, func, or_, select, update
+from sqlalchemy import and_, delete, exists, or_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.infra.artifacts import ArtifactStore
-from culprit.models import (
-    Artifact,
-    DoomedBlob,
-    Profile,
-    ProfileDiff,
-    Removal,
-    RetentionPolicy,
-    Run,
-    StorageLook,
+from culprit.accounts import audit
+from culprit.evidence.retention.citation_queries import find_cited_runs
+from culprit.evidence.retention.deletion_queries import (
+    find_last_measurement,
+    is_needed,
+    list_ids,
+    list_runs,
+    list_uncited_rows,
+    list_upload_digests,
+    lock_pending_blobs,
+    lock_rows,
 )
-from culprit.storage.references import Cited, held
-from culprit.storage.sources import SOURCES, Source
+from culprit.evidence.retention.sources import STORAGE_KINDS
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.db.advisory_locks import try_lock_transaction
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.system.blob_deletion import BlobDeletion
+from culprit.infra.models.system.removal import Removal
+from culprit.infra.models.system.retention_policy import RetentionPolicy
 
 #: Bytes without rows stay so long before they are deleted: time enough for a backup to end and a mistake to be seen.
 GRACE = timedelta(days=1)
-#: A file that was written later than this may be of somebody whose row is not committed yet.
-SETTLED = timedelta(hours=1)
-PASS_EVERY = timedelta(days=1)
-BLOBS_AT_ONCE = 200
-#: Whoever copies the store holds this lock with others; whoever deletes from it holds it alone.
+#: A file newer than this can belong to a row that is not committed yet.
+MIN_FILE_AGE = timedelta(hours=1)
+PASS_INTERVAL = timedelta(days=1)
+BLOBS_PER_BATCH = 200
+#: Copying the store holds this lock shared; deleting from the store holds it exclusively.
 STORE_LOCK = 0x53544F52
-OF_DIFFS = ("profile_diff.a", "profile_diff.b")
 _FILES = ("recordings", "texts", "imports", "profiles")
 
 
 @dataclass(slots=True)
-class Batch:
-    """What one batch did. `seen` rows were looked at, `cited` of them stayed because somebody cites their run."""
+class DeletionBatch:
+    """The result of one batch: `seen` rows were checked, `cited` of them kept because their run is cited."""
 
     seen: int = 0
     cited: int = 0
@@ -59,20 +64,21 @@ class Batch:
     by_run: dict[UUID, list[int]] = field(default_factory=dict)
 
 
-def floor_id(at: datetime) -> UUID:
+def build_floor_id(at: datetime) -> UUID:
     """The smallest id that was made at this moment or later."""
     return UUID(int=max(0, int(at.timestamp() * 1000)) << 80)
 
 
-def cutoff(session: Session, kind: str, days: int | None, max_bytes: int | None, now: datetime) -> datetime:
+def compute_cutoff(
+    session: Session, kind: str, days: int | None, max_bytes: int | None, now: datetime
+) -> datetime:
     """What is older may go: by age, or because what is newer already fills the kind's share.
 
     The latter is by whole days, as the last measurement of the storage has counted them.
     """
     limits = [now - timedelta(days=days)] if days is not None else []
     if max_bytes is not None:
-        query = select(StorageLook.result).where(StorageLook.kind == "measure", StorageLook.state == "done")
-        measured = session.scalar(query.order_by(StorageLook.id.desc()).limit(1)) or {}
+        measured = find_last_measurement(session)
         total = 0
         for day, size in sorted(measured.get("days", {}).get(kind, {}).items(), reverse=True):
             total += size
@@ -82,34 +88,32 @@ def cutoff(session: Session, kind: str, days: int | None, max_bytes: int | None,
     return max(limits, default=datetime.fromtimestamp(0, now.tzinfo))
 
 
-def remove_batch(session: Session, policy: RetentionPolicy, now: datetime) -> Batch:
-    """Looks at the next rows of a kind and deletes what nobody cites. The caller holds the policy's row."""
-    source = SOURCES[policy.kind]
-    before = floor_id(cutoff(session, policy.kind, policy.days, policy.max_bytes, now))
-    behind = source.id > policy.cursor if policy.cursor is not None else source.id >= UUID(int=0)
-    window = (select(source.id).where(*source.live, behind, source.id < before).order_by(source.id)).limit(
-        source.batch
-    )
-    ids = session.scalars(window).all()
-    done = Batch(seen=len(ids), more=len(ids) == source.batch)
+def remove_batch(session: Session, policy: RetentionPolicy, now: datetime) -> DeletionBatch:
+    """Delete the next rows of a kind that are not cited. The caller holds a lock on the policy row."""
+    source = STORAGE_KINDS[policy.kind]
+    before = build_floor_id(compute_cutoff(session, policy.kind, policy.days, policy.max_bytes, now))
+    ids = list_ids(session, source, policy.cursor, before)
+    done = DeletionBatch(seen=len(ids), more=len(ids) == source.batch)
     if ids:
-        _remove(session, policy.kind, ids, done, now)
+        _remove_rows(session, policy.kind, ids, done, now)
     policy.cursor = ids[-1] if done.more else None
-    policy.due_at = now if done.more else now + PASS_EVERY
+    policy.due_at = now if done.more else now + PASS_INTERVAL
     if not done.more:
         policy.ended_at = now
     if done.items:
-        audit.record(
+        audit.record_action(
             session, None, "retention.delete", "retention_policy", policy.kind,
             items=done.items, bytes=done.bytes, runs=len(done.by_run), cited=done.cited, until=str(ids[-1]),
         )  # fmt: skip
     return done
 
 
-def _remove(session: Session, kind: str, ids: Iterable[UUID], done: Batch, now: datetime) -> None:
-    source = SOURCES[kind]
-    rows = _rows(session, source, ids)
-    free = _free(session, source, rows)
+def _remove_rows(
+    session: Session, kind: str, ids: Iterable[UUID], done: DeletionBatch, now: datetime
+) -> None:
+    source = STORAGE_KINDS[kind]
+    rows = lock_rows(session, source, ids)
+    free = list_uncited_rows(session, source, rows)
     done.cited = len(rows) - len(free)
     gone = [row.id for row in free]
     if not gone:
@@ -118,7 +122,7 @@ def _remove(session: Session, kind: str, ids: Iterable[UUID], done: Batch, now: 
         model: Any = source.model
         session.execute(update(model).where(source.id.in_(gone)).values(removed_at=now))
         keys = {key for row in free for key in row[3:] if key is not None}
-        _doom(session, keys | _uploads(session, kind, free), now)
+        _mark_for_deletion(session, keys | list_upload_digests(session, kind, free), now)
     else:
         gone_now = delete(source.model).where(source.id.in_(gone))
         session.execute(gone_now.execution_options(synchronize_session=False))
@@ -129,61 +133,16 @@ def _remove(session: Session, kind: str, ids: Iterable[UUID], done: Batch, now: 
             counted = done.by_run.setdefault(row.run_id, [0, 0])
             counted[0] += 1
             counted[1] += row.size
-    _tell(session, kind, done, now)
+    _record_removals(session, kind, done, now)
 
 
-def _rows(session: Session, source: Source, ids: Iterable[UUID]) -> list[Row[*tuple[Any, ...]]]:
-    run_id = source.run_id if source.run_id is not None else func.null()
-    query = select(source.id.label("id"), run_id.label("run_id"), source.size.label("size"), *source.keys)
-    found = query.where(source.id.in_(ids), *source.mine, *source.live).order_by(source.id)
-    return list(session.execute(found.with_for_update(of=source.model, skip_locked=True)).all())
-
-
-def _free(session: Session, source: Source, rows: list[Row[*tuple[Any, ...]]]) -> list[Row[*tuple[Any, ...]]]:
-    """Those that nobody cites. Their runs are locked first: whoever cites one now waits until we are through."""
-    if source.model is ProfileDiff:
-        return _free_diffs(session, rows)
-    wanted = {row.run_id for row in rows}
-    locked = select(Run.id).where(Run.id.in_(wanted)).order_by(Run.id)
-    mine = set(session.scalars(locked.with_for_update(of=Run, skip_locked=True)))
-    cited = held(session, mine)
-    return [row for row in rows if row.run_id in mine and row.run_id not in cited]
-
-
-def _free_diffs(session: Session, rows: list[Row[*tuple[Any, ...]]]) -> list[Row[*tuple[Any, ...]]]:
-    """A comparison stays as long as anything but a comparison holds a run of its sides."""
-    free = []
-    everything = Cited(session, None)
-    for row in rows:
-        sides = session.execute(
-            select(func.mentioned_ids(ProfileDiff.a), func.mentioned_ids(ProfileDiff.b)).where(
-                ProfileDiff.id == row.id
-            )
-        ).one()
-        runs = set(everything.named([*sides[0], *sides[1]]))
-        if not held(session, runs, but=OF_DIFFS):
-            free.append(row)
-    return free
-
-
-def _uploads(session: Session, kind: str, rows: Iterable[Row[*tuple[Any, ...]]]) -> set[str]:
-    """The files that imports were made of, which go with what was taken out of them."""
-    if kind != "imports":
-        return set()
-    digest = Run.spec["sha256"].astext
-    found = session.scalars(
-        select(digest).where(Run.id.in_({row.run_id for row in rows}), digest.is_not(None))
-    )
-    return {str(one) for one in found}
-
-
-def _doom(session: Session, keys: Iterable[str], now: datetime) -> None:
+def _mark_for_deletion(session: Session, keys: Iterable[str], now: datetime) -> None:
     rows = [{"sha256": key, "at": now} for key in sorted(keys)]
     if rows:
-        session.execute(insert(DoomedBlob).values(rows).on_conflict_do_nothing())
+        session.execute(insert(BlobDeletion).values(rows).on_conflict_do_nothing())
 
 
-def _tell(session: Session, kind: str, done: Batch, now: datetime) -> None:
+def _record_removals(session: Session, kind: str, done: DeletionBatch, now: datetime) -> None:
     rows = [
         {"run_id": run_id, "kind": kind, "items": items, "bytes": size, "at": now}
         for run_id, (items, size) in done.by_run.items()
@@ -203,63 +162,46 @@ def _tell(session: Session, kind: str, done: Batch, now: datetime) -> None:
     )
 
 
-def drain(session: Session, store: ArtifactStore, now: datetime) -> tuple[int, int]:
+def delete_pending_blobs(session: Session, store: ArtifactStore, now: datetime) -> tuple[int, int]:
     """Deletes bytes whose rows have been marked for a day. Returns how many blobs are gone, and how many were kept.
 
-    A row that names the same bytes keeps them; a run that somebody cites since gets its rows back. Nothing is deleted
+    A row that names the same bytes keeps them; a run that was cited since gets its rows back. Nothing is deleted
     while a backup copies the store.
     """
-    if not session.scalar(select(func.pg_try_advisory_xact_lock(STORE_LOCK))):
+    if not try_lock_transaction(session, STORE_LOCK):
         return 0, 0
-    query = select(DoomedBlob).where(DoomedBlob.at < now - GRACE).order_by(DoomedBlob.at).limit(BLOBS_AT_ONCE)
-    doomed = session.scalars(query.with_for_update(skip_locked=True)).all()
-    gone = kept = 0
-    for blob in doomed:
-        _give_back(session, blob.sha256)
-        if needed(session, blob.sha256):
-            kept += 1
-        elif store.delete_settled(blob.sha256, now - SETTLED):
+    deleted = lock_pending_blobs(session, now - GRACE, BLOBS_PER_BATCH)
+    gone = stored = 0
+    for blob in deleted:
+        _unmark(session, blob.sha256)
+        if is_needed(session, blob.sha256):
+            stored += 1
+        elif store.delete_settled(blob.sha256, now - MIN_FILE_AGE):
             gone += 1
-        else:  # somebody has just stored it again, and may not have written the row yet
-            kept += 1
+        else:  # it was stored again just now, and its row may not be committed yet
+            stored += 1
             blob.at = now
             continue
         session.delete(blob)
-    return gone, kept
+    return gone, stored
 
 
-def needed(session: Session, sha256: str) -> bool:
-    """Whether a row that is not marked names these bytes."""
-    rows = (
-        exists().where(Artifact.sha256 == sha256, Artifact.removed_at.is_(None)),
-        exists().where(
-            or_(Profile.store_key == sha256, Profile.tree_key == sha256), Profile.removed_at.is_(None)
-        ),
-        exists().where(ProfileDiff.result_key == sha256, ProfileDiff.removed_at.is_(None)),
-    )
-    return bool(session.scalar(select(or_(*rows))))
-
-
-def _give_back(session: Session, sha256: str) -> None:
+def _unmark(session: Session, sha256: str) -> None:
     """Unmarks rows of runs that were cited after they had been marked: their bytes are still there."""
     of_artifacts = and_(Artifact.sha256 == sha256, Artifact.removed_at.is_not(None))
     of_profiles = and_(
         or_(Profile.store_key == sha256, Profile.tree_key == sha256), Profile.removed_at.is_not(None)
     )
-    runs = {
-        *session.scalars(select(Artifact.run_id).where(of_artifacts)),
-        *session.scalars(select(Profile.run_id).where(of_profiles)),
-    }
-    cited = held(session, runs)
+    cited = find_cited_runs(session, list_runs(session, of_artifacts, of_profiles))
     if not cited:
         return
     for model, which in ((Artifact, of_artifacts), (Profile, of_profiles)):
         session.execute(update(model).where(which, model.run_id.in_(cited)).values(removed_at=None))
-    told = delete(Removal).where(Removal.run_id.in_(cited), Removal.kind.in_(_FILES))
-    session.execute(told.where(~_still_removed()).execution_options(synchronize_session=False))
+    reported = delete(Removal).where(Removal.run_id.in_(cited), Removal.kind.in_(_FILES))
+    session.execute(reported.where(~_has_removed_rows()).execution_options(synchronize_session=False))
 
 
-def _still_removed() -> Any:
+def _has_removed_rows() -> Any:
     """Whether anything of the run is still marked."""
     return or_(
         exists().where(Artifact.run_id == Removal.run_id, Artifact.removed_at.is_not(None)),

@@ -8,29 +8,31 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from culprit.auth.schemas import Strict
+from culprit.web.schemas import RequestModel
 
-KeptKind = Literal["recordings", "texts", "imports", "profiles", "comparisons", "series", "tables", "events"]
+RetentionKind = Literal[
+    "recordings", "texts", "imports", "profiles", "comparisons", "series", "tables", "events"
+]
 MAX_BYTES = 1 << 60
 
 
-class Limits(Strict):
-    """How long a kind is kept: so many days, or as many bytes as it may fill, or both; neither: for ever."""
+class RetentionLimits(RequestModel):
+    """How long a kind is kept: a number of days, a number of bytes, or both. Without either: indefinitely."""
 
     days: Annotated[int, Field(ge=1, le=36500)] | None = None
     max_bytes: Annotated[int, Field(ge=0, le=MAX_BYTES)] | None = None
 
 
-class PolicySet(Limits):
+class RetentionPolicyUpdate(RetentionLimits):
     """The limits of one kind from now on."""
 
-    kind: KeptKind
+    kind: RetentionKind
 
 
-class PolicyRead(BaseModel):
+class RetentionPolicyResponse(BaseModel):
     """How long a kind is kept. `ended_at` is when a pass was last through; None where there was none."""
 
-    kind: KeptKind
+    kind: RetentionKind
     days: int | None
     max_bytes: int | None
     running: bool
@@ -39,10 +41,10 @@ class PolicyRead(BaseModel):
     updated_at: datetime | None
 
 
-class Foreseen(BaseModel):
-    """What limits would delete of a kind now, and what they would reach if nobody cited it."""
+class RetentionPreviewResponse(BaseModel):
+    """What limits would delete of a kind now, and what they would delete without citations."""
 
-    kind: KeptKind
+    kind: RetentionKind
     before: datetime | None
     items: int
     bytes: int
@@ -51,7 +53,7 @@ class Foreseen(BaseModel):
     cited_bytes: int
 
 
-class Disk(BaseModel):
+class DiskSpace(BaseModel):
     """The disk of the artifact store, or of what is on its way to a bucket."""
 
     total: int
@@ -59,38 +61,38 @@ class Disk(BaseModel):
     low: bool
 
 
-class KindRead(BaseModel):
-    """How much there is of a kind; `cited_bytes` of it stay as long as somebody cites them."""
+class StorageKindUse(BaseModel):
+    """The storage use of a kind; `cited_bytes` of it are kept while they are cited."""
 
     items: int
     bytes: int
     cited_bytes: int
 
 
-class HostShare(BaseModel):
-    """What is stored of one host by kind; without a name: imports without a host, or the `others` together."""
+class HostStorageUse(BaseModel):
+    """What is stored of one host by kind; without a name: imports without a host, or the other hosts together."""
 
     host_id: UUID | None
     name: str
-    others: int = 0
+    other_host_count: int = 0
     kinds: dict[str, int]
 
 
-class Measured(BaseModel):
-    """The storage at one moment, in bytes. `kept` are tables that retention leaves alone."""
+class StorageMeasurement(BaseModel):
+    """The storage at one moment, in bytes. `permanent` are tables that retention does not delete from."""
 
     at: datetime
-    disk: Disk
+    disk: DiskSpace
     database_bytes: int
-    kinds: dict[KeptKind, KindRead]
-    kept: dict[str, int]
-    days: dict[KeptKind, dict[str, int]]
-    hosts: list[HostShare]
+    kinds: dict[RetentionKind, StorageKindUse]
+    permanent: dict[str, int]
+    days: dict[RetentionKind, dict[str, int]]
+    hosts: list[HostStorageUse]
     removed: dict[str, int]
 
 
-class Forecast(BaseModel):
-    """Whereto it goes if days go on as the last full ones. `full_at` None: it does not fill, or nobody can tell yet."""
+class StorageForecast(BaseModel):
+    """The forecast at the current rate. `full_at` is None when the disk does not fill, or without enough data."""
 
     days: int
     grows_per_day: int
@@ -98,70 +100,70 @@ class Forecast(BaseModel):
     full_at: datetime | None
 
 
-class Orphan(BaseModel):
-    """Bytes that no row names."""
+class OrphanFile(BaseModel):
+    """A file that no row references."""
 
     sha256: str
     bytes: int
     at: datetime
 
 
-class Orphans(BaseModel):
-    """How many there are; the first ones by name."""
+class OrphanFiles(BaseModel):
+    """The number of orphan files, and the first of them."""
 
     count: int
     bytes: int
-    named: list[Orphan]
+    examples: list[OrphanFile]
 
 
-class Lost(BaseModel):
-    """Digests of which a row says that they are there, and they are not."""
+class MissingFiles(BaseModel):
+    """The number of digests that a row records as stored and whose file is missing, and the first of them."""
 
     count: int
-    named: list[str]
+    examples: list[str]
 
 
-class Checked(BaseModel):
-    """Rows against bytes."""
+class ConsistencyResult(BaseModel):
+    """The comparison of rows with files."""
 
     at: datetime
     files: int
     bytes: int
     rows: int
-    orphans: Orphans
-    lost: Lost
+    orphans: OrphanFiles
+    missing: MissingFiles
 
 
-class StorageRead(BaseModel):
-    """The storage page. `measured` is None until it was measured once; `checked` until somebody asked for it."""
+class StorageResponse(BaseModel):
+    """The storage page. `measured` is None before the first measurement, `checked` before the first check."""
 
     store: Literal["directory", "bucket"]
-    disk: Disk
-    measured: Measured | None
-    forecast: Forecast | None
-    checked: Checked | None
-    policies: list[PolicyRead]
+    disk: DiskSpace
+    measured: StorageMeasurement | None
+    forecast: StorageForecast | None
+    checked: ConsistencyResult | None
+    policies: list[RetentionPolicyResponse]
     waiting: int
-    looking: list[Literal["measure", "check"]]
+    pending_checks: list[Literal["measure", "check"]]
 
 
-class LookAsk(Strict):
-    """What is to be looked at."""
+class StorageCheckRequest(RequestModel):
+    """A request to measure or check the stored data."""
 
     kind: Literal["measure", "check"]
 
 
-class LookRead(BaseModel):
-    """A look that was asked for, or its outcome."""
+class StorageCheckResponse(BaseModel):
+    """A requested measurement or check, or its outcome."""
 
     id: UUID
     kind: Literal["measure", "check"]
     state: Literal["queued", "running", "done", "failed"]
     created_at: datetime
-    checked: Checked | None = None
+    checked: ConsistencyResult | None = None
 
 
-class OrphansGone(BaseModel):
+class OrphanDeletionResponse(BaseModel):
     """What was deleted."""
 
     count: int

@@ -1,4 +1,4 @@
-"""Decisions about storage: how long what is kept, and what is told before and after."""
+"""Manage storage: retention policies, previews, use and forecasts."""
 
 from __future__ import annotations
 
@@ -8,82 +8,92 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.infra.artifacts import ArtifactStore, BucketStore
-from culprit.infra.broker import announce
-from culprit.kit.clock import now
-from culprit.kit.errors import Forbidden, NotFound
-from culprit.models import RetentionPolicy, StorageLook
-from culprit.storage import queries
-from culprit.storage.check import delete_orphans
-from culprit.storage.references import held
-from culprit.storage.retain import OF_DIFFS, cutoff
-from culprit.storage.schemas import (
-    Checked,
-    Disk,
-    Forecast,
-    Foreseen,
-    KeptKind,
-    Limits,
-    LookAsk,
-    LookRead,
-    Measured,
-    OrphansGone,
-    PolicyRead,
-    PolicySet,
-    StorageRead,
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.evidence.retention import queries
+from culprit.evidence.retention.check import delete_orphans
+from culprit.evidence.retention.citation_queries import find_cited_runs
+from culprit.evidence.retention.deletion_queries import COMPARISON_COLUMNS
+from culprit.evidence.retention.retain import compute_cutoff
+from culprit.evidence.retention.schemas import (
+    ConsistencyResult,
+    DiskSpace,
+    OrphanDeletionResponse,
+    RetentionKind,
+    RetentionLimits,
+    RetentionPolicyResponse,
+    RetentionPolicyUpdate,
+    RetentionPreviewResponse,
+    StorageCheckRequest,
+    StorageCheckResponse,
+    StorageForecast,
+    StorageMeasurement,
+    StorageResponse,
 )
+from culprit.infra.artifacts.store import ArtifactStore, BucketStore
+from culprit.infra.db.clock import utc_now
+from culprit.infra.models.system.retention_policy import RetentionPolicy
+from culprit.infra.models.system.storage_check import StorageCheck
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.web.errors import ForbiddenError, NotFoundError
 
-KINDS: tuple[KeptKind, ...] = get_args(KeptKind)
+KINDS: tuple[RetentionKind, ...] = get_args(RetentionKind)
 RESOURCE = "retention_policy"
 #: A forecast looks at so many full days, and needs at least some of them.
 FORECAST_DAYS, FORECAST_LEAST = 14, 2
 FAR_DAYS = 3650
 
 
-def _whole(actor: Actor, action: str) -> None:
+def _authorize_all_hosts(actor: Actor, action: str) -> None:
     """The storage is everybody's: who sees only some hosts does not see all of it."""
-    policy(actor, action)
+    authorize(actor, action)
     if not actor.unrestricted:
-        raise Forbidden("storage.whole_fleet")
+        raise ForbiddenError("storage.whole_fleet")
 
 
-def read(session: Session, store: ArtifactStore, actor: Actor) -> StorageRead:
+def build_storage(session: Session, store: ArtifactStore, actor: Actor) -> StorageResponse:
     """What the storage page shows."""
-    _whole(actor, "storage.read")
-    measured = queries.last(session, "measure")
-    checked = queries.last(session, "check")
+    _authorize_all_hosts(actor, "storage.read")
+    measured = queries.find_last_check(session, "measure")
+    checked = queries.find_last_check(session, "check")
     space = store.space()
-    shown = Measured(at=measured.ended_at, **measured.result) if measured and measured.result else None
-    return StorageRead(
+    storage_measurement = (
+        StorageMeasurement(at=measured.ended_at, **measured.result) if measured and measured.result else None
+    )
+    return StorageResponse(
         store="bucket" if isinstance(store, BucketStore) else "directory",
-        disk=Disk(total=space.total, free=space.free, low=space.low),
-        measured=shown,
-        forecast=forecast(shown, space.free, now().date()) if shown else None,
-        checked=_checked(checked),
-        policies=policies(session),
-        waiting=queries.waiting(session),
-        looking=queries.looking(session),
+        disk=DiskSpace(total=space.total, free=space.free, low=space.low),
+        measured=storage_measurement,
+        forecast=compute_forecast(storage_measurement, space.free, utc_now().date())
+        if storage_measurement
+        else None,
+        checked=_build_consistency(checked),
+        policies=build_policies(session),
+        waiting=queries.count_pending_blobs(session),
+        pending_checks=queries.list_open_kinds(session),
     )
 
 
-def _checked(look: StorageLook | None) -> Checked | None:
-    return Checked(at=look.ended_at, **look.result) if look and look.result else None
+def _build_consistency(storage_check: StorageCheck | None) -> ConsistencyResult | None:
+    return (
+        ConsistencyResult(at=storage_check.ended_at, **storage_check.result)
+        if storage_check and storage_check.result
+        else None
+    )
 
 
-def forecast(measured: Measured, free: int, today: date) -> Forecast:
+def compute_forecast(measured: StorageMeasurement, free: int, today: date) -> StorageForecast:
     """Growth as the mean of the last full days, less what was deleted on them.
 
-    What came in is told by the day of its run, and holds what is still there of it: a kind that is kept for less than
-    two weeks seems to grow slower at the far end, and so it does.
+    Data counts on the day of its run, as far as it is still stored. A kind that is kept for less than two weeks
+    therefore seems to grow slower on its oldest days.
     """
     first = min((day for by_day in measured.days.values() for day in by_day), default=None)
     age = (today - date.fromisoformat(first)).days if first else 0
     days = min(FORECAST_DAYS, age)
     if days < FORECAST_LEAST:
-        return Forecast(days=days, grows_per_day=0, removed_per_day=0, full_at=None)
+        return StorageForecast(days=days, grows_per_day=0, removed_per_day=0, full_at=None)
     since, until = (today - timedelta(days=days)).isoformat(), today.isoformat()
     grown = sum(
         size for by_day in measured.days.values() for day, size in by_day.items() if since <= day < until
@@ -94,18 +104,18 @@ def forecast(measured: Measured, free: int, today: date) -> Forecast:
     full_at = None
     if net > 0 and free / net < FAR_DAYS:
         full_at = datetime.now(UTC) + timedelta(days=free / net)
-    return Forecast(days=days, grows_per_day=grows, removed_per_day=removed, full_at=full_at)
+    return StorageForecast(days=days, grows_per_day=grows, removed_per_day=removed, full_at=full_at)
 
 
-def policies(session: Session) -> list[PolicyRead]:
-    """One for each kind; without a row it is kept for ever."""
-    rows = {row.kind: (row, name) for row, name in queries.policies(session)}
-    told = []
+def build_policies(session: Session) -> list[RetentionPolicyResponse]:
+    """Return one policy for each kind. A kind without a row is kept indefinitely."""
+    rows = {row.kind: (row, name) for row, name in queries.list_policies(session)}
+    reported = []
     for kind in KINDS:
-        found = rows.get(kind)
-        row, name = found if found is not None else (None, None)
-        told.append(
-            PolicyRead(
+        matching_row = rows.get(kind)
+        row, name = matching_row if matching_row is not None else (None, None)
+        reported.append(
+            RetentionPolicyResponse(
                 kind=kind,
                 days=row.days if row else None,
                 max_bytes=row.max_bytes if row else None,
@@ -115,19 +125,39 @@ def policies(session: Session) -> list[PolicyRead]:
                 updated_at=row.updated_at if row else None,
             )
         )
-    return told
+    return reported
 
 
-def foresee(session: Session, actor: Actor, wanted: PolicySet) -> Foreseen:
+def preview_policy(
+    session: Session, actor: Actor, retention_policy_update: RetentionPolicyUpdate
+) -> RetentionPreviewResponse:
     """What these limits would delete if they held now. Nothing is changed."""
-    _whole(actor, "storage.manage")
-    if wanted.days is None and wanted.max_bytes is None:
-        return Foreseen(kind=wanted.kind, before=None, items=0, bytes=0, runs=0, cited_items=0, cited_bytes=0)
-    before = cutoff(session, wanted.kind, wanted.days, wanted.max_bytes, now())
-    cited = held(session, but=OF_DIFFS if wanted.kind == "comparisons" else ())
-    items, size, runs, cited_items, cited_bytes = queries.older(session, wanted.kind, before, list(cited))
-    return Foreseen(
-        kind=wanted.kind,
+    _authorize_all_hosts(actor, "storage.manage")
+    if retention_policy_update.days is None and retention_policy_update.max_bytes is None:
+        return RetentionPreviewResponse(
+            kind=retention_policy_update.kind,
+            before=None,
+            items=0,
+            bytes=0,
+            runs=0,
+            cited_items=0,
+            cited_bytes=0,
+        )
+    before = compute_cutoff(
+        session,
+        retention_policy_update.kind,
+        retention_policy_update.days,
+        retention_policy_update.max_bytes,
+        utc_now(),
+    )
+    cited = find_cited_runs(
+        session, but=COMPARISON_COLUMNS if retention_policy_update.kind == "comparisons" else ()
+    )
+    items, size, runs, cited_items, cited_bytes = queries.sum_older(
+        session, retention_policy_update.kind, before, list(cited)
+    )
+    return RetentionPreviewResponse(
+        kind=retention_policy_update.kind,
         before=before if before.year > 1970 else None,
         items=items,
         bytes=size,
@@ -137,57 +167,67 @@ def foresee(session: Session, actor: Actor, wanted: PolicySet) -> Foreseen:
     )
 
 
-def set_policy(session: Session, actor: Actor, wanted: PolicySet) -> list[PolicyRead]:
+def set_policy(
+    session: Session, actor: Actor, retention_policy_update: RetentionPolicyUpdate
+) -> list[RetentionPolicyResponse]:
     """From now on a kind is kept so long. What is to go goes in batches, beginning at once."""
-    _whole(actor, "storage.manage")
-    row = queries.policy(session, wanted.kind)
+    _authorize_all_hosts(actor, "storage.manage")
+    row = queries.lock_policy(session, retention_policy_update.kind)
     before: dict[str, Any] = {"days": row.days, "max_bytes": row.max_bytes} if row else {}
     if row is None:
-        row = RetentionPolicy(kind=wanted.kind)
+        row = RetentionPolicy(kind=retention_policy_update.kind)
         session.add(row)
-    row.days, row.max_bytes = wanted.days, wanted.max_bytes
+    row.days, row.max_bytes = retention_policy_update.days, retention_policy_update.max_bytes
     row.cursor = None
-    limited = wanted.days is not None or wanted.max_bytes is not None
-    row.due_at = now() if limited else None
-    row.updated_by, row.updated_at = actor.id, now()
+    limited = retention_policy_update.days is not None or retention_policy_update.max_bytes is not None
+    row.due_at = utc_now() if limited else None
+    row.updated_by, row.updated_at = actor.id, utc_now()
     session.flush()
     if limited:
-        announce(session, "culprit.retain", row.id)
-    after = Limits(days=wanted.days, max_bytes=wanted.max_bytes).model_dump()
-    audit.record(session, actor, "retention.set", RESOURCE, wanted.kind, before=before, after=after)
-    return policies(session)
+        enqueue_after_commit(session, "culprit.apply_retention", row.id)
+    after = RetentionLimits(
+        days=retention_policy_update.days, max_bytes=retention_policy_update.max_bytes
+    ).model_dump()
+    audit.record_action(
+        session, actor, "retention.set", RESOURCE, retention_policy_update.kind, before=before, after=after
+    )
+    return build_policies(session)
 
 
-def ask(session: Session, actor: Actor, wanted: LookAsk) -> LookRead:
+def request_check(
+    session: Session, actor: Actor, storage_check_request: StorageCheckRequest
+) -> StorageCheckResponse:
     """A look by a worker; the one that waits already, where there is one."""
-    _whole(actor, "storage.manage")
-    row = queries.open_look(session, wanted.kind)
+    _authorize_all_hosts(actor, "storage.manage")
+    row = queries.find_open_check(session, storage_check_request.kind)
     if row is None:
-        row = StorageLook(kind=wanted.kind, requested_by=actor.id)
+        row = StorageCheck(kind=storage_check_request.kind, requested_by=actor.id)
         session.add(row)
         session.flush()
-        announce(session, "culprit.look_at_storage", row.id)
-        audit.record(session, actor, f"storage.{wanted.kind}", "storage", row.id)
-    return _look(row)
+        enqueue_after_commit(session, "culprit.check_storage", row.id)
+        audit.record_action(session, actor, f"storage.{storage_check_request.kind}", "storage", row.id)
+    return _build_check(row)
 
 
-def look(session: Session, actor: Actor, look_id: UUID) -> LookRead:
-    """One look; raises NotFound."""
-    _whole(actor, "storage.read")
-    row = session.get(StorageLook, look_id)
+def get_check(session: Session, actor: Actor, check_id: UUID) -> StorageCheckResponse:
+    """One look; raises NotFoundError."""
+    _authorize_all_hosts(actor, "storage.read")
+    row = session.get(StorageCheck, check_id)
     if row is None:
-        raise NotFound("storage.no_look")
-    return _look(row)
+        raise NotFoundError("storage.check_not_found")
+    return _build_check(row)
 
 
-def _look(row: StorageLook) -> LookRead:
-    told = {name: getattr(row, name) for name in ("id", "kind", "state", "created_at")}
-    return LookRead(**told, checked=_checked(row) if row.kind == "check" else None)
+def _build_check(row: StorageCheck) -> StorageCheckResponse:
+    reported = {name: getattr(row, name) for name in ("id", "kind", "state", "created_at")}
+    return StorageCheckResponse(**reported, checked=_build_consistency(row) if row.kind == "check" else None)
 
 
-def mend(session: Session, store: ArtifactStore, actor: Actor) -> OrphansGone:
+def delete_orphan_files(session: Session, store: ArtifactStore, actor: Actor) -> OrphanDeletionResponse:
     """Deletes bytes that no row names, and that are older than an hour."""
-    _whole(actor, "storage.manage")
+    _authorize_all_hosts(actor, "storage.manage")
     count, size = delete_orphans(session, store)
-    audit.record(session, actor, "storage.mend", "storage", "orphans", count=count, bytes=size)
-    return OrphansGone(count=count, bytes=size)
+    audit.record_action(
+        session, actor, "storage.delete_orphans", "storage", "orphans", count=count, bytes=size
+    )
+    return OrphanDeletionResponse(count=count, bytes=size)

@@ -6,29 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select
-from sqlalchemy.orm import InstrumentedAttribute, aliased
+from sqlalchemy import ColumnElement, and_, func, or_
+from sqlalchemy.orm import InstrumentedAttribute
 
-from culprit.models import (
-    Artifact,
-    Base,
-    Capture,
-    Event,
-    Profile,
-    ProfileDiff,
-    ResultTable,
-    Run,
-    SeriesChunk,
-)
+from culprit.evidence.retention.kind_queries import is_imported, is_repeated
+from culprit.infra.models.base import Base
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.event import StoredEvent
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.profile_comparison import ProfileComparison
+from culprit.infra.models.evidence.result_table import ResultTable
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
 
 #: Rows that a batch looks at. Of series more, because a run has hundreds of them.
 FEW, MANY = 500, 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StorageKind:
     """One kind of data. `keys` are columns with digests of the artifact store; where there are some, the row stays and
-    is marked. `mine` tells its rows from others of the table.
+    is marked. `mine` selects its rows of the table.
     """
 
     model: type[Base]
@@ -39,7 +36,7 @@ class Source:
 
     @property
     def live(self) -> tuple[ColumnElement[bool], ...]:
-        """What tells rows whose bytes are there from those of which only the row is left."""
+        """Return the condition for rows whose bytes are still stored."""
         return (self.model.removed_at.is_(None),) if self.keys else ()  # type: ignore[attr-defined]
 
     @property
@@ -54,51 +51,43 @@ class Source:
         return getattr(self.model, "run_id", None)
 
 
-def _imported() -> ColumnElement[bool]:
-    return exists(
-        select(Run.id)
-        .join(Capture, Capture.id == Run.capture_id)
-        .where(Run.id == Artifact.run_id, Capture.source == "import")
-    )
-
-
 def _is_text() -> ColumnElement[bool]:
     return or_(Artifact.media_type.like("text/%"), Artifact.media_type == "application/json")
 
 
-def _repeated() -> ColumnElement[bool]:
-    """A line of a log that later captures have read again: they show this one, and it stays for them."""
-    other = aliased(Event)
-    return exists(select(other.id).where(other.repeats_id == Event.id))
-
-
-def _octets(*columns: InstrumentedAttribute[Any]) -> ColumnElement[int]:
+def _sum_stored_bytes(*columns: InstrumentedAttribute[Any]) -> ColumnElement[int]:
     """Bytes as they are stored. For values that lie apart, PostgreSQL knows that without reading them."""
     sizes: Sequence[ColumnElement[int]] = [
         func.coalesce(func.pg_column_size(column), 0) for column in columns
     ]
     total = sizes[0]
-    for one in sizes[1:]:
-        total = total + one
+    for size in sizes[1:]:
+        total = total + size
     return total
 
 
-_BUILT = Profile.state.in_(("ready", "failed"))
-SOURCES: Mapping[str, Source] = {
-    "recordings": Source(
-        Artifact, Artifact.stored_size, (and_(~_is_text(), ~_imported()),), (Artifact.sha256,)
+_IS_BUILT = Profile.state.in_(("ready", "failed"))
+STORAGE_KINDS: Mapping[str, StorageKind] = {
+    "recordings": StorageKind(
+        Artifact, Artifact.stored_size, (and_(~_is_text(), ~is_imported()),), (Artifact.sha256,)
     ),
-    "texts": Source(Artifact, Artifact.stored_size, (and_(_is_text(), ~_imported()),), (Artifact.sha256,)),
-    "imports": Source(Artifact, Artifact.stored_size, (_imported(),), (Artifact.sha256,)),
-    "profiles": Source(Profile, Profile.stored_size, (_BUILT,), (Profile.store_key, Profile.tree_key)),
-    "comparisons": Source(
-        ProfileDiff,
-        ProfileDiff.stored_size,
-        (ProfileDiff.state.in_(("ready", "failed")),),
-        (ProfileDiff.result_key,),
+    "texts": StorageKind(
+        Artifact, Artifact.stored_size, (and_(_is_text(), ~is_imported()),), (Artifact.sha256,)
     ),
-    "series": Source(SeriesChunk, _octets(SeriesChunk.data, SeriesChunk.lines), batch=MANY),
-    "tables": Source(ResultTable, _octets(ResultTable.rows, ResultTable.lines)),
-    "events": Source(Event, _octets(Event.title, Event.detail), (~_repeated(),), batch=MANY),
+    "imports": StorageKind(Artifact, Artifact.stored_size, (is_imported(),), (Artifact.sha256,)),
+    "profiles": StorageKind(
+        Profile, Profile.stored_size, (_IS_BUILT,), (Profile.store_key, Profile.tree_key)
+    ),
+    "comparisons": StorageKind(
+        ProfileComparison,
+        ProfileComparison.stored_size,
+        (ProfileComparison.state.in_(("ready", "failed")),),
+        (ProfileComparison.result_key,),
+    ),
+    "series": StorageKind(SeriesChunk, _sum_stored_bytes(SeriesChunk.data, SeriesChunk.lines), batch=MANY),
+    "tables": StorageKind(ResultTable, _sum_stored_bytes(ResultTable.rows, ResultTable.lines)),
+    "events": StorageKind(
+        StoredEvent, _sum_stored_bytes(StoredEvent.title, StoredEvent.detail), (~is_repeated(),), batch=MANY
+    ),
 }
 """In the order in which the storage page shows them."""

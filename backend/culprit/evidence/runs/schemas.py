@@ -1,25 +1,19 @@
-"""What is said about a run and its artifacts."""
+"""Response schemas of runs and artifacts."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, RootModel
 
-Sentence = dict[str, Any]
-Json = dict[str, Any]
-
-
-class HostRef(BaseModel):
-    """A host by name."""
-
-    id: UUID
-    name: str
+from culprit.domain.runs.states import CollectorState, RunState
+from culprit.json_types import Json
+from culprit.web.schemas import DocumentedAs, HostRef, MessageRef
 
 
-class CaptureRef(BaseModel):
+class RunCaptureRef(BaseModel):
     """The capture that a run belongs to."""
 
     id: UUID
@@ -29,15 +23,26 @@ class CaptureRef(BaseModel):
     reason: str
 
 
-class CollectorRead(BaseModel):
-    """What became of one collector: how it was run, how it ended, what it cost."""
+class RunProgress(BaseModel):
+    """Progress of a collector, in milliseconds."""
+
+    elapsed_ms: float
+    planned_ms: float
+
+
+class RunTimings(RootModel[dict[str, float | None]]):
+    """Durations of the steps of a run by name, in milliseconds."""
+
+
+class RunCollectorResponse(BaseModel):
+    """Result of one collector: how it was run, how it ended, what it cost."""
 
     id: str
-    state: str
-    reason: Sentence | None
+    state: CollectorState
+    reason: MessageRef | None
     bytes: int
     seconds: float | None
-    way: str | None
+    method: str | None
     argv: str | None
     exit_code: int | None
     signal: int | None
@@ -45,12 +50,12 @@ class CollectorRead(BaseModel):
     cpu_ms: float | None
     stderr_tail: str | None
     parser_version: int | None
-    warnings: list[Sentence]
-    progress: Json | None = None
+    warnings: list[MessageRef]
+    progress: Annotated[Json, DocumentedAs(RunProgress)] | None = None
 
 
-class ClockRead(BaseModel):
-    """How the host's clock stood to UTC; and the readings themselves, for whoever reads the artifacts again."""
+class RunClockResponse(BaseModel):
+    """Offset of the host clock to UTC, and the readings that it was computed from."""
 
     offset_ms: float | None = None
     uncertainty_ms: float | None = None
@@ -62,8 +67,8 @@ class ClockRead(BaseModel):
     perf_reference: Json = {}
 
 
-class ArtifactRead(BaseModel):
-    """One stored part; `sha256` is of the bytes as they are stored, in `encoding`."""
+class ArtifactResponse(BaseModel):
+    """One artifact; `sha256` is of the stored bytes, in `encoding`."""
 
     id: UUID
     collector: str | None
@@ -77,15 +82,15 @@ class ArtifactRead(BaseModel):
     attempt: int
 
 
-class ProfileRef(BaseModel):
+class RunProfileResponse(BaseModel):
     """A profile of the run."""
 
     id: UUID
     kind: str
     event: str
-    unit: str
-    state: str
-    failure: Sentence | None
+    unit: Literal["samples", "ns"]
+    state: Literal["queued", "running", "ready", "failed"]
+    failure: MessageRef | None
     samples: int | None
     weight: float | None
     lost: int | None
@@ -93,42 +98,49 @@ class ProfileRef(BaseModel):
     truncated_share: float | None
     t0_ns: int | None
     t1_ns: int | None
-    way: str | None
+    method: str | None
 
 
-class TableRead(BaseModel):
+class TableColumn(BaseModel):
+    """A column of a result table."""
+
+    id: str
+    unit: str
+
+
+class ResultTableResponse(BaseModel):
     """A small table; rows in the order of `columns`, `lines` of the artifact in the order of rows."""
 
     kind: str
     collector: str | None
-    columns: list[Json]
-    rows: list[list[Any]]
+    columns: list[TableColumn]
+    rows: list[list[str | int | float | None]]
     lines: list[int]
     artifact_id: UUID | None
 
 
-class CollectorWarning(BaseModel):
-    """What a parser could not read."""
+class CollectorWarningResponse(BaseModel):
+    """Something that a parser could not read."""
 
     collector: str
-    warning: Sentence
+    warning: MessageRef
 
 
-class RemovalRead(BaseModel):
-    """A kind of data of which retention has deleted something."""
+class RemovalResponse(BaseModel):
+    """A kind of data that the retention policy deleted."""
 
-    kind: str
+    kind: Literal["recordings", "texts", "imports", "profiles", "comparisons", "series", "tables", "events"]
     at: datetime
     items: int
     bytes: int
 
 
-class RunRead(BaseModel):
-    """All about one run but its series and events."""
+class RunResponse(BaseModel):
+    """One run without its series and events."""
 
     id: UUID
     host: HostRef | None
-    state: str
+    state: RunState
     attempt: int
     started_at: datetime | None
     ended_at: datetime | None
@@ -136,33 +148,33 @@ class RunRead(BaseModel):
     bytes: int
     host_cpu_ms: float | None
     not_before: datetime | None
-    failure: Sentence | None
-    waiting: Sentence | None
-    capture: CaptureRef
+    failure: MessageRef | None
+    waiting: MessageRef | None
+    capture: RunCaptureRef
     t0_ns: int | None
     t1_ns: int | None
     boot_id: str | None
-    timings: Json | None
-    clock: ClockRead | None
+    timings: Annotated[Json, DocumentedAs(RunTimings)] | None
+    clock: RunClockResponse | None
     facts: Json | None
     spec: Json | None
-    collectors: list[CollectorRead]
-    artifacts: list[ArtifactRead]
-    profiles: list[ProfileRef]
-    tables: list[TableRead]
-    warnings: list[CollectorWarning]
-    removals: list[RemovalRead] = []
+    collectors: list[RunCollectorResponse]
+    artifacts: list[ArtifactResponse]
+    profiles: list[RunProfileResponse]
+    tables: list[ResultTableResponse]
+    warnings: list[CollectorWarningResponse]
+    removals: list[RemovalResponse] = []
 
 
-class SeriesRead(BaseModel):
-    """One series of a run in numbers; null where nothing was measured."""
+class SeriesSummaryResponse(BaseModel):
+    """Summary of one series of a run; null is no data."""
 
     metric: str
     labels: dict[str, str]
     axis: str | None
     axis_values: list[str] | None
     unit: str
-    n: int
+    sample_count: int
     min: float | None
     mean: float | None
     max: float | None
@@ -170,8 +182,8 @@ class SeriesRead(BaseModel):
     t1_ns: int
 
 
-class EventRead(BaseModel):
-    """Something that happened during a run."""
+class RunEventResponse(BaseModel):
+    """An event during a run."""
 
     id: UUID
     t_ns: int
@@ -179,13 +191,13 @@ class EventRead(BaseModel):
     uncertainty_ns: int
     kind: str
     severity: str
-    title: Sentence
+    title: MessageRef
     detail: str
     artifact_id: UUID | None
     line: int | None
 
 
-class LinesRead(BaseModel):
+class ArtifactLinesResponse(BaseModel):
     """Lines of an artifact; `from` is the number of the first one; `total` where the end was reached."""
 
     first: int = Field(alias="from")

@@ -1,4 +1,4 @@
-"""What a person may see of a run, and of the bytes that it brought home."""
+"""Build the answers about runs and artifacts."""
 
 from __future__ import annotations
 
@@ -8,110 +8,115 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from collectors.metrics import CATALOGUE
-from collectors.parse.limits import Encoding, ImportRefused
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.core.chunks import read_summary
-from culprit.core.rollup import Row, combine
-from culprit.evidence import queries
-from culprit.evidence.schemas import (
-    ArtifactRead,
-    CaptureRef,
-    ClockRead,
-    CollectorRead,
-    CollectorWarning,
-    HostRef,
-    ProfileRef,
-    RemovalRead,
-    RunRead,
-    TableRead,
+from collectors.metrics.registry import METRICS
+from collectors.profiles.limits import Encoding, ImportRefusedError
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.domain.series.chunks import decode_summary
+from culprit.domain.series.rollup import SummaryRow, combine_rows
+from culprit.evidence.runs import queries
+from culprit.evidence.runs.schemas import (
+    ArtifactResponse,
+    CollectorWarningResponse,
+    RemovalResponse,
+    ResultTableResponse,
+    RunCaptureRef,
+    RunClockResponse,
+    RunCollectorResponse,
+    RunProfileResponse,
+    RunResponse,
 )
-from culprit.infra.artifact_lines import MAX_COUNT, window
-from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
-from culprit.infra.parts import StoredPart
-from culprit.kit.errors import Conflict, Gone, NotFound
-from culprit.models import Artifact, Capture, Run, RunCollector
-
-Json = dict[str, Any]
-
-
-def run(session: Session, actor: Actor, run_id: UUID) -> tuple[Run, Capture]:
-    """A run that exists for this actor; raises NotFound."""
-    policy(actor, "capture.read")
-    found = queries.run(session, actor, run_id)
-    if found is None:
-        raise NotFound("run.not_found")
-    return found
+from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
+from culprit.infra.artifacts.lines import MAX_COUNT, read_line_range
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.artifacts.stored_part import StoredPart
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.json_types import Json
+from culprit.web.errors import ConflictError, GoneError, NotFoundError
+from culprit.web.schemas import HostRef
 
 
-def read_run(session: Session, actor: Actor, run_id: UUID) -> RunRead:
+def get_run(session: Session, actor: Actor, run_id: UUID) -> tuple[Run, Capture]:
+    """Return a run with its capture, or raise NotFoundError."""
+    authorize(actor, "capture.read")
+    run = queries.find_run(session, actor, run_id)
+    if run is None:
+        raise NotFoundError("run.not_found")
+    return run
+
+
+def build_run_response(session: Session, actor: Actor, run_id: UUID) -> RunResponse:
     """All about one run."""
-    found, capture = run(session, actor, run_id)
-    names = {one.id: one.collector for one in found.collectors}
+    result, capture = get_run(session, actor, run_id)
+    names = {collector.id: collector.collector for collector in result.collectors}
     seconds = (
-        (found.ended_at - found.started_at).total_seconds() if found.ended_at and found.started_at else None
+        (result.ended_at - result.started_at).total_seconds()
+        if result.ended_at and result.started_at
+        else None
     )
     plain = {
-        name: getattr(found, name)
-        for name in RunRead.model_fields.keys() & set(Run.__table__.columns.keys())
+        name: getattr(result, name)
+        for name in RunResponse.model_fields.keys() & set(Run.__table__.columns.keys())
         if name not in {"clock"}
     }
-    return RunRead(
+    return RunResponse(
         **plain,
-        host=HostRef(id=found.host.id, name=found.host.name) if found.host else None,
+        host=HostRef(id=result.host.id, name=result.host.name) if result.host else None,
         seconds=round(seconds, 3) if seconds is not None else None,
-        capture=CaptureRef(
+        capture=RunCaptureRef(
             id=capture.id,
             number=capture.number,
             plan=capture.plan,
             source=capture.source,
             reason=capture.reason,
         ),
-        clock=_clock(found.clock),
-        collectors=[_collector(one) for one in found.collectors],
+        clock=_build_clock(result.clock),
+        collectors=[_build_collector(collector) for collector in result.collectors],
         artifacts=[
-            ArtifactRead(
-                **{n: getattr(one, n) for n in ArtifactRead.model_fields if n != "collector"},
-                collector=names.get(one.run_collector_id) if one.run_collector_id else None,
+            ArtifactResponse(
+                **{n: getattr(artifact, n) for n in ArtifactResponse.model_fields if n != "collector"},
+                collector=names.get(artifact.run_collector_id) if artifact.run_collector_id else None,
             )
-            for one in queries.artifacts(session, run_id)
+            for artifact in queries.list_artifacts(session, run_id)
         ],
         profiles=[
-            ProfileRef(**{n: getattr(one, n) for n in ProfileRef.model_fields})
-            for one in queries.profiles(session, run_id)
+            RunProfileResponse(**{n: getattr(profile, n) for n in RunProfileResponse.model_fields})
+            for profile in queries.list_profiles(session, run_id)
         ],
         tables=[
-            TableRead(
-                kind=one.kind,
-                collector=names.get(one.run_collector_id) if one.run_collector_id else None,
-                columns=one.columns,
-                rows=one.rows,
-                lines=one.lines,
-                artifact_id=one.artifact_id,
+            ResultTableResponse(
+                kind=table.kind,
+                collector=names.get(table.run_collector_id) if table.run_collector_id else None,
+                columns=table.columns,
+                rows=table.rows,
+                lines=table.lines,
+                artifact_id=table.artifact_id,
             )
-            for one in queries.tables(session, run_id)
+            for table in queries.list_tables(session, run_id)
         ],
         removals=[
-            RemovalRead(kind=one.kind, at=one.at, items=one.items, bytes=one.bytes)
-            for one in queries.removals(session, run_id)
+            RemovalResponse(kind=removal.kind, at=removal.at, items=removal.items, bytes=removal.bytes)
+            for removal in queries.list_removals(session, run_id)
         ],
         warnings=[
-            CollectorWarning(collector=one.collector, warning=warning)
-            for one in found.collectors
-            for warning in one.warnings
+            CollectorWarningResponse(collector=collector.collector, warning=warning)
+            for collector in result.collectors
+            for warning in collector.warnings
         ],
     )
 
 
-def _clock(stored: Json | None) -> ClockRead | None:
-    """The clock in milliseconds, whichever of its two spellings was stored."""
+def _build_clock(stored: Json | None) -> RunClockResponse | None:
+    """Return the clock of a run in milliseconds."""
     if stored is None:
         return None
     uncertainty = stored.get("uncertainty_ms")
     if uncertainty is None and stored.get("uncertainty_ns") is not None:
         uncertainty = stored["uncertainty_ns"] / 1e6
-    return ClockRead(
+    return RunClockResponse(
         offset_ms=stored.get("offset_ms"),
         uncertainty_ms=uncertainty,
         source=stored.get("source"),
@@ -123,29 +128,33 @@ def _clock(stored: Json | None) -> ClockRead | None:
     )
 
 
-def _collector(one: RunCollector) -> CollectorRead:
-    took = one.ended_ns - one.started_ns if one.ended_ns and one.started_ns else None
-    names = CollectorRead.model_fields.keys() - {"id", "seconds", "progress"}
-    return CollectorRead(
-        **{name: getattr(one, name) for name in names},
-        id=one.collector,
+def _build_collector(run_collector: RunCollector) -> RunCollectorResponse:
+    took = (
+        run_collector.ended_ns - run_collector.started_ns
+        if run_collector.ended_ns and run_collector.started_ns
+        else None
+    )
+    names = RunCollectorResponse.model_fields.keys() - {"id", "seconds", "progress"}
+    return RunCollectorResponse(
+        **{name: getattr(run_collector, name) for name in names},
+        id=run_collector.collector,
         seconds=round(took / 1e9, 3) if took is not None else None,
     )
 
 
-def read_series(session: Session, actor: Actor, run_id: UUID) -> list[Json]:
-    """Every series of a run in numbers, over all its columns and all its time."""
-    run(session, actor, run_id)
+def list_series(session: Session, actor: Actor, run_id: UUID) -> list[Json]:
+    """Summarize every series of a run over all columns and the whole time."""
+    get_run(session, actor, run_id)
     grouped: dict[tuple[str, str], list[Any]] = {}
-    for row in queries.series(session, run_id):
+    for row in queries.list_chunk_summaries(session, run_id):
         grouped.setdefault((row.metric, repr(sorted(row.labels.items()))), []).append(row)
-    return [_series(rows) for rows in grouped.values()]
+    return [_summarize_series(rows) for rows in grouped.values()]
 
 
-def _series(rows: list[Any]) -> Json:
+def _summarize_series(rows: list[Any]) -> Json:
     first = rows[0]
-    metric = CATALOGUE.get(first.metric)
-    total = combine([Row(tuple(r.axis_values or ("",)), read_summary(r.summary)) for r in rows])
+    metric = METRICS.get(first.metric)
+    total = combine_rows([SummaryRow(tuple(r.axis_values or ("",)), decode_summary(r.summary)) for r in rows])
     assert total is not None
     low, mean, high, count = (plane.tolist() for plane in total.planes)
     weight = sum(count)
@@ -155,7 +164,7 @@ def _series(rows: list[Any]) -> Json:
         "axis": first.axis,
         "axis_values": list(total.columns) if first.axis is not None else None,
         "unit": metric.unit if metric else "",
-        "n": sum(row.n for row in rows),
+        "sample_count": sum(row.n for row in rows),
         "min": min((v for v, c in zip(low, count, strict=True) if c), default=None),
         "mean": sum(m * c for m, c in zip(mean, count, strict=True) if c) / weight if weight else None,
         "max": max((v for v, c in zip(high, count, strict=True) if c), default=None),
@@ -164,44 +173,46 @@ def _series(rows: list[Any]) -> Json:
     }
 
 
-def read_events(session: Session, actor: Actor, run_id: UUID) -> list[Json]:
+def list_events(session: Session, actor: Actor, run_id: UUID) -> list[Json]:
     """The events of a run."""
-    run(session, actor, run_id)
+    get_run(session, actor, run_id)
     names = (
         "id", "t_ns", "end_ns", "uncertainty_ns", "kind", "severity", "title", "detail",
         "artifact_id", "line",
     )  # fmt: skip
-    return [{name: getattr(one, name) for name in names} for one in queries.events(session, run_id)]
+    return [{name: getattr(event, name) for name in names} for event in queries.list_events(session, run_id)]
 
 
-def artifact(session: Session, actor: Actor, artifact_id: UUID) -> tuple[Artifact, str]:
-    """A stored part that this actor may read raw, and what a file of it is called."""
-    found = queries.artifact(session, actor, artifact_id)
-    if found is None:
-        raise NotFound("artifact.not_found")
-    one, of_run, collector = found
-    policy(actor, "artifact.read", of_run.host)
-    suffix = {"gzip": ".gz", "zstd": ".zst"}.get(one.encoding, "")
-    return one, f"{collector or 'artifact'}-{one.part}{suffix}"
+def get_artifact(session: Session, actor: Actor, artifact_id: UUID) -> tuple[Artifact, str]:
+    """Return an artifact that the actor may download, and a file name for it."""
+    artifact = queries.find_artifact(session, actor, artifact_id)
+    if artifact is None:
+        raise NotFoundError("artifact.not_found")
+    item, of_run, collector = artifact
+    authorize(actor, "artifact.read", of_run.host)
+    suffix = {"gzip": ".gz", "zstd": ".zst"}.get(item.encoding, "")
+    return item, f"{collector or 'artifact'}-{item.part}{suffix}"
 
 
-def path(store: ArtifactStore, one: Artifact) -> Path:
-    """Where its bytes are; raises Gone, NotFound or Conflict with what is wrong with them."""
-    if one.removed_at is not None:
-        raise Gone("artifact.removed", at=one.removed_at.date().isoformat())
+def get_artifact_path(store: ArtifactStore, artifact: Artifact) -> Path:
+    """Where its bytes are; raises GoneError, NotFoundError or ConflictError with what is wrong with them."""
+    if artifact.removed_at is not None:
+        raise GoneError("artifact.removed", at=artifact.removed_at.date().isoformat())
     try:
-        return store.path(one.sha256)
-    except ArtifactMissing:
-        raise NotFound("artifact.missing", sha256=one.sha256) from None
-    except ArtifactAltered:
-        raise Conflict("artifact.altered", sha256=one.sha256) from None
+        return store.path(artifact.sha256)
+    except ArtifactMissingError:
+        raise NotFoundError("artifact.missing", sha256=artifact.sha256) from None
+    except ArtifactAlteredError:
+        raise ConflictError("artifact.altered", sha256=artifact.sha256) from None
 
 
-def lines(store: ArtifactStore, one: Artifact, first: int, count: int) -> Json:
+def read_lines(store: ArtifactStore, artifact: Artifact, first: int, count: int) -> Json:
     """A window of its lines."""
-    part = StoredPart(one.sha256, one.size, path(store, one), cast(Encoding, one.encoding))
+    part = StoredPart(
+        artifact.sha256, artifact.size, get_artifact_path(store, artifact), cast(Encoding, artifact.encoding)
+    )
     try:
-        found = window(part, first, min(count, MAX_COUNT))
-    except ImportRefused as refused:
-        raise Conflict("artifact.not_text", why=refused.sentence.key) from None
-    return {"from": first, "total": found.total, "lines": found.lines}
+        result = read_line_range(part, first, min(count, MAX_COUNT))
+    except ImportRefusedError as refused:
+        raise ConflictError("artifact.not_text", why=refused.sentence.key) from None
+    return {"from": first, "total": result.total, "lines": result.lines}

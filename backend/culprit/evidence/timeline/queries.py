@@ -11,23 +11,21 @@ from sqlalchemy import Row, Select, and_, case, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
-from culprit.core.chunks import HOUR_NS
-from culprit.models import (
-    Annotation,
-    Artifact,
-    Capture,
-    Event,
-    Host,
-    ResultTable,
-    Run,
-    RunCollector,
-    Series,
-    SeriesChunk,
-    SeriesDay,
-    UserAccount,
-)
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause
+from culprit.domain.series.chunks import HOUR_NS
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.event import StoredEvent
+from culprit.infra.models.evidence.reported_event import ReportedEvent
+from culprit.infra.models.evidence.result_table import ResultTable
+from culprit.infra.models.evidence.series import StoredSeries
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
+from culprit.infra.models.evidence.series_day import SeriesDay
+from culprit.infra.models.hosts.host import Host
 
 DAY_NS = 24 * HOUR_NS
 
@@ -49,20 +47,20 @@ class ChunkRow:
     summary: bytes | None
 
 
-def host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
+def find_host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
     """The host, where it exists for this actor."""
-    return session.scalar(select(Host).where(Host.id == host_id, visible(actor)))
+    return session.scalar(select(Host).where(Host.id == host_id, visible_hosts_clause(actor)))
 
 
-def lanes(session: Session, host_id: UUID) -> Sequence[Series]:
-    """All lanes that a host ever had."""
-    return session.scalars(select(Series).where(Series.host_id == host_id)).all()
+def list_series(session: Session, host_id: UUID) -> Sequence[StoredSeries]:
+    """All series that a host ever had."""
+    return session.scalars(select(StoredSeries).where(StoredSeries.host_id == host_id)).all()
 
 
 def chunks_query(series: Sequence[UUID], from_ns: int, to_ns: int, pixel_ns: int) -> Select[*tuple[Any, ...]]:
     """The chunks of `series` that overlap [from_ns, to_ns), each at the coarsest level within a pixel.
 
-    A chunk lies within one hour, so none that begins more than an hour before the range reaches into it. One
+    A chunk is within one hour, so none that begins more than an hour before the range reaches into it. One
     that is narrower than a pixel needs no rows: its summary is what the pixel shows.
     """
     short = SeriesChunk.t1_ns - SeriesChunk.t0_ns <= pixel_ns
@@ -93,14 +91,14 @@ def chunks_query(series: Sequence[UUID], from_ns: int, to_ns: int, pixel_ns: int
     )
 
 
-def chunks(
+def load_chunks(
     session: Session, series: Sequence[UUID], from_ns: int, to_ns: int, pixel_ns: int
 ) -> list[ChunkRow]:
     """See `chunks_query`."""
     return [ChunkRow(*row) for row in session.execute(chunks_query(series, from_ns, to_ns, pixel_ns))]
 
 
-def days(
+def load_days(
     session: Session, series: Sequence[UUID], from_ns: int, to_ns: int, planes: Sequence[str]
 ) -> Sequence[Row[*tuple[Any, ...]]]:
     """The days of `series` that overlap the range: series, day, columns, and the asked `planes` hour by hour."""
@@ -117,13 +115,13 @@ def days(
     return session.execute(query.order_by(SeriesDay.series_id, SeriesDay.day)).all()
 
 
-def collector_names(session: Session, ids: Sequence[UUID]) -> dict[UUID, str]:
+def load_collector_names(session: Session, ids: Sequence[UUID]) -> dict[UUID, str]:
     """The collectors behind run_collector rows."""
     query = select(RunCollector.id, RunCollector.collector).where(RunCollector.id.in_(ids))
     return {row.id: row.collector for row in session.execute(query)}
 
 
-def runs(
+def list_runs(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
 ) -> tuple[list[tuple[Run, Capture]], int]:
     """The newest runs with data in the range, oldest first, and how many there are."""
@@ -135,12 +133,12 @@ def runs(
         .order_by(Run.t0_ns.desc())
         .limit(limit)
     )
-    found = [(run, capture) for run, capture in session.execute(query)]
-    return found[::-1], total
+    runs = [(run, capture) for run, capture in session.execute(query)]
+    return runs[::-1], total
 
 
-def span(session: Session, host_id: UUID) -> tuple[int | None, int | None]:
-    """From the first to the last moment of which a host's runs know anything, and what was told within a day of it."""
+def find_time_range(session: Session, host_id: UUID) -> tuple[int | None, int | None]:
+    """Return the first and last time with data of a host, extended by events reported within a day of it."""
     row = session.execute(
         select(func.min(func.coalesce(Run.look_back_ns, Run.t0_ns)), func.max(Run.t1_ns)).where(
             Run.host_id == host_id
@@ -148,43 +146,49 @@ def span(session: Session, host_id: UUID) -> tuple[int | None, int | None]:
     ).one()
     if row[0] is None or row[1] is None:
         return row[0], row[1]
-    near = (Annotation.about(host_id), Annotation.t_ns.between(row[0] - DAY_NS, row[1] + DAY_NS))
-    told = session.execute(select(func.min(Annotation.t_ns), func.max(Annotation.t_ns)).where(*near)).one()
-    return min(row[0], told[0] or row[0]), max(row[1], told[1] or row[1])
+    near = (ReportedEvent.about(host_id), ReportedEvent.t_ns.between(row[0] - DAY_NS, row[1] + DAY_NS))
+    reported_row = session.execute(
+        select(func.min(ReportedEvent.t_ns), func.max(ReportedEvent.t_ns)).where(*near)
+    ).one()
+    return min(row[0], reported_row[0] or row[0]), max(row[1], reported_row[1] or row[1])
 
 
-def events(session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int) -> tuple[list[Event], int]:
+def list_events(
+    session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
+) -> tuple[list[StoredEvent], int]:
     """The events in a range by time, the most severe where there are too many; and how many there are.
 
-    What came home with several captures counts once.
+    Events stored by several captures count once.
     """
     within = (
-        Event.host_id == host_id,
-        Event.t_ns >= from_ns,
-        Event.t_ns < to_ns,
-        Event.repeats_id.is_(None),
+        StoredEvent.host_id == host_id,
+        StoredEvent.t_ns >= from_ns,
+        StoredEvent.t_ns < to_ns,
+        StoredEvent.repeats_id.is_(None),
     )
-    total = session.scalar(select(func.count()).select_from(Event).where(*within)) or 0
-    severity = case({"critical": 0, "warn": 1}, value=Event.severity, else_=2)
-    query = select(Event).where(*within).order_by(severity, Event.t_ns).limit(limit)
+    total = session.scalar(select(func.count()).select_from(StoredEvent).where(*within)) or 0
+    severity = case({"critical": 0, "warn": 1}, value=StoredEvent.severity, else_=2)
+    query = select(StoredEvent).where(*within).order_by(severity, StoredEvent.t_ns).limit(limit)
     return sorted(session.scalars(query), key=lambda event: event.t_ns), total
 
 
-def told(
+def list_reported_events(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
-) -> tuple[list[tuple[Annotation, str]], int]:
-    """What was told of a host in a range, each with the name of the account that told it; and how many there are.
+) -> tuple[list[tuple[ReportedEvent, str]], int]:
+    """Return the events reported for a host in a range, each with the name of its account, and their count.
 
-    The newest where there are too many.
+    Only the newest are returned when there are too many.
     """
-    within = (Annotation.about(host_id), Annotation.within(from_ns, to_ns))
-    total = session.scalar(select(func.count()).select_from(Annotation).where(*within)) or 0
-    query = select(Annotation, UserAccount.name).join(UserAccount, UserAccount.id == Annotation.told_by)
-    rows = session.execute(query.where(*within).order_by(Annotation.t_ns.desc()).limit(limit))
+    within = (ReportedEvent.about(host_id), ReportedEvent.within(from_ns, to_ns))
+    total = session.scalar(select(func.count()).select_from(ReportedEvent).where(*within)) or 0
+    query = select(ReportedEvent, UserAccount.name).join(
+        UserAccount, UserAccount.id == ReportedEvent.reported_by
+    )
+    rows = session.execute(query.where(*within).order_by(ReportedEvent.t_ns.desc()).limit(limit))
     return [(row[0], row[1]) for row in rows][::-1], total
 
 
-def usual_tables(
+def load_typical_tables(
     session: Session, host_id: UUID, kind: str, metrics: Sequence[str], *, within: tuple[int, int], limit: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
     """What is usual in a range, of the newest runs first: run, artifact, rows. A table is of one metric."""
@@ -204,7 +208,7 @@ def usual_tables(
     return session.execute(query).all()
 
 
-def unusual(
+def list_failed_fetches(
     session: Session, host_id: UUID, collector: str, within: tuple[int, int], limit: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
     """The runs in a range for which `collector` brought nothing, newest first: run, its span, the reason."""
@@ -224,18 +228,18 @@ def unusual(
     return session.execute(query).all()
 
 
-def nearest_chunk(
+def find_nearest_chunk(
     session: Session, host_id: UUID, metric: str, labels_key: str, t_ns: int
 ) -> tuple[SeriesChunk, Artifact] | None:
     """The raw chunk with bytes at home that holds `t_ns`, or the one that begins last before it."""
     row = session.execute(
         select(SeriesChunk, Artifact)
-        .join(Series, Series.id == SeriesChunk.series_id)
+        .join(StoredSeries, StoredSeries.id == SeriesChunk.series_id)
         .join(Artifact, Artifact.id == SeriesChunk.artifact_id)
         .where(
-            Series.host_id == host_id,
-            Series.metric == metric,
-            Series.labels_key == labels_key,
+            StoredSeries.host_id == host_id,
+            StoredSeries.metric == metric,
+            StoredSeries.labels_key == labels_key,
             SeriesChunk.level == 0,
             SeriesChunk.t0_ns <= t_ns,
             SeriesChunk.t0_ns > t_ns - HOUR_NS,

@@ -1,15 +1,17 @@
-"""What is said about a timeline. Times `*_ns` are int UTC nanoseconds; null in a value is no data."""
+"""Response schemas of the timeline. Times `*_ns` are UTC nanoseconds; null in a value is no data."""
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
 
+from culprit.domain.rules.finding import Severity
+from culprit.web.schemas import MessageRef
 
-class Points(BaseModel):
-    """A lane without an axis. Lists of one length."""
+
+class TrackPoints(BaseModel):
+    """A track without an axis. Lists of one length."""
 
     t_ns: list[int]
     min: list[float | None]
@@ -17,22 +19,22 @@ class Points(BaseModel):
     max: list[float | None]
 
 
-class Matrix(BaseModel):
-    """A lane with an axis: for every time one value per axis value."""
+class TrackMatrix(BaseModel):
+    """A track with an axis: for every time one value per axis value."""
 
     t_ns: list[int]
     values: list[list[float | None]]
 
 
-class ChunkSource(BaseModel):
-    """Whose bytes a part of a lane was read from."""
+class ChunkSourceResponse(BaseModel):
+    """Whose bytes a part of a track was read from."""
 
     run_id: UUID
     collector: str | None
     artifact_id: UUID | None
 
 
-class UsualRead(BaseModel):
+class TypicalRangeResponse(BaseModel):
     """What Prometheus measured at the same hours of earlier days, for one run: 10 %, median and 90 % of the values.
 
     Lists of one length. `days` is how many earlier days have data there; where they are too few, `low`, `median` and
@@ -48,13 +50,13 @@ class UsualRead(BaseModel):
     median: list[float | None]
     high: list[float | None]
     days: list[int]
-    failure: dict[str, Any] | None
+    failure: MessageRef | None
 
 
-class LaneRead(BaseModel):
+class TrackResponse(BaseModel):
     """One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight.
 
-    `usual` ascends and does not overlap; it is empty where nobody asked a Prometheus, and over views so long that a
+    `typical` ascends and does not overlap; it is empty without a Prometheus query, and over views so long that a
     pixel is an hour.
     """
 
@@ -65,15 +67,15 @@ class LaneRead(BaseModel):
     axis_values: list[str] | None
     level: int | str
     kind: str
-    points: Points | None = None
-    matrix: Matrix | None = None
+    points: TrackPoints | None = None
+    matrix: TrackMatrix | None = None
     gaps: list[tuple[int, int]]
-    chunks: list[ChunkSource]
-    usual: list[UsualRead] = []
+    chunks: list[ChunkSourceResponse]
+    typical: list[TypicalRangeResponse] = []
 
 
-class CaptureBlock(BaseModel):
-    """One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too."""
+class CaptureBlockResponse(BaseModel):
+    """One run as a block on the timeline. Data from `look_back_ns` on comes from a look-back buffer on the host."""
 
     run_id: UUID
     capture_id: UUID
@@ -86,8 +88,8 @@ class CaptureBlock(BaseModel):
     uncertainty_ns: int
 
 
-class ToldRead(BaseModel):
-    """Who told an event that was not read from a host: the account `by`, and `who` did it by their words."""
+class EventReporterResponse(BaseModel):
+    """The reporter of an event: the account `by`, and `who` did it according to the report."""
 
     by: str
     who: str
@@ -95,46 +97,46 @@ class ToldRead(BaseModel):
     everywhere: bool
 
 
-class EventRead(BaseModel):
-    """Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact."""
+class TimelineEventResponse(BaseModel):
+    """An event of a host. `title` is a sentence. A reported event has no artifact."""
 
     id: UUID
     t_ns: int
     end_ns: int | None
     uncertainty_ns: int
     kind: str
-    severity: str
-    title: dict[str, Any]
+    severity: Severity
+    title: MessageRef
     detail: str
     artifact_id: UUID | None
     line: int | None
     run_id: UUID | None
-    told: ToldRead | None = None
+    reported: EventReporterResponse | None = None
 
 
-class SpanRead(BaseModel):
+class TimeRangeResponse(BaseModel):
     """From the first to the last moment of which anything is known; null where nothing is."""
 
     first_ns: int | None
     last_ns: int | None
 
 
-class TimelineRead(BaseModel):
+class TimelineResponse(BaseModel):
     """What one view of a timeline shows. `…_total` counts what there is in the range, shown or not."""
 
     from_ns: int
     to_ns: int
-    lanes: list[LaneRead]
-    lanes_total: int
-    captures: list[CaptureBlock]
+    tracks: list[TrackResponse]
+    track_count: int
+    captures: list[CaptureBlockResponse]
     captures_total: int
-    events: list[EventRead]
+    events: list[TimelineEventResponse]
     events_total: int
-    range: SpanRead
+    range: TimeRangeResponse
 
 
-class LaneName(BaseModel):
-    """A lane that a host has, and when."""
+class TrackSummaryResponse(BaseModel):
+    """A track that a host has, and when."""
 
     metric: str
     labels: dict[str, str]
@@ -146,17 +148,17 @@ class LaneName(BaseModel):
     last_ns: int
 
 
-class OverviewRead(BaseModel):
+class TimelineOverviewResponse(BaseModel):
     """What a host's timeline consists of; `runs` holds the newest ones."""
 
     first_ns: int | None
     last_ns: int | None
-    runs: list[CaptureBlock]
+    runs: list[CaptureBlockResponse]
     runs_total: int
-    lanes: list[LaneName]
+    tracks: list[TrackSummaryResponse]
 
 
-class CiteRead(BaseModel):
+class SourceLineResponse(BaseModel):
     """The line of an artifact that a value was read from."""
 
     artifact_id: UUID

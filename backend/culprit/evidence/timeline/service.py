@@ -1,37 +1,41 @@
-"""What a person sees of a host over time."""
+"""Build the timeline of a host."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 from uuid import UUID
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from collectors.metrics import CATALOGUE
-from collectors.parse.limits import ImportRefused
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.core import chunks
-from culprit.infra.artifact_lines import window
-from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
-from culprit.infra.parts import StoredPart
-from culprit.kit.clock import now_ns
-from culprit.kit.errors import Invalid, NotFound
-from culprit.models import Annotation, Capture, Event, Host, Run
-from culprit.timeline import lanes, queries
+from collectors.metrics.registry import METRICS
+from collectors.profiles.limits import ImportRefusedError
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.domain.series import chunks
+from culprit.evidence.timeline import queries, track_builder
+from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
+from culprit.infra.artifacts.lines import read_line_range
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.artifacts.stored_part import StoredPart
+from culprit.infra.db.clock import now_ns
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.event import StoredEvent
+from culprit.infra.models.evidence.reported_event import ReportedEvent
+from culprit.infra.models.hosts.host import Host
+from culprit.json_types import Json
+from culprit.web.errors import InvalidRequestError, NotFoundError
 
-MAX_LANES = 300
+MAX_TRACKS = 300
 MAX_EVENTS = 2000
 MAX_RUNS = 2000
 # Beyond these nothing is stored, so that no arithmetic on asked times can overflow.
 FIRST_NS = 0
 LAST_NS = 1 << 62
-Json = dict[str, Any]
 
 
-def timeline(
+def build_timeline(
     session: Session,
     actor: Actor,
     host_id: UUID,
@@ -43,60 +47,63 @@ def timeline(
     agg: str,
 ) -> Json:
     """One view. Without a range: all that there is."""
-    host = _host(session, actor, host_id)
-    first, last = queries.span(session, host.id)
+    host = _get_host(session, actor, host_id)
+    first, last = queries.find_time_range(session, host.id)
     begin = from_ns if from_ns is not None else (first if first is not None else now_ns() - chunks.HOUR_NS)
     end = to_ns if to_ns is not None else (last + 1 if last is not None else now_ns())
     if not FIRST_NS <= begin < end <= LAST_NS:
-        raise Invalid("timeline.empty_range", from_ns=begin, to_ns=end)
-    known = sorted(queries.lanes(session, host.id), key=lanes.order)
+        raise InvalidRequestError("timeline.empty_range", from_ns=begin, to_ns=end)
+    known = sorted(queries.list_series(session, host.id), key=track_builder.sort_key)
     if metrics is not None:
-        wanted = set(metrics)
-        known = [series for series in known if series.metric in wanted]
+        requested_metrics = set(metrics)
+        known = [series for series in known if series.metric in requested_metrics]
     present = [series for series in known if series.first_ns < end and series.last_ns >= begin]
-    runs, runs_total = queries.runs(session, host.id, begin, end, MAX_RUNS)
-    events, events_total = queries.events(session, host.id, begin, end, MAX_EVENTS)
-    told, told_total = queries.told(session, host.id, begin, end, MAX_EVENTS)
+    runs, runs_total = queries.list_runs(session, host.id, begin, end, MAX_RUNS)
+    events, events_total = queries.list_events(session, host.id, begin, end, MAX_EVENTS)
+    reported, reported_total = queries.list_reported_events(session, host.id, begin, end, MAX_EVENTS)
     return {
         "from_ns": begin,
         "to_ns": end,
-        "lanes": lanes.draw(session, present[:MAX_LANES], from_ns=begin, to_ns=end, width=width, plane=agg),
-        "lanes_total": len(present),
-        "captures": [block(run, capture) for run, capture in runs],
+        "tracks": track_builder.build_tracks(
+            session, present[:MAX_TRACKS], from_ns=begin, to_ns=end, width=width, plane=agg
+        ),
+        "track_count": len(present),
+        "captures": [run_to_json(run, capture) for run, capture in runs],
         "captures_total": runs_total,
         "events": sorted(
-            [event(one) for one in events] + [annotation(one, name) for one, name in told],
-            key=lambda one: one["t_ns"],
+            [event_to_json(event) for event in events]
+            + [reported_event_to_json(item, name) for item, name in reported],
+            key=lambda event: event["t_ns"],
         ),
-        "events_total": events_total + told_total,
+        "events_total": events_total + reported_total,
         "range": {"first_ns": first, "last_ns": last},
     }
 
 
-def overview(session: Session, actor: Actor, host_id: UUID) -> Json:
-    """Which lanes there are and since when; opens no chunk."""
-    host = _host(session, actor, host_id)
-    first, last = queries.span(session, host.id)
-    runs, total = queries.runs(session, host.id, FIRST_NS, LAST_NS, MAX_RUNS)
-    known = sorted(queries.lanes(session, host.id), key=lanes.order)
+def build_overview(session: Session, actor: Actor, host_id: UUID) -> Json:
+    """Which tracks there are and since when; opens no chunk."""
+    host = _get_host(session, actor, host_id)
+    first, last = queries.find_time_range(session, host.id)
+    runs, total = queries.list_runs(session, host.id, FIRST_NS, LAST_NS, MAX_RUNS)
+    known = sorted(queries.list_series(session, host.id), key=track_builder.sort_key)
     return {
         "first_ns": first,
         "last_ns": last,
-        "runs": [block(run, capture) for run, capture in runs],
+        "runs": [run_to_json(run, capture) for run, capture in runs],
         "runs_total": total,
-        "lanes": [
+        "tracks": [
             {
-                **lanes.describe(one),
-                "group": CATALOGUE[one.metric].lane.group if one.metric in CATALOGUE else "",
-                "first_ns": one.first_ns,
-                "last_ns": one.last_ns,
+                **track_builder.describe_series(item),
+                "group": METRICS[item.metric].track.group if item.metric in METRICS else "",
+                "first_ns": item.first_ns,
+                "last_ns": item.last_ns,
             }
-            for one in known
+            for item in known
         ],
     }
 
 
-def cite(
+def find_source_line(
     session: Session,
     store: ArtifactStore,
     actor: Actor,
@@ -107,44 +114,44 @@ def cite(
     t_ns: int,
 ) -> Json:
     """The line of the artifact from which the value at `t_ns` (or the last before it) was read."""
-    host = _host(session, actor, host_id)
-    policy(actor, "artifact.read", host)
+    host = _get_host(session, actor, host_id)
+    authorize(actor, "artifact.read", host)
     key = json.dumps(labels, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    found = queries.nearest_chunk(session, host.id, metric, key, t_ns)
-    if found is None:
-        raise NotFound("timeline.nothing_there")
-    chunk, artifact = found
-    rows = chunks.decode(chunk.data)
+    nearest_chunk = queries.find_nearest_chunk(session, host.id, metric, key, t_ns)
+    if nearest_chunk is None:
+        raise NotFoundError("timeline.nothing_there")
+    chunk, artifact = nearest_chunk
+    rows = chunks.decode_rows(chunk.data)
     at = max(0, int(np.searchsorted(rows.start_ns, t_ns, "right")) - 1)
     line = int(chunks.decode_lines(chunk.lines)[at]) if chunk.lines is not None else None
-    shown = None
+    displayed_line = None
     if line is not None and line > 0:
         try:
             path = store.path(artifact.sha256)
             part = StoredPart(artifact.sha256, artifact.size, path, artifact.encoding)  # type: ignore[arg-type]
-            shown = next(iter(window(part, line, 1).lines), None)
-        except (ArtifactMissing, ArtifactAltered, ImportRefused):
-            shown = None
+            displayed_line = next(iter(read_line_range(part, line, 1).lines), None)
+        except (ArtifactMissingError, ArtifactAlteredError, ImportRefusedError):
+            displayed_line = None
     return {
         "artifact_id": artifact.id,
         "part": artifact.part,
         "line": line,
-        "text": shown,
+        "text": displayed_line,
         "run_id": chunk.run_id,
         "t_ns": int(rows.start_ns[at]),
         "values": dict(zip(chunk.axis_values or [""], rows.mean[at].tolist(), strict=True)),
     }
 
 
-def _host(session: Session, actor: Actor, host_id: UUID) -> Host:
-    host = queries.host(session, actor, host_id)
+def _get_host(session: Session, actor: Actor, host_id: UUID) -> Host:
+    host = queries.find_host(session, actor, host_id)
     if host is None:
-        raise NotFound("host.not_found")
-    policy(actor, "host.read", host)
+        raise NotFoundError("host.not_found")
+    authorize(actor, "host.read", host)
     return host
 
 
-def block(run: Run, capture: Capture) -> Json:
+def run_to_json(run: Run, capture: Capture) -> Json:
     """A run as it is drawn."""
     return {
         "run_id": run.id,
@@ -159,8 +166,8 @@ def block(run: Run, capture: Capture) -> Json:
     }
 
 
-def event(one: Event) -> Json:
-    """An event as it is drawn."""
+def event_to_json(event: StoredEvent) -> Json:
+    """Return an event in the form of a timeline event."""
     names = (
         "id",
         "t_ns",
@@ -173,23 +180,28 @@ def event(one: Event) -> Json:
         "line",
         "run_id",
     )
-    same = {name: getattr(one, name) for name in names}
-    return {**same, "artifact_id": one.artifact_id, "told": None}
+    same = {name: getattr(event, name) for name in names}
+    return {**same, "artifact_id": event.artifact_id, "reported": None}
 
 
-def annotation(one: Annotation, told_by: str) -> Json:
-    """What somebody told, as an event is drawn: it has no bytes behind it, but a name."""
+def reported_event_to_json(event: ReportedEvent, reported_by: str) -> Json:
+    """Return a reported event in the form of a timeline event, with its reporter instead of an artifact."""
     return {
-        "id": one.id,
-        "t_ns": one.t_ns,
-        "end_ns": one.end_ns,
+        "id": event.id,
+        "t_ns": event.t_ns,
+        "end_ns": event.end_ns,
         "uncertainty_ns": 0,
-        "kind": one.kind,
+        "kind": event.kind,
         "severity": "info",
-        "title": {"key": "annotation.title", "params": {"what": one.what}},
-        "detail": one.detail,
+        "title": {"key": "reported_event.title", "params": {"what": event.what}},
+        "detail": event.detail,
         "artifact_id": None,
         "line": None,
         "run_id": None,
-        "told": {"by": told_by, "who": one.who, "link": one.link, "everywhere": one.everywhere},
+        "reported": {
+            "by": reported_by,
+            "who": event.who,
+            "link": event.link,
+            "everywhere": event.everywhere,
+        },
     }

@@ -1,4 +1,4 @@
-"""Make this machine busy for a moment: only where `up` has enrolled it, once at a time, for at most 30 s."""
+"""Start demo load on the platform's own host, if `up` added it: once at a time, for at most 30 s."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.dependencies import CurrentActor
-from culprit.auth.endpoints import this_host
-from culprit.auth.policy import policy
-from culprit.auth.schemas import Strict
-from culprit.config import REPOSITORY
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.accounts.dependencies import CurrentActor
+from culprit.accounts.endpoints import get_local_host_id
 from culprit.hosts import queries
-from culprit.hosts.busy import MAX_SECONDS
-from culprit.infra.db import Db
-from culprit.kit.errors import Conflict, NotFound
+from culprit.hosts.demo_load import MAX_SECONDS
+from culprit.infra.request_dependencies import DbDep
+from culprit.infra.settings import REPOSITORY
+from culprit.web.errors import ConflictError, NotFoundError
+from culprit.web.schemas import RequestModel
 
 router = APIRouter(tags=["demo"])
 
 
-class BusyRequest(Strict):
-    """For how long."""
+class DemoLoadRequest(RequestModel):
+    """Duration of the demo load."""
 
     seconds: Annotated[int, Field(ge=1, le=MAX_SECONDS)] = 20
 
 
-class BusyRead(BaseModel):
-    """What was started, and where."""
+class DemoLoadResponse(BaseModel):
+    """What was started, and on which host."""
 
     host_id: UUID
     seconds: int
 
 
-class Busy:
-    """The one workload of this process. Its standard input is our pipe: when we end, it ends."""
+class DemoLoad:
+    """The only workload of this process. Its standard input is a pipe, so that it ends with this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, seconds: int) -> None:
-        """Start it. Raises Conflict while the last one still runs."""
+        """Start it. Raises ConflictError while the previous one runs."""
         with self._lock:
             if self._process is not None:
                 if self._process.poll() is None:
-                    raise Conflict("demo.already_busy")
+                    raise ConflictError("demo.already_running")
                 self._close()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "culprit.hosts.busy", str(seconds)],
+                [sys.executable, "-m", "culprit.hosts.demo_load", str(seconds)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -64,7 +64,7 @@ class Busy:
             )
 
     def stop(self) -> None:
-        """End it, and wait for that."""
+        """End it and wait."""
         with self._lock:
             if self._process is not None:
                 self._close()
@@ -76,23 +76,25 @@ class Busy:
         self._process.stdin.close()
 
 
-def request_busy(session: Session, actor: Actor, host_id: UUID | None) -> UUID:
-    """Whether this actor may make this machine busy; its host id."""
+def require_demo_host(session: Session, actor: Actor, host_id: UUID | None) -> UUID:
+    """Return the ID of the local host if the actor may start demo load there."""
     if host_id is None:
-        raise NotFound("demo.no_such_host")
-    host = queries.host(session, actor, host_id)
-    policy(actor, "demo.busy", host)
+        raise NotFoundError("demo.no_such_host")
+    host = queries.get_host(session, actor, host_id)
+    authorize(actor, "demo.load", host)
     if host.state != "active":
-        raise NotFound("demo.no_such_host")
+        raise NotFoundError("demo.no_such_host")
     return host.id
 
 
-@router.post("/demo/busy", status_code=202, summary="Make this machine busy")
-def make_busy(body: BusyRequest, request: Request, db: Db, actor: CurrentActor) -> BusyRead:
-    """Four kinds of work under nice, in a process group of their own."""
-    policy(actor, "demo.busy")
-    host_id = request_busy(db, actor, this_host(request.app.state.settings))
-    busy: Busy = request.app.state.busy
-    busy.start(body.seconds)
-    audit.record(db, actor, "demo.busy", "host", host_id, seconds=body.seconds)
-    return BusyRead(host_id=host_id, seconds=body.seconds)
+@router.post("/demo/load", status_code=202, summary="Make this machine busy")
+def start_demo_load(
+    body: DemoLoadRequest, request: Request, db: DbDep, actor: CurrentActor
+) -> DemoLoadResponse:
+    """Start four kinds of work with low priority, in a separate process group."""
+    authorize(actor, "demo.load")
+    host_id = require_demo_host(db, actor, get_local_host_id(request.app.state.settings))
+    demo_load: DemoLoad = request.app.state.demo_load
+    demo_load.start(body.seconds)
+    audit.record_action(db, actor, "demo.load", "host", host_id, seconds=body.seconds)
+    return DemoLoadResponse(host_id=host_id, seconds=body.seconds)

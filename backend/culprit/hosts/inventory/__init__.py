@@ -1,1 +1,1 @@
-"""Lists of hosts that people already have, read into candidates. Pure: nothing is resolved or contacted."""
+"""Parse existing lists of hosts. Pure functions: names are not resolved and hosts are not contacted."""

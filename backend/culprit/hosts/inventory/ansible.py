@@ -1,7 +1,7 @@
-"""Ansible inventories, INI and YAML (docs.ansible.com, "How to build your inventory").
+"""Parse Ansible inventories, INI and YAML (docs.ansible.com, "How to build your inventory").
 
-Read are groups, children, host ranges as in web[01:20], and the variables ansible_host, ansible_port and
-ansible_user. The group that a host stands in becomes its label `group`. Passwords are not read.
+Supported are groups, children, host ranges as in web[01:20], and the variables ansible_host, ansible_port and
+ansible_user. The group of a host becomes its label `group`. Passwords are not read.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from culprit.hosts.inventory.candidate import MAX_ROWS, Candidate, bounded, lines_of, port_of
-from culprit.kit.errors import Invalid
+from culprit.hosts.inventory.candidate import MAX_ROWS, Candidate, limit_candidates, parse_port, split_lines
+from culprit.web.errors import InvalidRequestError
 
 SECTION = re.compile(r"^\[([^\]:]{1,200})(?::(vars|children))?\]$")
 RANGE = re.compile(r"\[(\w{1,10}):(\w{1,10})(?::(\d{1,5}))?\]")
@@ -23,7 +23,7 @@ ADDRESS, PORT, USER = "ansible_host", "ansible_port", "ansible_user"
 OLD = {"ansible_ssh_host": ADDRESS, "ansible_ssh_port": PORT, "ansible_ssh_user": USER}
 IMPLICIT = {"all", "ungrouped"}
 MAX_DEPTH = 20
-MAX_YAML = 300_000  # characters; the reader is slow
+MAX_YAML = 300_000  # characters; the parser is slow
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Inventory:
     parents: dict[str, str] = field(default_factory=dict)
 
     def add(self, line: int, name: str, variables: Mapping[str, str], group: str) -> None:
-        """A host in a group; what was said earlier is completed."""
+        """Add a host to a group; existing values are kept."""
         if name in self.hosts:
             first, known, own = self.hosts[name]
             merged = {**known, **variables}
@@ -43,11 +43,11 @@ class Inventory:
             return
         self.hosts[name] = (line, dict(variables), group)
         if len(self.hosts) > MAX_ROWS:
-            raise Invalid("import.too_many", limit=MAX_ROWS)
+            raise InvalidRequestError("import.too_many", limit=MAX_ROWS)
 
     def candidates(self) -> list[Candidate]:
-        """All hosts, with the variables of their groups beneath their own."""
-        return bounded([self._candidate(name, *about) for name, about in self.hosts.items()])
+        """Return all hosts, with variables of their groups as defaults."""
+        return limit_candidates([self._candidate(name, *about) for name, about in self.hosts.items()])
 
     def _candidate(self, name: str, line: int, own: dict[str, str], group: str) -> Candidate:
         values: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Inventory:
             values = {**self.variables.get(at, {}), **values}
             at = self.parents.get(at)
         values = {**self.variables.get("all", {}), **values, **own}
-        port = port_of(values[PORT]) if PORT in values else None
+        port = parse_port(values[PORT]) if PORT in values else None
         templated = any("{{" in values.get(key, "") for key in (ADDRESS, PORT, USER))
         problem = "import.template" if templated else None
         if problem is None and PORT in values and port is None:
@@ -69,15 +69,15 @@ class Inventory:
         )
 
 
-def read(text: str) -> list[Candidate]:
-    """The hosts of an inventory; whether it is INI or YAML is seen from its first lines."""
-    lines = lines_of(text)
+def parse_hosts(text: str) -> list[Candidate]:
+    """Parse an inventory; its first lines determine whether it is INI or YAML."""
+    lines = split_lines(text)
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith(("#", ";"))), "")
-    looks_yaml = first.strip() == "---" or re.match(r"^[\w.-]+:\s*(#.*)?$", first) is not None
-    return (_yaml(text) if looks_yaml else _ini(lines)).candidates()
+    checks_yaml = first.strip() == "---" or re.match(r"^[\w.-]+:\s*(#.*)?$", first) is not None
+    return (_parse_yaml(text) if checks_yaml else _parse_ini(lines)).candidates()
 
 
-def _ini(lines: list[str]) -> Inventory:
+def _parse_ini(lines: list[str]) -> Inventory:
     inventory = Inventory()
     group, kind = "ungrouped", ""
     for number, raw in enumerate(lines, 1):
@@ -89,40 +89,40 @@ def _ini(lines: list[str]) -> Inventory:
             group, kind = section[1], section[2] or ""
         elif kind == "vars":
             name, _, value = line.partition("=")
-            _set(inventory.variables.setdefault(group, {}), name.strip(), value.strip().strip("'\""))
+            _set_variable(inventory.variables.setdefault(group, {}), name.strip(), value.strip().strip("'\""))
         elif kind == "children":
             inventory.parents.setdefault(line.split()[0], group)
         else:
-            words = _words(line, number)
+            words = _split_words(line, number)
             variables: dict[str, str] = {}
             for word in words[1:]:
                 name, _, value = word.partition("=")
-                _set(variables, name, value)
-            for host in expand(words[0], number):
+                _set_variable(variables, name, value)
+            for host in expand_range(words[0], number):
                 inventory.add(number, host, variables, group)
     return inventory
 
 
-def _words(line: str, number: int) -> list[str]:
+def _split_words(line: str, number: int) -> list[str]:
     try:
         return shlex.split(line, comments=True) or [""]
     except ValueError:
-        raise Invalid("import.line_unreadable", line=number) from None
+        raise InvalidRequestError("import.line_unreadable", line=number) from None
 
 
-def _set(variables: dict[str, str], name: str, value: str) -> None:
+def _set_variable(variables: dict[str, str], name: str, value: str) -> None:
     name = OLD.get(name, name)
     if name in {ADDRESS, PORT, USER}:
         variables[name] = value[:300]
 
 
-def expand(pattern: str, line: int = 0) -> Iterator[str]:
-    """web[01:03] → web01, web02, web03; letters too. Raises Invalid for more than can be looked through."""
-    found = RANGE.search(pattern)
-    if found is None:
+def expand_range(pattern: str, line: int = 0) -> Iterator[str]:
+    """Expand web[01:03] to web01, web02, web03; letters too. Raises InvalidRequestError for too many hosts."""
+    match = RANGE.search(pattern)
+    if match is None:
         yield pattern
         return
-    low, high, step = found[1], found[2], int(found[3] or 1) or 1
+    low, high, step = match[1], match[2], int(match[3] or 1) or 1
     if low.isdecimal() and high.isdecimal():
         span = range(int(low), int(high) + 1, step)
         width = len(low) if low.startswith("0") else 0
@@ -131,63 +131,63 @@ def expand(pattern: str, line: int = 0) -> Iterator[str]:
         span = range(ord(low), ord(high) + 1, step)
         items = (chr(n) for n in span)
     else:
-        raise Invalid("import.line_unreadable", line=line)
+        raise InvalidRequestError("import.line_unreadable", line=line)
     if len(span) > MAX_ROWS or len(RANGE.findall(pattern)) > 3:
-        raise Invalid("import.too_many", limit=MAX_ROWS)
+        raise InvalidRequestError("import.too_many", limit=MAX_ROWS)
     for item in items:
-        yield from expand(pattern[: found.start()] + item + pattern[found.end() :], line)
+        yield from expand_range(pattern[: match.start()] + item + pattern[match.end() :], line)
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without aliases: a few of them can stand for more than memory holds."""
+    """YAML without aliases: a few of them can expand to more than memory holds."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """One node; refuses an alias."""
+        """Return a node; refuse an alias."""
         if self.check_event(yaml.events.AliasEvent):
             raise yaml.YAMLError("aliases are not read")
         return super().compose_node(parent, index)
 
 
-def _yaml(text: str) -> Inventory:
+def _parse_yaml(text: str) -> Inventory:
     if len(text) > MAX_YAML:
-        raise Invalid("import.too_large", limit=MAX_YAML)
+        raise InvalidRequestError("import.too_large", limit=MAX_YAML)
     try:
         node = _Loader(text).get_single_node()
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
-        raise Invalid("import.yaml_unreadable", line=(mark.line + 1) if mark else 1) from None
+        raise InvalidRequestError("import.yaml_unreadable", line=(mark.line + 1) if mark else 1) from None
     inventory = Inventory()
-    todo: list[tuple[str, Any, int]] = [(key, value, 0) for key, value in _pairs(node)]
+    todo: list[tuple[str, Any, int]] = [(key, value, 0) for key, value in _iter_pairs(node)]
     while todo:
         group, body, depth = todo.pop(0)
         if depth > MAX_DEPTH:
-            raise Invalid("import.yaml_too_deep", line=body.start_mark.line + 1)
-        for part, value in _pairs(body):
+            raise InvalidRequestError("import.yaml_too_deep", line=body.start_mark.line + 1)
+        for part, value in _iter_pairs(body):
             if part == "hosts":
-                for host, variables in _pairs(value):
+                for host, variables in _iter_pairs(value):
                     line = variables.start_mark.line + 1
-                    for name in expand(host, line):
-                        inventory.add(line, name, _scalars(variables), group)
+                    for name in expand_range(host, line):
+                        inventory.add(line, name, _to_scalars(variables), group)
             elif part == "vars":
-                inventory.variables[group] = _scalars(value)
+                inventory.variables[group] = _to_scalars(value)
             elif part == "children":
-                for child, inner in _pairs(value):
+                for child, inner in _iter_pairs(value):
                     inventory.parents.setdefault(child, group)
                     todo.append((child, inner, depth + 1))
     return inventory
 
 
-def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
-    """The entries of a mapping whose keys are plain; anything else has none."""
+def _iter_pairs(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of a mapping with plain keys; other values have none."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
                 yield str(key.value), value
 
 
-def _scalars(node: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for key, value in _pairs(node):
+def _to_scalars(node: Any) -> dict[str, str]:
+    results: dict[str, str] = {}
+    for key, value in _iter_pairs(node):
         if isinstance(value, yaml.ScalarNode):
-            _set(found, key, str(value.value))
-    return found
+            _set_variable(results, key, str(value.value))
+    return results

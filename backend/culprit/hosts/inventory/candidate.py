@@ -1,10 +1,10 @@
-"""What a line of somebody's list says about a host."""
+"""A host as described by one entry of a list."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from culprit.kit.errors import Invalid
+from culprit.web.errors import InvalidRequestError
 
 MAX_ROWS = 2000
 MAX_LINE = 8192
@@ -12,10 +12,10 @@ MAX_LINE = 8192
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One host as the text names it; what the text leaves open is None.
+    """One host; fields that the text does not contain are None.
 
-    `line` is 1-based. `jump` is the name of another host. `host_key` is "type base64". `problem` is the key
-    of a sentence where the line cannot be used, and `incomplete` where something is missing.
+    `line` is 1-based. `jump` is the name of another host. `host_key` is "type base64". `problem` is the
+    message key if the line cannot be used, `incomplete` if something is missing.
     """
 
     line: int
@@ -31,24 +31,24 @@ class Candidate:
     incomplete: bool = False
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a text. Raises Invalid for a line that no such file has."""
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text. Raises InvalidRequestError for a line that is too long."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE:
-            raise Invalid("import.line_too_long", line=number, limit=MAX_LINE)
+            raise InvalidRequestError("import.line_too_long", line=number, limit=MAX_LINE)
         if "\0" in line:
-            raise Invalid("import.not_text", line=number)
+            raise InvalidRequestError("import.not_text", line=number)
     return lines
 
 
-def bounded(found: list[Candidate]) -> list[Candidate]:
-    """The candidates. Raises Invalid for more than a person can look through."""
-    if len(found) > MAX_ROWS:
-        raise Invalid("import.too_many", limit=MAX_ROWS)
-    return found
+def limit_candidates(candidates: list[Candidate]) -> list[Candidate]:
+    """Return the candidates. Raises InvalidRequestError if there are too many."""
+    if len(candidates) > MAX_ROWS:
+        raise InvalidRequestError("import.too_many", limit=MAX_ROWS)
+    return candidates
 
 
-def port_of(text: str) -> int | None:
-    """A port number; None for anything else."""
+def parse_port(text: str) -> int | None:
+    """Return a port number, or None."""
     return int(text) if text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 65535 else None

@@ -1,7 +1,7 @@
-"""Comma- or semicolon- or tab-separated lists with a header.
+"""Parse comma-, semicolon- or tab-separated lists with a header.
 
 Columns: name, address, port, username (user), jump_host (jump), fingerprint, host_key; every other column is
-a label. Only `address` or `name` must be there.
+a label. Only `address` or `name` is required.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import csv
 import io
 import re
 
-from culprit.hosts.inventory.candidate import MAX_LINE, Candidate, bounded, lines_of, port_of
-from culprit.kit.errors import Invalid
+from culprit.hosts.inventory.candidate import MAX_LINE, Candidate, limit_candidates, parse_port, split_lines
+from culprit.web.errors import InvalidRequestError
 
 KNOWN = {
     "name": "name", "host": "name", "hostname": "name", "address": "address", "ip": "address",
@@ -22,40 +22,40 @@ MAX_COLUMNS = 60
 LABEL = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,62}$")
 
 
-def read(text: str) -> list[Candidate]:
-    """One candidate per row. Raises Invalid where there is no usable header."""
-    lines = lines_of(text.removeprefix("\ufeff"))
+def parse_hosts(text: str) -> list[Candidate]:
+    """Return one candidate per row. Raises InvalidRequestError without a usable header."""
+    lines = split_lines(text.removeprefix("\ufeff"))
     header = next((line for line in lines if line.strip()), "")
     delimiter = max(",;\t", key=header.count)
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, strict=True)
     columns: list[str] | None = None
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     limit = csv.field_size_limit(MAX_LINE)
     try:
         for row in reader:
             if not any(cell.strip() for cell in row) or row[0].lstrip().startswith("#"):
                 continue
             if columns is None:
-                columns = _header(row)
+                columns = _parse_header(row)
                 continue
-            found.append(_candidate(reader.line_num, columns, row))
-            if len(found) % 500 == 1:
-                bounded(found)
+            candidates.append(_build_candidate(reader.line_num, columns, row))
+            if len(candidates) % 500 == 1:
+                limit_candidates(candidates)
     except csv.Error as error:
-        raise Invalid("import.csv_unreadable", line=reader.line_num, detail=str(error)) from None
+        raise InvalidRequestError("import.csv_unreadable", line=reader.line_num, detail=str(error)) from None
     finally:
         csv.field_size_limit(limit)
-    return bounded(found)
+    return limit_candidates(candidates)
 
 
-def _header(row: list[str]) -> list[str]:
+def _parse_header(row: list[str]) -> list[str]:
     columns = [cell.strip().lower().removeprefix("label.").removeprefix("label:") for cell in row]
     if len(columns) > MAX_COLUMNS or not {KNOWN.get(name) for name in columns} & {"name", "address"}:
-        raise Invalid("import.csv_header")
+        raise InvalidRequestError("import.csv_header")
     return columns
 
 
-def _candidate(line: int, columns: list[str], row: list[str]) -> Candidate:
+def _build_candidate(line: int, columns: list[str], row: list[str]) -> Candidate:
     values: dict[str, str] = {}
     labels: dict[str, str] = {}
     for column, cell in zip(columns, row, strict=False):
@@ -67,7 +67,7 @@ def _candidate(line: int, columns: list[str], row: list[str]) -> Candidate:
         elif LABEL.match(column):
             labels[column] = text
     name = values.get("name") or values.get("address", "")
-    port = port_of(values["port"]) if "port" in values else None
+    port = parse_port(values["port"]) if "port" in values else None
     problem = None
     if len(row) > len(columns):
         problem = "import.too_many_cells"

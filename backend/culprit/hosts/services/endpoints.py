@@ -1,4 +1,4 @@
-"""Services over HTTP."""
+"""HTTP endpoints of services."""
 
 from __future__ import annotations
 
@@ -8,65 +8,67 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from culprit.auth.dependencies import CurrentActor
-from culprit.auth.idempotency import Once
-from culprit.auth.policy import policy
-from culprit.infra.db import Db
-from culprit.kit.cursor import Cursor, Limit, Page, page
-from culprit.models import Service
-from culprit.services import queries, read, service
-from culprit.services.schemas import ServiceCreate, ServiceRead, ServiceUpdate, SourceCheck
+from culprit.accounts.authorization import authorize
+from culprit.accounts.dependencies import CurrentActor
+from culprit.accounts.idempotency import Once
+from culprit.hosts.services import queries, responses, service
+from culprit.hosts.services.schemas import ServiceCreate, ServiceResponse, ServiceUpdate, SourceCheckResponse
+from culprit.infra.models.hosts.service import Service
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.http.pagination import Cursor, Limit, Page, build_page
 
 router = APIRouter(tags=["services"])
 
 
 @router.get("/services", summary="Services")
 def list_services(
-    db: Db, actor: CurrentActor, limit: Limit = 100, cursor: Cursor = None
-) -> Page[ServiceRead]:
-    """Those that could run on a visible host, newest first."""
-    policy(actor, "service.read")
+    db: DbDep, actor: CurrentActor, limit: Limit = 100, cursor: Cursor = None
+) -> Page[ServiceResponse]:
+    """List the services that can run on a visible host, newest first."""
+    authorize(actor, "service.read")
 
-    def shown(rows: Sequence[Service]) -> list[ServiceRead]:
-        return read.services(db, actor, rows)
+    def build_rows(rows: Sequence[Service]) -> list[ServiceResponse]:
+        return responses.build_services(db, actor, rows)
 
-    return page(db, queries.service_list(actor), Service.id, limit=limit, cursor=cursor, read=shown)
+    return build_page(
+        db, queries.select_services(actor), Service.id, limit=limit, cursor=cursor, read=build_rows
+    )
 
 
-@router.post("/services", status_code=201, response_model=ServiceRead, summary="Declare a service")
+@router.post("/services", status_code=201, response_model=ServiceResponse, summary="Declare a service")
 def create_service(
-    body: ServiceCreate, db: Db, actor: CurrentActor, once: Once
-) -> ServiceRead | JSONResponse:
-    """The address of its Prometheus must be on the allow-list."""
+    body: ServiceCreate, db: DbDep, actor: CurrentActor, once: Once
+) -> ServiceResponse | JSONResponse:
+    """Create a service. The address of its Prometheus must be on the network allow-list."""
 
-    def make() -> ServiceRead:
-        row = service.create(db, actor, body)
+    def make() -> ServiceResponse:
+        row = service.create_service(db, actor, body)
         db.flush()
-        return read.service(db, actor, row)
+        return responses.build_service(db, actor, row)
 
     return once(body.model_dump(mode="json", exclude=service.SECRETS), make)
 
 
 @router.get("/services/{service_id}", summary="One service")
-def get_service(service_id: UUID, db: Db, actor: CurrentActor) -> ServiceRead:
-    """With what it does not measure."""
-    policy(actor, "service.read")
-    return read.service(db, actor, queries.service(db, actor, service_id))
+def get_service(service_id: UUID, db: DbDep, actor: CurrentActor) -> ServiceResponse:
+    """Return a service, including what it does not measure."""
+    authorize(actor, "service.read")
+    return responses.build_service(db, actor, queries.get_service(db, actor, service_id))
 
 
 @router.patch("/services/{service_id}", summary="Change a service")
-def update_service(service_id: UUID, body: ServiceUpdate, db: Db, actor: CurrentActor) -> ServiceRead:
-    """What is not mentioned stays."""
-    return read.service(db, actor, service.update(db, actor, service_id, body))
+def update_service(service_id: UUID, body: ServiceUpdate, db: DbDep, actor: CurrentActor) -> ServiceResponse:
+    """Change the given fields."""
+    return responses.build_service(db, actor, service.update_service(db, actor, service_id, body))
 
 
 @router.delete("/services/{service_id}", status_code=204, summary="Forget a service")
-def remove_service(service_id: UUID, db: Db, actor: CurrentActor) -> None:
-    """What was captured of it stays."""
-    service.remove(db, actor, service_id)
+def delete_service(service_id: UUID, db: DbDep, actor: CurrentActor) -> None:
+    """Delete a service; its captures are kept."""
+    service.delete_service(db, actor, service_id)
 
 
 @router.post("/services/{service_id}/check", summary="Try its source")
-def check_service(service_id: UUID, db: Db, actor: CurrentActor) -> SourceCheck:
-    """Every query over the last five minutes, or the reason why there is no answer."""
+def check_service(service_id: UUID, db: DbDep, actor: CurrentActor) -> SourceCheckResponse:
+    """Run every query over the last five minutes, and return the results or the reason of a failure."""
     return service.check_source(db, actor, service_id)

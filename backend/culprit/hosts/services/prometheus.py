@@ -1,4 +1,4 @@
-"""Questions to a service's Prometheus: four quantiles, the rate and the errors, each by one `query_range`."""
+"""Query a service's Prometheus: four quantiles, the rate and the errors, one `query_range` each."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from collectors.parse.prometheus_import import QUANTILES
-from culprit.auth import sealed
-from culprit.infra.addresses import Rule
-from culprit.infra.outgoing import OutgoingError, Reply, Request, fetch, place_of
-from culprit.infra.secrets import Vault
-from culprit.models import Service
+from collectors.parse.reports.prometheus_import import QUANTILES
+from culprit.accounts import sealed_columns
+from culprit.infra.models.hosts.service import Service
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.network.http_client import OutgoingError, Reply, Request, parse_base_url, send_request
+from culprit.infra.vault import Vault
 
 MAX_STEPS = 600
 """Values of one series in one answer. Prometheus itself refuses more than 11000."""
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class QueryRange:
     """Seconds of UTC from `start_s` to `end_s`, in at most `steps` steps of at least `least_s` seconds."""
 
     start_s: float
@@ -30,52 +30,56 @@ class Window:
 
     @property
     def step_s(self) -> int:
-        """Whole seconds, so that all queries of a window share one grid."""
+        """Return the step in whole seconds, so that all queries of a range have the same times."""
         return max(self.least_s, math.ceil((self.end_s - self.start_s) / self.steps))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """All that is needed to ask, read from the database before the network is waited for."""
+class PrometheusSource:
+    """Server, token and queries, read from the database before the network is used."""
 
     service: str
     url: str
     queries: Mapping[str, str]
     latency_unit: str
     token: str | None = field(repr=False)
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AddressRule, ...] = ()
 
 
-def asked_of(row: Service, rules: tuple[Rule, ...], box: Vault) -> Asked:
-    """The questions of a service whose source is Prometheus. Raises SecretUnreadable."""
+def load_source(row: Service, rules: tuple[AddressRule, ...], box: Vault) -> PrometheusSource:
+    """Return the source of a service with Prometheus. Raises SecretUnreadableError."""
     source: Mapping[str, Any] = row.source
-    queries = dict(_queries(source["queries"]))
-    return Asked(row.name, source["url"], queries, source["latency_unit"], sealed.opened(row, box), rules)
+    queries = dict(_build_queries(source["queries"]))
+    return PrometheusSource(
+        row.name, source["url"], queries, source["latency_unit"], sealed_columns.open_secret(row, box), rules
+    )
 
 
-def _queries(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield "rate", given["rate"]
-    yield "errors", given["errors"]
+def _build_queries(supplied: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    yield "rate", supplied["rate"]
+    yield "errors", supplied["errors"]
     for name, quantile in QUANTILES.items():
-        yield name, given["latency"].replace("$quantile", quantile)
+        yield name, supplied["latency"].replace("$quantile", quantile)
 
 
-def ask(asked: Asked, name: str, window: Window, *, total_s: float) -> Reply:
-    """What Prometheus says to one query. Raises OutgoingError; a refused query is a reply with its reason."""
-    place = place_of(asked.url)
-    told = urlencode(
+def query_range(
+    prometheus_source: PrometheusSource, name: str, window: QueryRange, *, total_s: float
+) -> Reply:
+    """Run one query. Raises OutgoingError; a refused query is a reply with its reason."""
+    place = parse_base_url(prometheus_source.url)
+    reported = urlencode(
         {
-            "query": asked.queries[name],
+            "query": prometheus_source.queries[name],
             "start": f"{window.start_s:.3f}",
             "end": f"{window.end_s:.3f}",
             "step": window.step_s,
             "timeout": f"{max(1, int(total_s))}s",
         }
     )
-    secret = {"Authorization": f"Bearer {asked.token}"} if asked.token else {}
-    request = Request(place, f"{place.path}/api/v1/query_range?{told}", secret)
-    reply = fetch(request, asked.rules, total_s=total_s)
-    # 400 and 422 carry a reason in the same form; anything else is no answer of Prometheus to this question.
+    secret = {"Authorization": f"Bearer {prometheus_source.token}"} if prometheus_source.token else {}
+    request = Request(place, f"{place.path}/api/v1/query_range?{reported}", secret)
+    reply = send_request(request, prometheus_source.rules, total_s=total_s)
+    # 400 and 422 have a reason in the same form; other states are not from Prometheus' query API.
     if reply.status not in {200, 400, 422}:
         raise OutgoingError("status", host=place.host, status=reply.status)
     return reply

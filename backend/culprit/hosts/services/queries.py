@@ -1,4 +1,4 @@
-"""Every SELECT about services."""
+"""SELECTs of services."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, true
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
-from culprit.infra.addresses import Rule
-from culprit.kit.errors import NotFound
-from culprit.models import Host, NetworkRule, Service
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.service import Service
+from culprit.web.errors import NotFoundError
 
 
-def seen(actor: Actor) -> ColumnElement[bool]:
-    """The services that exist for this actor: those that could run on a host of their scope."""
+def visible_services_clause(actor: Actor) -> ColumnElement[bool]:
+    """Return the condition for visible services: those that can run on a visible host."""
     if not actor.label_scope:
         return true()
     return and_(
@@ -28,58 +28,51 @@ def seen(actor: Actor) -> ColumnElement[bool]:
     )
 
 
-def service_list(actor: Actor) -> Select[Any]:
-    """The visible ones."""
-    return select(Service).where(seen(actor))
+def select_services(actor: Actor) -> Select[Any]:
+    """Select the visible services."""
+    return select(Service).where(visible_services_clause(actor))
 
 
-def service(session: Session, actor: Actor, service_id: UUID, *, lock: bool = False) -> Service:
-    """One visible service. Raises NotFound."""
-    query = select(Service).where(Service.id == service_id, seen(actor))
-    found = session.scalars(query.with_for_update() if lock else query).first()
-    if found is None:
-        raise NotFound("service.not_found")
-    return found
+def get_service(session: Session, actor: Actor, service_id: UUID, *, lock: bool = False) -> Service:
+    """Return a visible service. Raises NotFoundError."""
+    query = select(Service).where(Service.id == service_id, visible_services_clause(actor))
+    row = session.scalars(query.with_for_update() if lock else query).first()
+    if row is None:
+        raise NotFoundError("service.not_found")
+    return row
 
 
-def named(session: Session, name: str) -> UUID | None:
-    """The service of that name, whoever may see it."""
+def find_service_id(session: Session, name: str) -> UUID | None:
+    """Return the ID of the service with this name, whether visible or not."""
     return session.scalar(select(Service.id).where(Service.name == name))
 
 
-def host_counts(session: Session, actor: Actor, rows: Sequence[Service]) -> dict[UUID, int]:
-    """How many visible active hosts each service runs on."""
+def count_hosts(session: Session, actor: Actor, rows: Sequence[Service]) -> dict[UUID, int]:
+    """Return on how many visible active hosts each service runs."""
     if not rows:
         return {}
     query = (
         select(Service.id, func.count(Host.id))
         .join(Host, Host.labels.contains(Service.selector))
-        .where(Service.id.in_([row.id for row in rows]), Host.state == "active", visible(actor))
+        .where(Service.id.in_([row.id for row in rows]), Host.state == "active", visible_hosts_clause(actor))
         .group_by(Service.id)
     )
     return {row[0]: row[1] for row in session.execute(query)}
 
 
-def measured(session: Session, host: Host, source_kind: str = "prometheus") -> Service | None:
-    """The service on a host that is measured that way: of several, the one that names most labels."""
+def find_measured_service(session: Session, host: Host, source_kind: str = "prometheus") -> Service | None:
+    """Return the service on a host with this kind of source: the most specific of several."""
     query = select(Service).where(
         Service.source_kind == source_kind, literal(host.labels, Host.labels.type).contains(Service.selector)
     )
-    found = session.scalars(query).all()
-    return min(found, key=lambda one: (-len(one.selector), one.name), default=None)
+    services = session.scalars(query).all()
+    return min(services, key=lambda item: (-len(item.selector), item.name), default=None)
 
 
-def on_host(session: Session, host: Host, name: str) -> Service | None:
-    """The service of that name, where it runs on the host."""
+def find_service_on_host(session: Session, host: Host, name: str) -> Service | None:
+    """Return the service with this name if it runs on the host."""
     return session.scalar(
         select(Service).where(
             Service.name == name, literal(host.labels, Host.labels.type).contains(Service.selector)
         )
-    )
-
-
-def rules(session: Session) -> tuple[Rule, ...]:
-    """The allow-list: what may be dialled over HTTP is what may be dialled at all."""
-    return tuple(
-        Rule(str(rule.cidr), rule.port_from, rule.port_to) for rule in session.scalars(select(NetworkRule))
     )

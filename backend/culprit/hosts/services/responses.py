@@ -1,4 +1,4 @@
-"""Services as they are sent."""
+"""Build responses of services."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.models import Service
-from culprit.services import queries
-from culprit.services.schemas import Missing, ServiceRead
+from culprit.accounts.actor import Actor
+from culprit.hosts.services import queries
+from culprit.hosts.services.schemas import Missing, ServiceResponse
+from culprit.infra.models.hosts.service import Service
 
 MISSING: Mapping[str, list[Missing]] = {
     "none": ["rate", "errors", "latency"],
@@ -20,11 +20,11 @@ MISSING: Mapping[str, list[Missing]] = {
 """Kind of source → what it does not measure."""
 
 
-def services(session: Session, actor: Actor, rows: Sequence[Service]) -> list[ServiceRead]:
-    """Services with the number of their hosts."""
-    counts = queries.host_counts(session, actor, rows)
+def build_services(session: Session, actor: Actor, rows: Sequence[Service]) -> list[ServiceResponse]:
+    """Build services with the number of their hosts."""
+    counts = queries.count_hosts(session, actor, rows)
     return [
-        ServiceRead.model_validate(
+        ServiceResponse.model_validate(
             {
                 "id": row.id,
                 "name": row.name,
@@ -42,6 +42,6 @@ def services(session: Session, actor: Actor, rows: Sequence[Service]) -> list[Se
     ]
 
 
-def service(session: Session, actor: Actor, row: Service) -> ServiceRead:
-    """One service."""
-    return services(session, actor, [row])[0]
+def build_service(session: Session, actor: Actor, row: Service) -> ServiceResponse:
+    """Build one service."""
+    return build_services(session, actor, [row])[0]

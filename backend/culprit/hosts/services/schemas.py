@@ -1,4 +1,4 @@
-"""What goes in and out about services."""
+"""Requests and responses of services."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstraints, model_validator
 
-from culprit.auth.schemas import LabelName, LabelValue, Name, Strict
+from culprit.accounts.schemas import LabelName, LabelValue, Name
+from culprit.web.schemas import MessageRef, RequestModel
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Selector = Annotated[dict[LabelName, LabelValue], Field(min_length=1, max_length=10)]
@@ -18,36 +19,37 @@ Path = Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f'\"\\$`*?\[]{
 Format = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
-def _one_header(token: SecretStr) -> SecretStr:
-    """It goes into a header as it is: printable, without spaces."""
+def _validate_header(token: SecretStr) -> SecretStr:
+    """Require printable text without spaces, because it becomes part of a header."""
     if not all("!" <= c <= "~" for c in token.get_secret_value()):
         raise ValueError("a token has printable ASCII characters and no spaces")
     return token
 
 
-Token = Annotated[SecretStr, Field(min_length=1, max_length=4096), AfterValidator(_one_header)]
-# What a screen warns of before anything is captured.
+Token = Annotated[SecretStr, Field(min_length=1, max_length=4096), AfterValidator(_validate_header)]
+# Missing measurements that the interface shows before a capture.
 Missing = Literal["rate", "errors", "latency"]
 
 
-class Locate(Strict):
-    """How the service is found on a host."""
+class ServiceLocator(RequestModel):
+    """How to find the service on a host."""
 
     kind: Literal["unit", "container", "port", "cgroup"]
     value: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9/][A-Za-z0-9_.@:/\\-]{0,250}$")]
 
     @model_validator(mode="after")
-    def fitting(self) -> Locate:
-        """A port is a number."""
+    def fitting(self) -> ServiceLocator:
+        """Require a number for a port."""
         if self.kind == "port" and not (self.value.isdigit() and 1 <= int(self.value) <= 65535):
             raise ValueError("a port is a number from 1 to 65535")
         return self
 
 
-class Queries(Strict):
-    """PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
+class PrometheusQueries(RequestModel):
+    """PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` is 0.5, 0.9,
+    0.99, 0.999.
 
-    A label `route` of their results keeps routes apart.
+    A label `route` of the results separates routes.
     """
 
     rate: Query
@@ -55,29 +57,29 @@ class Queries(Strict):
     latency: Query
 
     @model_validator(mode="after")
-    def quantile(self) -> Queries:
-        """The latency is asked for four times."""
+    def quantile(self) -> PrometheusQueries:
+        """Require `$quantile` in the latency query."""
         if "$quantile" not in self.latency:
             raise ValueError("the latency query must contain $quantile")
         return self
 
 
-class NoSource(Strict):
-    """Nothing measures this service."""
+class NoSourceConfig(RequestModel):
+    """This service is not measured."""
 
     kind: Literal["none"]
 
 
-class PrometheusSource(Strict):
-    """A Prometheus that the server asks over the window of each capture."""
+class PrometheusSourceConfig(RequestModel):
+    """A Prometheus that the server queries for the time range of each capture."""
 
     kind: Literal["prometheus"]
     url: Url
-    queries: Queries
+    queries: PrometheusQueries
     latency_unit: Literal["s", "ms"] = "s"
 
 
-class AccessLogSource(Strict):
+class AccessLogSourceConfig(RequestModel):
     """An access log on the host, read there; only numbers leave the host."""
 
     kind: Literal["access_log"]
@@ -85,48 +87,52 @@ class AccessLogSource(Strict):
     format: Format = "auto"
 
 
-class AcceptsSource(Strict):
-    """Accepts per second of a listening port: a proxy of the request rate, and always called one."""
+class AcceptsSourceConfig(RequestModel):
+    """Accepted connections per second of a listening port: an approximation of the request rate, labeled as one."""
 
     kind: Literal["accepts"]
     port: Port
 
 
-Source = Annotated[NoSource | PrometheusSource | AccessLogSource | AcceptsSource, Field(discriminator="kind")]
+Source = Annotated[
+    NoSourceConfig | PrometheusSourceConfig | AccessLogSourceConfig | AcceptsSourceConfig,
+    Field(discriminator="kind"),
+]
 
 
-class ServiceCreate(Strict):
+class ServiceCreate(RequestModel):
     """A service to declare. `token` is the bearer token of its Prometheus."""
 
     name: Name
     selector: Selector
-    locate: Locate | None = None
-    source: Source = NoSource(kind="none")
+    locate: ServiceLocator | None = None
+    source: Source = NoSourceConfig(kind="none")
     token: Token | None = None
 
 
-class ServiceUpdate(Strict):
-    """What is not mentioned stays. Another kind of source or another server forgets the token."""
+class ServiceUpdate(RequestModel):
+    """A change; absent fields are kept. Another kind of source or another server deletes the token."""
 
     name: Name | None = None
     selector: Selector | None = None
-    locate: Locate | None = None
+    locate: ServiceLocator | None = None
     no_locate: bool = False
     source: Source | None = None
     token: Token | None = None
     no_token: bool = False
 
 
-class ServiceRead(BaseModel):
-    """A service. `missing` is what nobody measures: verdicts that need it will be inconclusive.
+class ServiceResponse(BaseModel):
+    """A service. `missing` lists what is not measured: verdicts that need it are inconclusive.
 
-    `proxy` is true where the request rate is only inferred. `hosts` counts the visible ones that it runs on.
+    `proxy` is true if the request rate is only approximated. `hosts` counts the visible hosts on which it
+    runs.
     """
 
     id: UUID
     name: str
     selector: dict[str, str]
-    locate: Locate | None
+    locate: ServiceLocator | None
     source: Source
     has_token: bool
     missing: list[Missing]
@@ -135,18 +141,18 @@ class ServiceRead(BaseModel):
     created_at: datetime
 
 
-class QueryResult(BaseModel):
-    """What one query brought over the last five minutes; `failure` is a sentence where it brought nothing."""
+class SourceQueryResult(BaseModel):
+    """The result of one query over the last five minutes; `failure` is the message of a failed query."""
 
     name: str
     query: str
     series: int
     points: int
     last: float | None
-    failure: dict[str, object] | None
+    failure: MessageRef | None
 
 
-class SourceCheck(BaseModel):
-    """A source that was tried."""
+class SourceCheckResponse(BaseModel):
+    """The result of a test of a source."""
 
-    results: list[QueryResult]
+    results: list[SourceQueryResult]

@@ -1,4 +1,4 @@
-"""Letting an incident go on by itself: who started it, up to which tier, and why it stopped."""
+"""Start and stop the autopilot of an incident, and select its next capture."""
 
 from __future__ import annotations
 
@@ -8,89 +8,96 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from collectors.contract import Sentence, Tier
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.core.playbooks.merge import Next
-from culprit.incidents import journal, queries
-from culprit.incidents.given import AutopilotStart
-from culprit.incidents.load import Loaded
-from culprit.incidents.service import RESOURCE
-from culprit.infra.broker import announce
-from culprit.kit.errors import Conflict, NotFound
-from culprit.models import Incident
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.domain.playbooks.merge import NextStep
+from culprit.incidents.records import journal, queries
+from culprit.incidents.records.requests import AutopilotStartRequest
+from culprit.incidents.records.service import RESOURCE
+from culprit.incidents.records.snapshot import IncidentSnapshot
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.web.errors import ConflictError, NotFoundError
 
-TASK = "culprit.advance_incident"
-#: Nobody wants more captures of sick hosts without having looked at one of them.
-MOST = 20
+TASK = "culprit.advance_autopilot"
+#: A user reviews the results before more captures of unhealthy hosts.
+MAX_CAPTURES = 20
 
 
-def start(session: Session, actor: Actor, incident_id: UUID, wanted: AutopilotStart) -> Incident:
-    """It goes on by itself. Raises NotFound, Forbidden, Conflict."""
-    incident = journal.claim(session, actor, incident_id, wanted.version)
-    policy(actor, f"capture.{wanted.tier}")
-    if running(incident):
-        raise Conflict("autopilot.runs")
+def start_autopilot(
+    session: Session, actor: Actor, incident_id: UUID, autopilot_start_request: AutopilotStartRequest
+) -> Incident:
+    """Start the autopilot. Raises NotFoundError, ForbiddenError, ConflictError."""
+    incident = journal.lock_version(session, actor, incident_id, autopilot_start_request.version)
+    authorize(actor, f"capture.{autopilot_start_request.tier}")
+    if is_running(incident):
+        raise ConflictError("autopilot.runs")
     if incident.state == "resolved":
-        raise Conflict("autopilot.resolved")
+        raise ConflictError("autopilot.resolved")
     incident.autopilot = {
         "state": "running",
-        "tier": wanted.tier,
+        "tier": autopilot_start_request.tier,
         "by": str(actor.id),
         "capture_id": None,
         "step": None,
         "reason": None,
-        "taken": 0,
+        "capture_count": 0,
     }
-    journal.enter(session, incident, actor, "autopilot_started", tier=wanted.tier)
-    announce(session, TASK, incident.id)
-    audit.record(session, actor, "autopilot.start", RESOURCE, incident.id, tier=wanted.tier)
+    journal.append_entry(session, incident, actor, "autopilot_started", tier=autopilot_start_request.tier)
+    enqueue_after_commit(session, TASK, incident.id)
+    audit.record_action(
+        session, actor, "autopilot.start", RESOURCE, incident.id, tier=autopilot_start_request.tier
+    )
     return incident
 
 
-def running(incident: Incident) -> bool:
-    """Whether it goes on by itself now."""
+def is_running(incident: Incident) -> bool:
+    """Return whether the autopilot is running."""
     return bool(incident.autopilot) and incident.autopilot["state"] == "running"  # type: ignore[index]
 
 
-def stop(session: Session, actor: Actor, incident_id: UUID) -> Incident:
-    """Takes it by hand again; whatever version one saw, stopping is always right. The capture that runs goes on."""
-    policy(actor, "incident.edit")
-    incident = queries.incident(session, actor, incident_id, lock=True)
+def stop_autopilot(session: Session, actor: Actor, incident_id: UUID) -> Incident:
+    """Stop the autopilot without a version check. A running capture continues."""
+    authorize(actor, "incident.edit")
+    incident = queries.find_incident(session, actor, incident_id, lock=True)
     if incident is None:
-        raise NotFound("incident.not_found")
+        raise NotFoundError("incident.not_found")
     journal.require_covering_scope(session, actor, incident)
-    if running(incident):
-        halt(session, incident, actor, Sentence("autopilot.by_hand"))
-        audit.record(session, actor, "autopilot.stop", RESOURCE, incident.id)
+    if is_running(incident):
+        stop_with_reason(session, incident, actor, Sentence("autopilot.by_hand"))
+        audit.record_action(session, actor, "autopilot.stop", RESOURCE, incident.id)
     return incident
 
 
-def halt(session: Session, incident: Incident, actor: Actor | None, why: Sentence) -> None:
-    """It stops, and says why. The incident must be locked."""
+def stop_with_reason(session: Session, incident: Incident, actor: Actor | None, why: Sentence) -> None:
+    """Stop the autopilot and record the reason. The incident must be locked."""
     reason = {"key": why.key, "params": dict(why.params)}
     incident.autopilot = {**(incident.autopilot or {}), "state": "stopped", "reason": reason}
-    journal.enter(session, incident, actor, "autopilot_stopped", more={"reason": reason})
+    journal.append_entry(session, incident, actor, "autopilot_stopped", more={"reason": reason})
 
 
-def tiers_of(most: str) -> list[Tier]:
-    """The tiers up to one."""
+def tiers_up_to(most: str) -> list[Tier]:
+    """Return the tiers up to and including one."""
     return list(Tier)[: list(Tier).index(Tier(most)) + 1]
 
 
-def choose(loaded: Loaded, asked: Collection[str] = ()) -> Next | Sentence:
-    """The next capture within the allowed tier, or why there is none; no step of `asked`, which wait for a word."""
-    pilot = loaded.incident.autopilot or {}
-    if pilot.get("taken", 0) >= MOST:
-        return Sentence("autopilot.enough", {"count": MOST})
-    tiers = tiers_of(pilot["tier"])
+def select_next_step(snapshot: IncidentSnapshot, requested: Collection[str] = ()) -> NextStep | Sentence:
+    """Return the next capture within the allowed tier, or why there is none; skip steps with a missing option."""
+    pilot = snapshot.incident.autopilot or {}
+    if pilot.get("capture_count", 0) >= MAX_CAPTURES:
+        return Sentence("autopilot.enough", {"count": MAX_CAPTURES})
+    tiers = tiers_up_to(pilot["tier"])
     by_hand = {
-        walked.key(step.id) for walked in loaded.walks for step in walked.playbook.steps if not step.finding
+        walked.key(step.id)
+        for walked in snapshot.playbook_walks
+        for step in walked.playbook.steps
+        if not step.finding
     }
-    found = loaded.next(tiers, leave_out=by_hand.union(asked))
-    if found is not None and found.proposal.collectors:
-        return found
-    waiting = loaded.next(leave_out=asked)
+    result = snapshot.propose_next_step(tiers, leave_out=by_hand.union(requested))
+    if result is not None and result.proposal.collectors:
+        return result
+    waiting = snapshot.propose_next_step(leave_out=requested)
     if waiting is None:
         return Sentence("autopilot.nothing_left")
     step = f"{waiting.playbook}/{waiting.proposal.step}"

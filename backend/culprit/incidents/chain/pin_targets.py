@@ -1,4 +1,4 @@
-"""What a place shows that somebody pins, read from Culprit's own data and never from what the client says."""
+"""Resolve pins: read what they show from Culprit's own data, never from the request."""
 
 from __future__ import annotations
 
@@ -8,147 +8,137 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible_runs
-from culprit.core.chunks import Damaged, decode
-from culprit.core.stacks import View
-from culprit.evidence import queries as evidence
-from culprit.evidence import service as evidence_service
-from culprit.incidents.given_pins import (
+from culprit.accounts.actor import Actor
+from culprit.domain.profiles.stacks import ProfileView
+from culprit.domain.series.chunks import DamagedChunkError, decode_rows
+from culprit.evidence.profiles import queries as profiles
+from culprit.evidence.profiles import service as profiles_service
+from culprit.evidence.runs import queries as evidence
+from culprit.evidence.runs import service as evidence_service
+from culprit.incidents.chain import queries
+from culprit.incidents.records.pin_requests import (
     ComparisonPin,
     FramePin,
     LinePin,
     LineRef,
-    PinAdd,
+    PinCreate,
     RangePin,
     RowPin,
     RowRef,
 )
-from culprit.infra.artifact_lines import MAX_COUNT
-from culprit.infra.artifacts import ArtifactStore
-from culprit.kit.errors import Conflict, CulpritError, Invalid
-from culprit.models import Artifact, Capture, Profile, ResultTable, Run, RunCollector, SeriesChunk
-from culprit.profiles import queries as profiles
-from culprit.profiles import service as profiles_service
+from culprit.infra.artifacts.lines import MAX_COUNT
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
+from culprit.json_types import Json
+from culprit.web.errors import ConflictError, CulpritError, InvalidRequestError
 
-Json = dict[str, Any]
-#: More lanes than anybody compares by eye; chunks of an hour are opened at most so often.
-MAX_LANES = 20
+#: Maximum number of series in a snapshot, and of chunks that are read for it.
+MAX_SERIES = 20
 MAX_CHUNKS = 400
-#: Artifacts of one pin that are held against their digests; a run has fewer.
+#: Maximum number of cited artifacts of one pin; a run has fewer.
 MAX_ARTIFACTS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """`said` is stored with the pin, `artifacts` are the digests of what it was read from."""
+class PinTarget:
+    """What a pin shows: the stored snapshot, the hosts, and the SHA-256 of the cited artifacts."""
 
-    said: Json
+    snapshot: Json
     hosts: tuple[UUID | None, ...]
     artifacts: tuple[str, ...] = ()
 
 
-def shown(session: Session, actor: Actor, store: ArtifactStore, wanted: PinAdd) -> Shown:
-    """What stands there. Raises Invalid for what does not exist (for this actor) and for a place that is none."""
-    match wanted:
+def resolve_pin(session: Session, actor: Actor, store: ArtifactStore, pin_create: PinCreate) -> PinTarget:
+    """Return what a pin shows, or raise InvalidRequestError if it does not exist or is not visible."""
+    match pin_create:
         case LinePin():
-            return _lines(session, actor, store, wanted.ref)
+            return _lines(session, actor, store, pin_create.ref)
         case RowPin():
-            return _row(session, actor, wanted.ref)
+            return _row(session, actor, pin_create.ref)
         case FramePin():
-            return _frame(session, actor, store, wanted)
+            return _frame(session, actor, store, pin_create)
         case RangePin():
-            return _range(session, actor, wanted)
+            return _range(session, actor, pin_create)
         case ComparisonPin():
-            return _comparison(session, actor, wanted)
+            return _comparison(session, actor, pin_create)
 
 
-def _nothing(kind: str) -> Invalid:
-    return Invalid("incident.pin_not_there", kind=kind)
+def _no_target(kind: str) -> InvalidRequestError:
+    return InvalidRequestError("incident.pin_not_there", kind=kind)
 
 
-def _lines(session: Session, actor: Actor, store: ArtifactStore, ref: LineRef) -> Shown:
-    found = evidence.artifact(session, actor, ref.artifact_id)
-    if found is None:
-        raise _nothing("line")
-    one, run, collector = found
-    wanted = sorted(set(ref.lines))
+def _lines(session: Session, actor: Actor, store: ArtifactStore, ref: LineRef) -> PinTarget:
+    artifact = evidence.find_artifact(session, actor, ref.artifact_id)
+    if artifact is None:
+        raise _no_target("line")
+    item, run, collector = artifact
+    lines = sorted(set(ref.lines))
     texts: dict[int, str] = {}
-    for line in wanted:
+    for line in lines:
         if line in texts:
             continue
-        count = min(MAX_COUNT, wanted[-1] - line + 1)
+        count = min(MAX_COUNT, lines[-1] - line + 1)
         try:
-            read = evidence_service.lines(store, one, line, count)["lines"]
-        except Conflict:
+            read = evidence_service.read_lines(store, item, line, count)["lines"]
+        except ConflictError:
             raise
         except CulpritError as error:
-            raise _nothing("line") from error
+            raise _no_target("line") from error
         texts.update({line + n: text for n, text in enumerate(read)})
         if len(read) < count:
             break
-    if any(line not in texts for line in wanted):
-        raise _nothing("line")
-    said = {
+    if any(line not in texts for line in lines):
+        raise _no_target("line")
+    snapshot = {
         "collected": True,
         "collector": collector,
-        "part": one.part,
+        "part": item.part,
         "run_id": str(run.id),
         "lines": [
-            {"n": line, "text": texts[line].replace("\0", "\N{REPLACEMENT CHARACTER}")} for line in wanted
+            {"number": line, "text": texts[line].replace("\0", "\N{REPLACEMENT CHARACTER}")} for line in lines
         ],
     }
-    return Shown(said, (run.host_id,), (one.sha256,))
+    return PinTarget(snapshot, (run.host_id,), (item.sha256,))
 
 
-def _row(session: Session, actor: Actor, ref: RowRef) -> Shown:
-    query = (
-        select(ResultTable, Run.host_id, Artifact.sha256, RunCollector.collector)
-        .join(Run, Run.id == ResultTable.run_id)
-        .outerjoin(Artifact, Artifact.id == ResultTable.artifact_id)
-        .outerjoin(RunCollector, RunCollector.id == ResultTable.run_collector_id)
-        .where(ResultTable.run_id == ref.run_id, visible_runs(actor))
-        .order_by(ResultTable.id)
+def _row(session: Session, actor: Actor, ref: RowRef) -> PinTarget:
+    row = queries.find_table(
+        session, actor, ref.run_id, table_id=ref.table_id, collector=ref.collector, kind=ref.kind
     )
-    if ref.table_id is not None:
-        query = query.where(ResultTable.id == ref.table_id)
-    else:
-        query = query.where(RunCollector.collector == ref.collector, ResultTable.kind == ref.kind)
-    found = session.execute(query.limit(1)).first()
-    if found is None or ref.row >= len(found[0].rows):
-        raise _nothing("row")
-    table, host_id, sha256, collector = found
+    if row is None or ref.row >= len(row[0].rows):
+        raise _no_target("row")
+    table, host_id, sha256, collector = row
     cells = [
         {"id": column["id"], "unit": column.get("unit", ""), "value": value}
         for column, value in zip(table.columns, table.rows[ref.row], strict=False)
     ]
-    said = {
+    snapshot = {
         "collected": True,
         "collector": collector,
         "kind": table.kind,
         "cells": cells,
         "line": table.lines[ref.row] if ref.row < len(table.lines) else None,
     }
-    return Shown(said, (host_id,), (sha256,) if sha256 else ())
+    return PinTarget(snapshot, (host_id,), (sha256,) if sha256 else ())
 
 
-def _frame(session: Session, actor: Actor, store: ArtifactStore, wanted: FramePin) -> Shown:
-    profile = profiles.profile(session, actor, wanted.ref.profile_id)
+def _frame(session: Session, actor: Actor, store: ArtifactStore, frame_pin: FramePin) -> PinTarget:
+    profile = profiles.find_profile(session, actor, frame_pin.ref.profile_id)
     if profile is None:
-        raise _nothing("frame")
-    view = profiles_service.view(store, profile, wanted.ref.filter.chosen())
-    weight = _weight(view, wanted.ref.frames)
+        raise _no_target("frame")
+    view = profiles_service.load_view(store, profile, frame_pin.ref.filter.to_filter())
+    weight = _weight(view, frame_pin.ref.frames)
     if weight is None:
-        raise _nothing("frame")
-    raw = profiles.raw_artifact(session, profile)
-    said = {
+        raise _no_target("frame")
+    raw = profiles.find_raw_artifact(session, profile)
+    snapshot = {
         "collected": view.weight > 0,
         "kind": profile.kind,
         "run_id": str(profile.run_id),
-        "frame": wanted.ref.frames[-1],
+        "frame": frame_pin.ref.frames[-1],
         "share": weight / view.weight if view.weight else None,
         "weight": weight,
         "total": view.weight,
@@ -156,17 +146,17 @@ def _frame(session: Session, actor: Actor, store: ArtifactStore, wanted: FramePi
         "unit": profile.unit,
         "lost": profile.lost,
     }
-    return Shown(said, (profile.host_id,), (raw.sha256,) if raw else ())
+    return PinTarget(snapshot, (profile.host_id,), (raw.sha256,) if raw else ())
 
 
-def _weight(view: View, frames: Sequence[str]) -> int | None:
-    """The weight below a stack from the root (which may be named or not); None where there is no such stack."""
+def _weight(view: ProfileView, frames: Sequence[str]) -> int | None:
+    """Return the weight of a stack; None without such a stack. The name of the root is optional."""
     trie, names = view.profile.table.trie, view.profile.names
     if not len(trie):
         return None
-    wanted = list(frames[1:] if frames[0] == names[trie.frame[0]] else frames)
+    requested_frames = list(frames[1:] if frames[0] == names[trie.frame[0]] else frames)
     nodes = [0]
-    for name in wanted:
+    for name in requested_frames:
         nodes = [
             child for node in nodes for child in _children(trie.end, node) if names[trie.frame[child]] == name
         ]
@@ -174,120 +164,107 @@ def _weight(view: View, frames: Sequence[str]) -> int | None:
 
 
 def _children(end: Any, node: int) -> list[int]:
-    found, at, stop = [], node + 1, int(end[node])
+    result, at, stop = [], node + 1, int(end[node])
     while at < stop:
-        found.append(at)
+        result.append(at)
         at = int(end[at])
-    return found
+    return result
 
 
-def _range(session: Session, actor: Actor, wanted: RangePin) -> Shown:
-    ref = wanted.ref
-    run = session.scalar(select(Run).where(Run.id == ref.run_id, visible_runs(actor)))
+def _range(session: Session, actor: Actor, range_pin: RangePin) -> PinTarget:
+    ref = range_pin.ref
+    run = queries.find_visible_run(session, actor, ref.run_id)
     if run is None or run.host_id != ref.host_id or ref.to_ns <= ref.from_ns:
-        raise _nothing("range")
-    query = select(SeriesChunk).where(
-        SeriesChunk.run_id == run.id,
-        SeriesChunk.level == 0,
-        SeriesChunk.t0_ns <= ref.to_ns,
-        SeriesChunk.t1_ns >= ref.from_ns,
-    )
+        raise _no_target("range")
+    query = queries.select_chunks(run.id, ref.from_ns, ref.to_ns)
+    if ref.metric:
+        query = query.where(SeriesChunk.metric == ref.metric)
+    digests = tuple(queries.list_chunk_digests(session, query, MAX_ARTIFACTS))
     if not ref.metric:
-        metrics = session.scalars(query.with_only_columns(SeriesChunk.metric).distinct()).all()
-        said = {"collected": bool(metrics), "lanes": [], "metrics": len(metrics)}
-        return Shown(said, (run.host_id,), _behind(session, query))
-    query = query.where(SeriesChunk.metric == ref.metric)
+        metrics = queries.list_metrics(session, query)
+        snapshot = {"collected": bool(metrics), "series": [], "metrics": len(metrics)}
+        return PinTarget(snapshot, (run.host_id,), digests)
     chunks = session.scalars(query.order_by(SeriesChunk.id).limit(MAX_CHUNKS)).all()
-    lanes = [lane for one in chunks for lane in _columns(one, ref.from_ns, ref.to_ns)]
-    said = {
-        "collected": bool(lanes),
+    series = [column for chunk in chunks for column in _summarize_columns(chunk, ref.from_ns, ref.to_ns)]
+    snapshot = {
+        "collected": bool(series),
         "metric": ref.metric,
-        "lanes": lanes[:MAX_LANES],
-        "more": len(lanes) > MAX_LANES,
+        "series": series[:MAX_SERIES],
+        "truncated": len(series) > MAX_SERIES,
     }
-    return Shown(said, (run.host_id,), _behind(session, query))
+    return PinTarget(snapshot, (run.host_id,), digests)
 
 
-def _behind(session: Session, chunks: Select[SeriesChunk]) -> tuple[str, ...]:
-    """The artifacts that these chunks were read from."""
-    ids = chunks.with_only_columns(SeriesChunk.artifact_id)
-    query = select(Artifact.sha256).where(Artifact.id.in_(ids)).distinct().order_by(Artifact.sha256)
-    return tuple(session.scalars(query.limit(MAX_ARTIFACTS)))
-
-
-def _columns(chunk: SeriesChunk, from_ns: int, to_ns: int) -> list[Json]:
-    """The numbers of each column of a chunk within a time; columns without a reading there are left out."""
+def _summarize_columns(chunk: SeriesChunk, from_ns: int, to_ns: int) -> list[Json]:
+    """Return the statistics of each column of a chunk within a time range, without empty columns."""
     try:
-        rows = decode(chunk.data)
-    except Damaged:
+        rows = decode_rows(chunk.data)
+    except DamagedChunkError:
         return []
     within = (rows.start_ns >= from_ns) & (rows.start_ns <= to_ns)
     values = rows.mean[within]
-    found = []
+    results = []
     for n, name in enumerate(chunk.axis_values or [""]):
         column = values[:, n][~np.isnan(values[:, n])]
         if len(column):
-            found.append(
+            results.append(
                 {
                     "labels": chunk.labels,
                     "axis": name,
-                    "n": len(column),
+                    "sample_count": len(column),
                     "min": float(column.min()),
                     "mean": float(column.mean()),
                     "max": float(column.max()),
                 }
             )
-    return found
+    return results
 
 
-def _comparison(session: Session, actor: Actor, wanted: ComparisonPin) -> Shown:
-    left, right = wanted.ref.left, wanted.ref.right
-    find = _runs if wanted.ref.what == "runs" else _profiles
+def _comparison(session: Session, actor: Actor, comparison_pin: ComparisonPin) -> PinTarget:
+    left, right = comparison_pin.ref.left, comparison_pin.ref.right
+    find = _runs if comparison_pin.ref.what == "runs" else _profiles
     sides = find(session, actor, {left, right})
     if left not in sides or right not in sides:
-        raise _nothing("comparison")
-    both = [sides[one] for one in dict.fromkeys((left, right))]
-    said = {
-        "collected": all(one.collected for one in both),
-        "what": wanted.ref.what,
-        "left": sides[left].said,
-        "right": sides[right].said,
+        raise _no_target("comparison")
+    both = [sides[item] for item in dict.fromkeys((left, right))]
+    snapshot = {
+        "collected": all(item.collected for item in both),
+        "what": comparison_pin.ref.what,
+        "left": sides[left].snapshot,
+        "right": sides[right].snapshot,
     }
-    artifacts = dict.fromkeys(each for one in both for each in one.artifacts)
-    return Shown(said, tuple(dict.fromkeys(one.host for one in both)), tuple(artifacts)[:MAX_ARTIFACTS])
+    artifacts = dict.fromkeys(each for item in both for each in item.artifacts)
+    return PinTarget(
+        snapshot, tuple(dict.fromkeys(item.host for item in both)), tuple(artifacts)[:MAX_ARTIFACTS]
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    said: Json
+    snapshot: Json
     host: UUID | None
     collected: bool
     artifacts: tuple[str, ...]
 
 
 def _runs(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
-    rows = session.execute(
-        select(Run.id, Run.host_id, Run.state, Run.t0_ns, Run.t1_ns, Capture.number, Capture.plan)
-        .join(Capture, Capture.id == Run.capture_id)
-        .where(Run.id.in_(ids), visible_runs(actor))
-    )
     names = ("state", "t0_ns", "t1_ns", "number", "plan")
     return {
         row.id: _Side(
             {"run_id": str(row.id), **{name: getattr(row, name) for name in names}},
             row.host_id,
             row.t0_ns is not None,
-            tuple(session.scalars(select(Artifact.sha256).where(Artifact.run_id == row.id).distinct())),
+            tuple(queries.list_run_digests(session, row.id)),
         )
-        for row in rows.all()
+        for row in queries.list_visible_runs(session, actor, ids)
     }
 
 
 def _profiles(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
     names = ("kind", "samples", "weight", "unit", "state")
-    found = {}
-    for row in session.scalars(profiles.profiles(actor).where(Profile.id.in_(ids))).all():
-        raw = profiles.raw_artifact(session, row)
-        said = {"run_id": str(row.run_id), **{name: getattr(row, name) for name in names}}
-        found[row.id] = _Side(said, row.host_id, row.state == "ready", (raw.sha256,) if raw else ())
-    return found
+    results = {}
+    for row in session.scalars(profiles.profiles_query(actor).where(Profile.id.in_(ids))).all():
+        raw = profiles.find_raw_artifact(session, row)
+        snapshot = {"run_id": str(row.run_id), **{name: getattr(row, name) for name in names}}
+        results[row.id] = _Side(snapshot, row.host_id, row.state == "ready", (raw.sha256,) if raw else ())
+    return results

@@ -1,7 +1,7 @@
-"""What a step's collectors must be told before they can look: taken from what the incident knows, or asked for.
+"""Fill the required options of a step's collectors from the incident.
 
-A value is never guessed. It stands in the declaration of the service, in the scope of the host in this incident, or
-in what rules and collectors said of this host in it; the journal tells which. Where none has it, somebody is asked.
+A value is never guessed. It comes from the declaration of the service, the scope of the host in this incident, or the
+findings and tables of this host; the journal records the source. A missing value is requested from the user.
 """
 
 from __future__ import annotations
@@ -11,43 +11,46 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from collectors.bundle import options_of
 from collectors.contract import Tier
 from collectors.registry import COLLECTORS
-from culprit.captures.schemas import ScopeGiven
-from culprit.core.rules.contract import STRENGTH, Grade
-from culprit.incidents import queries
-from culprit.kit.errors import Invalid
-from culprit.models import Host, Incident, IncidentHost, ResultTable
-from culprit.services import queries as services
+from collectors.runner.program import resolve_options
+from culprit.captures.schemas import ScopeRequest
+from culprit.domain.rules.finding import STRENGTH_ORDER, Strength
+from culprit.hosts.services import queries as services
+from culprit.incidents.records import queries
+from culprit.infra.models.evidence.result_table import ResultTable
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_host import IncidentHost
+from culprit.web.errors import InvalidRequestError
 
-#: Waiting for less than this for an answer is no wait that makes a connection a slow one.
+#: A connection that waits at least this long for an answer is slow.
 SLOW_MS = 100.0
-#: How the keys of questions begin.
-ASKS = "incident.asks_"
-#: Threads of the kernel have no files, no stacks of their own and no pages.
-_OF_THE_KERNEL = "F-KTHREAD-"
+#: Prefix of the message keys about a missing option.
+MISSING_OPTION_PREFIX = "incident.option_missing_"
+#: Findings of these rules are about kernel threads, which have no files, user stacks or pages.
+_KERNEL_THREAD_RULES = "F-KTHREAD-"
 Options = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
-    """A value that the incident knows. `said` is how the journal tells of its source, `by` the name of that."""
+class OptionSource:
+    """A known value. `origin` is the suffix of the journal kind, `by` the name of the source."""
 
     what: str
     value: str
-    said: str
+    origin: str
     by: str
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """An option that was filled in, or (with an empty `option`) the scope, and where its value is from."""
+class OptionValue:
+    """A filled option, or with an empty `option` the scope, and the source of its value."""
 
     collector: str
     option: str
     value: str
-    hint: Hint
+    hint: OptionSource
 
 
 def _same(value: str) -> str:
@@ -62,8 +65,8 @@ def _port(value: str) -> str:
     return value.rpartition(":")[2]
 
 
-#: (collector, option) → the kind of hint that fills it, and how. Without one of these the collector looks at nothing,
-#: or by its default at something that nobody asked about.
+#: (collector, option) → the kind of source that fills it, and the conversion. Without the option, the collector
+#: measures nothing, or a default target.
 TAKES: Mapping[tuple[str, str], tuple[str, Callable[[str], str]]] = {
     ("accepts", "port"): ("port", _same),
     ("app_metrics", "path"): ("access_log", _same),
@@ -72,79 +75,85 @@ TAKES: Mapping[tuple[str, str], tuple[str, Callable[[str], str]]] = {
     ("tcp_probe", "port"): ("peer", _port),
     ("http_probe", "url"): ("port", "http://127.0.0.1:{}/".format),
 }
-#: Names in the subject of a finding → kind of hint.
+#: Names in the subject of a finding → kind of source.
 _SUBJECTS = {"dst": "peer", "port": "port", "file": "log", "pid": "process", "cgroup": "cgroup"}
 
 
-def options(
-    step: str, collectors: Sequence[str], given: Options, hints: Sequence[Hint]
-) -> tuple[Options, list[Filled]]:
-    """The options for these collectors: what was given, and beside it what is known. Raises Invalid with the question.
+def fill_options(
+    step: str, collectors: Sequence[str], options: Options, hints: Sequence[OptionSource]
+) -> tuple[Options, list[OptionValue]]:
+    """Return the options of these collectors, completed from known values.
 
-    What somebody gave stands, and nothing from elsewhere is put beside it: half of an address is another address.
+    Raises InvalidRequestError if one is missing.
+
+    Options of a collector that the user set are not mixed with known values.
     """
-    wanted = {name: dict(values) for name, values in given.items()}
+    requested = {name: dict(values) for name, values in options.items()}
     filled = []
     for name in collectors:
-        for one in COLLECTORS[name].options:
-            takes = TAKES.get((name, one.name))
-            if given.get(name, {}).get(one.name) or (takes is None and not one.required):
+        for option in COLLECTORS[name].options:
+            takes = TAKES.get((name, option.name))
+            if options.get(name, {}).get(option.name) or (takes is None and not option.required):
                 continue
-            usable = takes is not None and not given.get(name)
-            hint = next(_fitting(name, one.name, takes, hints), None) if takes and usable else None
+            usable = takes is not None and not options.get(name)
+            hint = next(_fitting(name, option.name, takes, hints), None) if takes and usable else None
             if takes is None or hint is None:
-                asked = takes[0] if takes else "option"
-                raise Invalid(f"{ASKS}{asked}", step=step, collector=name, option=one.name)
-            wanted.setdefault(name, {})[one.name] = value = takes[1](hint.value)
-            filled.append(Filled(name, one.name, value, hint))
+                take = takes[0] if takes else "option"
+                raise InvalidRequestError(
+                    f"{MISSING_OPTION_PREFIX}{take}", step=step, collector=name, option=option.name
+                )
+            requested.setdefault(name, {})[option.name] = value = takes[1](hint.value)
+            filled.append(OptionValue(name, option.name, value, hint))
             if hint.what == "access_log":
-                wanted[name]["format"] = next(one.value for one in hints if one.what == "access_log_format")
-    return wanted, filled
+                requested[name]["format"] = next(
+                    hint.value for hint in hints if hint.what == "access_log_format"
+                )
+    return requested, filled
 
 
 def _fitting(
-    collector: str, option: str, takes: tuple[str, Callable[[str], str]], hints: Sequence[Hint]
-) -> Iterator[Hint]:
-    """The hints of that kind whose value the option takes."""
+    collector: str, option: str, takes: tuple[str, Callable[[str], str]], hints: Sequence[OptionSource]
+) -> Iterator[OptionSource]:
+    """Yield the sources of that kind with a valid value for the option."""
     for hint in hints:
         if hint.what == takes[0]:
             try:
-                options_of(COLLECTORS[collector], {option: takes[1](hint.value)})
+                resolve_options(COLLECTORS[collector], {option: takes[1](hint.value)})
             except ValueError:
                 continue
             yield hint
 
 
-def scope(
-    link: IncidentHost, collectors: Sequence[str], hints: Sequence[Hint]
-) -> tuple[ScopeGiven, Filled | None]:
-    """What to look at: as the incident says, else what evidence names where a collector needs a process.
+def fill_scope(
+    link: IncidentHost, collectors: Sequence[str], hints: Sequence[OptionSource]
+) -> tuple[ScopeRequest, OptionValue | None]:
+    """Return the scope of the incident's host; if a collector needs a target, the scope that evidence names.
 
-    Where nothing names one, the whole host is looked at, and such a collector says that it needs a target. What stops
-    a process while it looks is pointed at it by a person, never by evidence.
+    Without evidence the scope is the whole host, and such a collector reports that it needs a target. A collector that
+    stops its target never gets one from evidence.
     """
-    given = ScopeGiven.model_validate(link.scope) if link.scope else ScopeGiven()
+    scope_request = ScopeRequest.model_validate(link.scope) if link.scope else ScopeRequest()
     lost = [name for name in collectors if _needs_target(name)]
     stops = any(COLLECTORS[name].tier is Tier.PTRACE for name in collectors)
-    if given.kind != "host" or not lost or stops:
-        return given, None
+    if scope_request.kind != "host" or not lost or stops:
+        return scope_request, None
     for hint in hints:
         if hint.what in ("process", "cgroup", "port"):
-            found = ScopeGiven.model_validate({"kind": hint.what, "value": hint.value})
-            return found, Filled(lost[0], "", hint.value, hint)
-    return given, None
+            result = ScopeRequest.model_validate({"kind": hint.what, "value": hint.value})
+            return result, OptionValue(lost[0], "", hint.value, hint)
+    return scope_request, None
 
 
 def _needs_target(collector: str) -> bool:
-    return all(way.needs.target for way in COLLECTORS[collector].ways)
+    return all(way.needs.target for way in COLLECTORS[collector].methods)
 
 
-def known(
+def collect_option_sources(
     session: Session, incident: Incident, link: IncidentHost, host: Host, rules: Collection[str]
-) -> list[Hint]:
-    """All that this incident knows of where to look on a host, what was declared before what was seen.
+) -> list[OptionSource]:
+    """Collect the known values for a host: declared values, then the scope, then findings and tables.
 
-    `rules` are those that the step's playbook asks: what they found is nearer to its question than the rest.
+    `rules` are those of the playbook of the step; their findings come before others.
     """
     return [
         *_declared(session, incident, host),
@@ -153,47 +162,56 @@ def known(
     ]
 
 
-def _declared(session: Session, incident: Incident, host: Host) -> Iterator[Hint]:
+def _declared(session: Session, incident: Incident, host: Host) -> Iterator[OptionSource]:
     named = (incident.symptom or {}).get("service")
-    one = services.on_host(session, host, named) if named else None
-    if one is not None and one.locate and one.locate["kind"] == "port":
-        yield Hint("port", str(one.locate["value"]), "service", one.name)
-    logged = services.measured(session, host, "access_log")
+    service = services.find_service_on_host(session, host, named) if named else None
+    if service is not None and service.locate and service.locate["kind"] == "port":
+        yield OptionSource("port", str(service.locate["value"]), "service", service.name)
+    logged = services.find_measured_service(session, host, "access_log")
     if logged is not None:
-        yield Hint("access_log", logged.source["path"], "service", logged.name)
-        yield Hint("access_log_format", logged.source["format"], "service", logged.name)
-    counted = services.measured(session, host, "accepts")
+        yield OptionSource("access_log", logged.source["path"], "service", logged.name)
+        yield OptionSource("access_log_format", logged.source["format"], "service", logged.name)
+    counted = services.find_measured_service(session, host, "accepts")
     if counted is not None:
-        yield Hint("port", str(counted.source["port"]), "service", counted.name)
+        yield OptionSource("port", str(counted.source["port"]), "service", counted.name)
 
 
-def _of_scope(link: IncidentHost) -> Iterator[Hint]:
+def _of_scope(link: IncidentHost) -> Iterator[OptionSource]:
     kind, value = (link.scope or {}).get("kind"), (link.scope or {}).get("value")
     if kind in ("port", "process", "cgroup") and value:
-        yield Hint(str(kind), str(value), "scope", f"{kind} {value}")
+        yield OptionSource(str(kind), str(value), "scope", f"{kind} {value}")
 
 
-def _seen(session: Session, incident: Incident, host: Host, rules: Collection[str]) -> Iterator[Hint]:
-    """What fired on this host in the incident, the nearest rules and the strongest first; then what its tables show."""
+def _seen(session: Session, incident: Incident, host: Host, rules: Collection[str]) -> Iterator[OptionSource]:
+    """Yield what matched on this host in the incident, the strongest first, then what its tables contain."""
     runs = [
-        one.run_id
-        for one in queries.runs(session, incident.id)
-        if one.host_id == host.id and one.role == "evidence"
+        run.run_id
+        for run in queries.list_runs(session, incident.id)
+        if run.host_id == host.id and run.role == "evidence"
     ]
     if not runs:
         return
     order = {run: at for at, run in enumerate(runs)}
-    fired = [one for one in queries.fired(session, runs) if not one.rule.startswith(_OF_THE_KERNEL)]
-    fired.sort(
-        key=lambda one: (one.rule not in rules, -STRENGTH[Grade(one.grade)], order[one.run_id], one.id)
+    matched = [
+        matched_finding
+        for matched_finding in queries.list_matched_findings(session, runs)
+        if not matched_finding.rule.startswith(_KERNEL_THREAD_RULES)
+    ]
+    matched.sort(
+        key=lambda item: (
+            item.rule not in rules,
+            -STRENGTH_ORDER[Strength(item.strength)],
+            order[item.run_id],
+            item.id,
+        )
     )
-    for one in fired:
-        for name, value in sorted(one.subject.items()):
+    for item in matched:
+        for name, value in sorted(item.subject.items()):
             if name in _SUBJECTS:
-                yield Hint(_SUBJECTS[name], str(value), "finding", one.rule)
-    pids = {str(one.subject["pid"]) for one in fired if "pid" in one.subject}
+                yield OptionSource(_SUBJECTS[name], str(value), "finding", item.rule)
+    pids = {str(item.subject["pid"]) for item in matched if "pid" in item.subject}
     tables = sorted(
-        queries.tables(session, runs, ("listeners", "tcp_waits")), key=lambda one: order[one.run_id]
+        queries.list_tables(session, runs, ("listeners", "tcp_waits")), key=lambda table: order[table.run_id]
     )
     for table in tables:
         yield from _of_listeners(table, pids) if table.kind == "listeners" else _of_waits(table)
@@ -205,15 +223,15 @@ def _rows(table: ResultTable) -> Iterator[dict[str, object]]:
         yield dict(zip(names, row, strict=False))
 
 
-def _of_listeners(table: ResultTable, pids: set[str]) -> Iterator[Hint]:
-    """The port of the process that evidence names, where it listens on one and no more."""
+def _of_listeners(table: ResultTable, pids: set[str]) -> Iterator[OptionSource]:
+    """Yield the port of the process that evidence names, if it listens on exactly one."""
     ports = {str(row.get("port")) for row in _rows(table) if str(row.get("pid")) in pids}
     if len(ports) == 1:
-        yield Hint("port", ports.pop(), "table", table.kind)
+        yield OptionSource("port", ports.pop(), "table", table.kind)
 
 
-def _of_waits(table: ResultTable) -> Iterator[Hint]:
-    """The peer that keeps most questions waiting, where one of them waits long."""
+def _of_waits(table: ResultTable) -> Iterator[OptionSource]:
+    """Yield the remote address with the most waiting requests, if one of them is slow."""
 
     def number(row: Mapping[str, object], name: str) -> float:
         value = row.get(name)
@@ -226,4 +244,4 @@ def _of_waits(table: ResultTable) -> Iterator[Hint]:
     ]
     if slow:
         most = max(slow, key=lambda row: number(row, "waiting"))
-        yield Hint("peer", str(most.get("peer")), "table", table.kind)
+        yield OptionSource("peer", str(most.get("peer")), "table", table.kind)

@@ -1,4 +1,4 @@
-"""What comes in about comments."""
+"""Request bodies of comments."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from culprit.core.comments import LONGEST
-from culprit.incidents.given import Given
+from culprit.domain.text.mentions import LONGEST
+from culprit.incidents.records.requests import StrictRequest
 
-About = Literal["incident", "step", "hypothesis", "pin"]
-Words = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST, pattern=r"^[^\x00]+$")]
+CommentTarget = Literal["incident", "step", "hypothesis", "pin"]
+CommentText = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST, pattern=r"^[^\x00]+$")]
 
 
-class CommentAdd(Given):
-    """Plain text. `about` and `ref`: the incident, a step or a hypothesis by its key, or a pin by its id."""
+class CommentCreate(StrictRequest):
+    """A comment in plain text. `about` and `ref`: the incident, a step or hypothesis by key, or a pin by ID."""
 
-    text: Words
-    about: About = "incident"
+    text: CommentText
+    about: CommentTarget = "incident"
     ref: Annotated[str, Field(max_length=210, pattern=r"^[a-z0-9/-]*$")] = ""
 
 
-class CommentPatch(Given):
-    """What it says now."""
+class CommentUpdate(StrictRequest):
+    """The new text of a comment."""
 
-    text: Words
+    text: CommentText

@@ -1,4 +1,4 @@
-"""What goes out about comments."""
+"""Responses about comments."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from culprit.incidents.given_comments import About
-from culprit.incidents.schemas_chain import PersonRef
+from culprit.incidents.comments.requests import CommentTarget
+from culprit.incidents.responses.chain_schemas import PersonRef
 
 
-class MentionRead(BaseModel):
-    """Somebody who is named in a comment; `told`: a message is on its way through a channel of theirs."""
+class MentionResponse(BaseModel):
+    """A user mentioned in a comment; `notified`: a message is queued on a channel of this user."""
 
     id: UUID
     name: str
-    told: bool
+    notified: bool
 
 
-class EarlierRead(BaseModel):
-    """What a comment said before."""
+class EarlierTextResponse(BaseModel):
+    """An earlier text of a comment."""
 
     text: str
     until: datetime
 
 
-class CommentRead(BaseModel):
-    """A comment, as plain text. A withdrawn one has no text any more."""
+class CommentResponse(BaseModel):
+    """A comment in plain text. A withdrawn comment has no text."""
 
     id: UUID
-    about: About
+    about: CommentTarget
     ref: str
     text: str
     by: PersonRef | None
     at: datetime
     edited_at: datetime | None
-    earlier: list[EarlierRead]
+    earlier: list[EarlierTextResponse]
     withdrawn_at: datetime | None
     withdrawn_by: PersonRef | None
-    mentions: list[MentionRead]
-    mine: bool
-    may_withdraw: bool
+    mentions: list[MentionResponse]
+    can_edit: bool
+    can_withdraw: bool

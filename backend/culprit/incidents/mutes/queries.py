@@ -1,4 +1,4 @@
-"""Every SELECT about mutes, and about how causes turned out over all incidents."""
+"""Queries about mutes and cause outcomes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
-from culprit.incidents.queries import Rows
-from culprit.models import CauseOutcome, FindingMute, Host, Incident, IncidentHost
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause
+from culprit.incidents.records.queries import Rows
+from culprit.infra.models.analysis.cause_outcome import CauseOutcome
+from culprit.infra.models.analysis.finding_mute import FindingMute
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_host import IncidentHost
 
 
-def mutes(session: Session, actor: Actor, host: UUID | None, at: datetime | None) -> Rows:
-    """(mute, name of its host) on hosts that exist for this actor; `at`: those that hold then."""
-    query = select(FindingMute, Host.name).join(Host, Host.id == FindingMute.host_id).where(visible(actor))
+def list_mutes(session: Session, actor: Actor, host: UUID | None, at: datetime | None) -> Rows:
+    """List (mute, host name) on visible hosts; `at`: only mutes that are active then."""
+    query = (
+        select(FindingMute, Host.name)
+        .join(Host, Host.id == FindingMute.host_id)
+        .where(visible_hosts_clause(actor))
+    )
     if host is not None:
         query = query.where(FindingMute.host_id == host)
     if at is not None:
@@ -25,20 +33,20 @@ def mutes(session: Session, actor: Actor, host: UUID | None, at: datetime | None
     return session.execute(query.order_by(FindingMute.expires_at, FindingMute.id).limit(1000)).all()
 
 
-def mute(session: Session, actor: Actor, mute_id: UUID) -> FindingMute | None:
-    """One mute on a host that exists for this actor."""
+def find_mute(session: Session, actor: Actor, mute_id: UUID) -> FindingMute | None:
+    """Return a mute on a visible host, or None."""
     query = select(FindingMute).join(Host, Host.id == FindingMute.host_id)
-    return session.scalar(query.where(FindingMute.id == mute_id, visible(actor)))
+    return session.scalar(query.where(FindingMute.id == mute_id, visible_hosts_clause(actor)))
 
 
-def held(session: Session, host_id: UUID, rule: str, at: datetime) -> Sequence[FindingMute]:
-    """The mutes of a rule on a host that hold then."""
+def list_active_mutes(session: Session, host_id: UUID, rule: str, at: datetime) -> Sequence[FindingMute]:
+    """List the mutes of a rule on a host that are active at a time."""
     query = select(FindingMute).where(FindingMute.host_id == host_id, FindingMute.rule == rule)
     return session.scalars(query.where(FindingMute.expires_at > at)).all()
 
 
-def open_incidents(session: Session, host_id: UUID) -> Sequence[Incident]:
-    """The incidents of a host that are not resolved, locked one after another."""
+def lock_open_incidents(session: Session, host_id: UUID) -> Sequence[Incident]:
+    """Lock the unresolved incidents of a host in the order of their IDs."""
     mine = select(IncidentHost.incident_id).where(IncidentHost.host_id == host_id)
     query = (
         select(Incident)
@@ -50,8 +58,8 @@ def open_incidents(session: Session, host_id: UUID) -> Sequence[Incident]:
     return session.scalars(query).all()
 
 
-def outcome_counts(session: Session) -> Rows:
-    """(cause, right, true_cause, how often)."""
+def count_outcomes(session: Session) -> Rows:
+    """List (cause, right, true_cause, count)."""
     query = select(
         CauseOutcome.cause, CauseOutcome.right, CauseOutcome.true_cause, func.count().label("count")
     ).group_by(CauseOutcome.cause, CauseOutcome.right, CauseOutcome.true_cause)

@@ -1,4 +1,4 @@
-"""Changes of incidents: who saw which version, what they did, and what is told of it."""
+"""Lock versions of incidents, append journal entries, and publish changes."""
 
 from __future__ import annotations
 
@@ -9,83 +9,93 @@ from sqlalchemy import literal, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy, require_covered
-from culprit.incidents import queries
-from culprit.infra.progress import publisher
-from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, NotFound
-from culprit.kit.unit_of_work import after_commit
-from culprit.models import Incident, IncidentParticipant, JournalEntry
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize, require_covered
+from culprit.incidents.records import queries
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.unit_of_work import after_commit
+from culprit.infra.event_stream import get_event_publisher
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_participant import IncidentParticipant
+from culprit.infra.models.incidents.journal_entry import JournalEntry
+from culprit.web.errors import ConflictError, NotFoundError
 
 Param = str | int | float
 CULPRIT = "Culprit"
-MAX_TOLD = 100
-#: What tells of evidence, and takes back nothing that anybody said.
-NEWS = frozenset(
+MAX_ENTRIES = 100
+#: Kinds of entries that do not conflict with a change of a user.
+NON_CONFLICTING_KINDS = frozenset(
     {
         "alert_joined",
         "alert_opened",
-        "answered",
-        "armed",
-        "armed_fired",
-        "comment",
+        "steps_answered",
+        "watcher_created",
+        "watcher_captured",
+        "comment_added",
         "comment_edited",
         "comment_withdrawn",
-        "diagnosed",
-        "diagnosed_nothing",
+        "diagnosis_completed",
+        "diagnosis_inconclusive",
         "diagnosis_failed",
-        "kill_switch_lifted",
-        "kill_switch_pulled",
+        "kill_switch_deactivated",
+        "kill_switch_activated",
     }
 )
 
 
-def found(session: Session, actor: Actor, incident_id: UUID) -> Incident:
-    """An incident that exists for this actor. Raises NotFound."""
-    policy(actor, "incident.read")
-    one = queries.incident(session, actor, incident_id)
-    if one is None:
-        raise NotFound("incident.not_found")
-    return one
+def get_incident(session: Session, actor: Actor, incident_id: UUID) -> Incident:
+    """Return an incident that is visible to this actor, or raise NotFoundError."""
+    authorize(actor, "incident.read")
+    incident = queries.find_incident(session, actor, incident_id)
+    if incident is None:
+        raise NotFoundError("incident.not_found")
+    return incident
 
 
-def claim(
+def lock_version(
     session: Session, actor: Actor, incident_id: UUID, version: int, action: str = "incident.edit"
 ) -> Incident:
-    """The incident, locked, as somebody may change it who saw that version. Raises NotFound, Forbidden, Conflict.
+    """Lock the incident for a change that is based on a version of it.
 
-    What a capture answered meanwhile is news and no change: it takes nobody's words away.
+    Entries of NON_CONFLICTING_KINDS after that version, such as answers of captures, are no conflict.
+
+    Raises:
+        NotFoundError, ForbiddenError: The actor cannot see or change the incident.
+        ConflictError: Another user changed the incident after that version.
     """
-    policy(actor, action)
-    one = queries.incident(session, actor, incident_id, lock=True)
-    if one is None:
-        raise NotFound("incident.not_found")
-    require_covering_scope(session, actor, one)
-    if one.version != version:
-        since = queries.journal(session, one.id, version, MAX_TOLD)
-        if version > one.version or len(since) == MAX_TOLD or any(each.kind not in NEWS for each in since):
-            raise _stale(session, one, since)
-    return one
+    authorize(actor, action)
+    incident = queries.find_incident(session, actor, incident_id, lock=True)
+    if incident is None:
+        raise NotFoundError("incident.not_found")
+    require_covering_scope(session, actor, incident)
+    if incident.version != version:
+        since = queries.list_entries(session, incident.id, version, MAX_ENTRIES)
+        if (
+            version > incident.version
+            or len(since) == MAX_ENTRIES
+            or any(each.kind not in NON_CONFLICTING_KINDS for each in since)
+        ):
+            raise _stale(session, incident, since)
+    return incident
 
 
 def require_covering_scope(session: Session, actor: Actor, incident: Incident) -> None:
-    """Raise Forbidden where the incident has hosts outside the actor's label scope: it is decided for all of them."""
+    """Raise ForbiddenError if the incident has hosts outside the label scope of the actor."""
     require_covered(actor, covered=not queries.has_hidden_host(session, actor, incident.id))
 
 
-def _stale(session: Session, incident: Incident, since: Sequence[JournalEntry]) -> Conflict:
-    names = queries.names(session, (one.by for one in since))
-    who = dict.fromkeys(names.get(one.by, CULPRIT) if one.by else CULPRIT for one in since)
-    return Conflict(
+def _stale(session: Session, incident: Incident, since: Sequence[JournalEntry]) -> ConflictError:
+    names = queries.load_user_names(session, (item.by for item in since))
+    who = dict.fromkeys(names.get(item.by, CULPRIT) if item.by else CULPRIT for item in since)
+    return ConflictError(
         "incident.changed",
         version=incident.version,
         who=", ".join(who) or CULPRIT,
-        what=", ".join(dict.fromkeys(one.kind for one in since)) or "-",
+        what=", ".join(dict.fromkeys(item.kind for item in since)) or "-",
     )
 
 
-def enter(
+def append_entry(
     session: Session,
     incident: Incident,
     actor: Actor | None,
@@ -95,28 +105,28 @@ def enter(
     more: Mapping[str, object] | None = None,
     **params: Param,
 ) -> JournalEntry:
-    """One change is told: the version grows, and whoever looks on is called. The incident must be locked.
+    """Append a journal entry, increase the version and publish the change. The incident must be locked.
 
-    `params` fill its sentence; `more` is kept beside them for whoever wants to know exactly.
+    `params` are the parameters of its message; `more` is stored with them as structured data.
     """
     incident.version += 1
-    incident.updated_at = now()
+    incident.updated_at = utc_now()
     by = actor.id if actor else None
-    told = {**params, **(more or {})}
+    reported = {**params, **(more or {})}
     entry = JournalEntry(
-        incident_id=incident.id, version=incident.version, kind=kind, params=told, note=note, by=by
+        incident_id=incident.id, version=incident.version, kind=kind, params=reported, note=note, by=by
     )
     session.add(entry)
     if by is not None:
-        join(session, incident.id, by)
+        add_participant(session, incident.id, by)
     session.flush()
-    ring(session, incident.id)
+    publish_change(session, incident.id)
     return entry
 
 
-def join(session: Session, incident_id: UUID, user_id: UUID) -> None:
-    """Somebody takes part, now."""
-    at = now()
+def add_participant(session: Session, incident_id: UUID, user_id: UUID) -> None:
+    """Record that a user takes part now."""
+    at = utc_now()
     row = insert(IncidentParticipant).values(
         incident_id=incident_id, user_id=user_id, joined_at=at, seen_at=at
     )
@@ -124,18 +134,18 @@ def join(session: Session, incident_id: UUID, user_id: UUID) -> None:
     session.execute(row.on_conflict_do_update(index_elements=keys, set_={"seen_at": literal(at)}))
 
 
-def looked(session: Session, incident_id: UUID, user_id: UUID) -> bool:
-    """Somebody who takes part has it open. False where they do not take part yet."""
+def touch_participant(session: Session, incident_id: UUID, user_id: UUID) -> bool:
+    """Record that a participant has the incident open. Return False if the user does not take part yet."""
     changed = session.execute(
         update(IncidentParticipant)
         .where(IncidentParticipant.incident_id == incident_id, IncidentParticipant.user_id == user_id)
-        .values(seen_at=now())
+        .values(seen_at=utc_now())
         .returning(IncidentParticipant.user_id)
         .execution_options(synchronize_session=False)
     ).first()
     return changed is not None
 
 
-def ring(session: Session, incident_id: UUID) -> None:
-    """Calls whoever looks on, once this is committed."""
-    after_commit(session, lambda: publisher().publish(incident_id, "incident", {}))
+def publish_change(session: Session, incident_id: UUID) -> None:
+    """Notify open live streams after the commit."""
+    after_commit(session, lambda: get_event_publisher().publish(incident_id, "incident", {}))

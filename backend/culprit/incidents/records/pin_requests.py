@@ -1,4 +1,4 @@
-"""What comes in about evidence: places that can be shown again."""
+"""Request bodies of pins: evidence that can be opened again."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from culprit.incidents.given import Given, Key, Seen
-from culprit.profiles.schemas import FilterParams
+from culprit.evidence.profiles.schemas import ProfileFilterParams
+from culprit.incidents.records.requests import StepKey, StrictRequest, VersionedRequest
 
 MAX_LINES = 200
 MAX_FRAMES = 512
 MAX_NS = (1 << 63) - 1
-#: Of this site and nothing else: a path, never the name of another host.
+#: A path of this site, never an address of another host.
 View = Annotated[str, StringConstraints(pattern=r"^/([^/\\\x00][^\x00]*)?$", max_length=4000)]
 Cell = Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,200}$")]
 Ns = Annotated[int, Field(ge=0, le=MAX_NS)]
 
 
-class RangeRef(Given):
-    """A time on a host's lanes; of one metric, or of all that is shown."""
+class RangeRef(StrictRequest):
+    """A time range on the tracks of a host, of one metric or of all metrics."""
 
     run_id: UUID
     host_id: UUID
@@ -29,10 +29,10 @@ class RangeRef(Given):
     to_ns: Ns
 
 
-class FrameRef(Given):
-    """A frame of a flame graph, by its stack from the root, of the samples that were shown.
+class FrameRef(StrictRequest):
+    """A frame of a flame graph: its stack from the root, and the filter of the samples.
 
-    `share` is ignored: the server looks it up.
+    `share` is ignored; the server computes it.
     """
 
     profile_id: UUID
@@ -40,12 +40,12 @@ class FrameRef(Given):
         list[Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,4000}$")]],
         Field(min_length=1, max_length=MAX_FRAMES),
     ]
-    filter: FilterParams = FilterParams()
+    filter: ProfileFilterParams = ProfileFilterParams()
     share: float | None = None
 
 
-class RowRef(Given):
-    """A row (from 0) of a table of a run, named by id or by collector and kind; `cells` are columns to point at."""
+class RowRef(StrictRequest):
+    """A row (from 0) of a table of a run, selected by ID or by collector and kind. `cells` are highlighted columns."""
 
     run_id: UUID
     table_id: UUID | None = None
@@ -55,7 +55,7 @@ class RowRef(Given):
     cells: Annotated[list[Cell] | None, Field(max_length=100)] = None
 
 
-class LineRef(Given):
+class LineRef(StrictRequest):
     """Lines (from 1) of a part of an artifact."""
 
     artifact_id: UUID
@@ -65,52 +65,52 @@ class LineRef(Given):
     ]
 
 
-class ComparisonRef(Given):
-    """Two of a kind beside each other."""
+class ComparisonRef(StrictRequest):
+    """Two runs or two profiles to compare."""
 
     left: UUID
     right: UUID
     what: Literal["runs", "profiles"]
 
 
-class _Pin(Seen):
+class _Pin(VersionedRequest):
     view: View
-    step: Key | None = None
+    step: StepKey | None = None
 
 
 class RangePin(_Pin):
-    """A range of time."""
+    """A pin of a time range."""
 
     kind: Literal["range"]
     ref: RangeRef
 
 
 class FramePin(_Pin):
-    """A frame."""
+    """A pin of a frame."""
 
     kind: Literal["frame"]
     ref: FrameRef
 
 
 class RowPin(_Pin):
-    """A row."""
+    """A pin of a row."""
 
     kind: Literal["row"]
     ref: RowRef
 
 
 class LinePin(_Pin):
-    """Lines."""
+    """A pin of lines."""
 
     kind: Literal["line"]
     ref: LineRef
 
 
 class ComparisonPin(_Pin):
-    """A comparison."""
+    """A pin of a comparison."""
 
     kind: Literal["comparison"]
     ref: ComparisonRef
 
 
-PinAdd = Annotated[RangePin | FramePin | RowPin | LinePin | ComparisonPin, Field(discriminator="kind")]
+PinCreate = Annotated[RangePin | FramePin | RowPin | LinePin | ComparisonPin, Field(discriminator="kind")]

@@ -1,9 +1,9 @@
-"""What comes in about incidents."""
+"""Request bodies of incidents."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import (
@@ -16,87 +16,86 @@ from pydantic import (
     model_validator,
 )
 
-from culprit.captures.schemas import OptionValues, ScopeGiven
-from culprit.core.playbooks.contract import Better
+from culprit.captures.schemas import OptionValues, ScopeRequest
+from culprit.domain.playbooks.model import Better
 
 MAX_HOSTS = 50
 MAX_PLAYBOOKS = 20
 MAX_PINS = 50
-#: More than any playbook has.
+#: No playbook has more steps.
 MAX_STEPS = 100
 
-Json = dict[str, Any]
-Line = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=300, strip_whitespace=True)]
-Said = Annotated[str, StringConstraints(pattern=r"^[^\x00]+$", max_length=300, strip_whitespace=True)]
-Prose = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=8000)]
-Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}/[a-z0-9-]{1,100}$")]
-Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}$")]
-Role = Literal["suspect", "control", "dependency"]
-State = Literal["open", "investigating", "identified", "mitigated", "resolved"]
+OptionalLine = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=300, strip_whitespace=True)]
+RequiredLine = Annotated[str, StringConstraints(pattern=r"^[^\x00]+$", max_length=300, strip_whitespace=True)]
+LongText = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=8000)]
+StepKey = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}/[a-z0-9-]{1,100}$")]
+PlaybookId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}$")]
+IncidentHostRole = Literal["suspect", "control", "dependency"]
+IncidentState = Literal["open", "investigating", "identified", "mitigated", "resolved"]
 RunRole = Literal["evidence", "before", "after", "control"]
 
 
-def _of_our_time(at: datetime) -> datetime:
+def validate_time_range(at: datetime) -> datetime:
     if not 1970 <= at.year <= 2200:
-        raise ValueError("not a time of a host")
+        raise ValueError("expected a time between 1970 and 2200")
     return at
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_of_our_time)]
+PlausibleTime = Annotated[AwareDatetime, AfterValidator(validate_time_range)]
 
 
-class Given(BaseModel):
-    """What means nothing is a mistake."""
+class StrictRequest(BaseModel):
+    """Refuse unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Seen(Given):
-    """Every change says which version of the incident the person saw."""
+class VersionedRequest(StrictRequest):
+    """A change of an incident, with the version that the user saw."""
 
     version: Annotated[int, Field(ge=1, le=(1 << 31) - 1)]
 
 
-class Level(Given):
-    """A number of the symptom, before and now. `unit` as people write it: `ms`, `req/s`, `%`."""
+class SymptomNumber(StrictRequest):
+    """A number of the symptom, before and now. `unit` is free text: `ms`, `req/s`, `%`."""
 
     before: Annotated[float | None, Field(allow_inf_nan=False)] = None
     after: Annotated[float | None, Field(allow_inf_nan=False)] = None
     unit: Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=20)] = ""
 
 
-class Symptom(Given):
-    """What is wrong as users see it: of which service, in words, and in rate, errors and latency where known."""
+class Symptom(StrictRequest):
+    """What users notice: the service, a description, and rate, errors and latency where known."""
 
-    service: Line = ""
-    says: Prose = ""
-    rate: Level | None = None
-    errors: Level | None = None
-    latency: Level | None = None
-    since: Moment | None = None
+    service: OptionalLine = ""
+    description: LongText = ""
+    rate: SymptomNumber | None = None
+    errors: SymptomNumber | None = None
+    latency: SymptomNumber | None = None
+    since: PlausibleTime | None = None
 
 
-class HostGiven(Given):
-    """A host, what on it, and as what."""
+class IncidentHostRequest(StrictRequest):
+    """A host of the incident with its scope and role."""
 
     host_id: UUID
-    scope: ScopeGiven = ScopeGiven()
-    role: Role = "suspect"
+    scope: ScopeRequest = ScopeRequest()
+    role: IncidentHostRole = "suspect"
 
 
-class IncidentCreate(Given):
-    """What is going on, where and since when; all but the title may come later.
+class IncidentCreate(StrictRequest):
+    """An incident. Everything except the title can be added later.
 
-    `diagnosis_id` or `run_ids` bring their hosts, runs and causes along, and the playbooks that have those causes.
+    `diagnosis_id` and `run_ids` add their hosts, runs and causes, and the playbooks that explain those causes.
     """
 
-    title: Said
+    title: RequiredLine
     symptom: Symptom = Symptom()
     severity: Annotated[int, Field(ge=1, le=4)] = 3
-    window_from: Moment | None = None
-    window_to: Moment | None = None
-    hosts: Annotated[list[HostGiven], Field(max_length=MAX_HOSTS)] = []
-    playbooks: Annotated[list[Id], Field(max_length=MAX_PLAYBOOKS)] = []
+    window_from: PlausibleTime | None = None
+    window_to: PlausibleTime | None = None
+    hosts: Annotated[list[IncidentHostRequest], Field(max_length=MAX_HOSTS)] = []
+    playbooks: Annotated[list[PlaybookId], Field(max_length=MAX_PLAYBOOKS)] = []
     diagnosis_id: UUID | None = None
     run_ids: Annotated[list[UUID], Field(max_length=MAX_HOSTS)] = []
 
@@ -106,19 +105,19 @@ class IncidentCreate(Given):
         return self
 
 
-class IncidentPatch(Seen):
-    """What changes. `window_to` null: it goes on. `reason` says why an incident goes back to an earlier state."""
+class IncidentUpdate(VersionedRequest):
+    """Changed fields. `window_to` null: the incident continues. `reason` is required to return to an earlier state."""
 
-    title: Said | None = None
+    title: RequiredLine | None = None
     symptom: Symptom | None = None
     severity: Annotated[int | None, Field(ge=1, le=4)] = None
-    state: State | None = None
-    reason: Prose = ""
-    window_from: Moment | None = None
-    window_to: Moment | None = None
+    state: IncidentState | None = None
+    reason: LongText = ""
+    window_from: PlausibleTime | None = None
+    window_to: PlausibleTime | None = None
 
     @model_validator(mode="after")
-    def _in_order(self) -> IncidentPatch:
+    def _in_order(self) -> IncidentUpdate:
         _ordered(self.window_from, self.window_to)
         return self
 
@@ -128,148 +127,148 @@ def _ordered(begin: datetime | None, end: datetime | None) -> None:
         raise ValueError("the window ends before it begins")
 
 
-class HostsAdd(Seen):
-    """Hosts that belong to it too; of one that is there already, scope and role change."""
+class IncidentHostsCreate(VersionedRequest):
+    """Hosts to add. For a host that the incident already has, scope and role change."""
 
-    hosts: Annotated[list[HostGiven], Field(min_length=1, max_length=MAX_HOSTS)]
-
-
-class PlaybooksAdd(Seen):
-    """Playbooks to go by, as the catalogue has them now; one that is there already is brought up to date."""
-
-    playbooks: Annotated[list[Id], Field(min_length=1, max_length=MAX_PLAYBOOKS)]
+    hosts: Annotated[list[IncidentHostRequest], Field(min_length=1, max_length=MAX_HOSTS)]
 
 
-class PlaybookPatch(Seen):
-    """A playbook is set aside as a whole, with one reason for all that it still asks; or taken up again."""
+class IncidentPlaybooksCreate(VersionedRequest):
+    """Playbooks to attach in their current version. An attached playbook is updated to it."""
 
-    aside: bool
-    reason: Prose = ""
+    playbooks: Annotated[list[PlaybookId], Field(min_length=1, max_length=MAX_PLAYBOOKS)]
 
 
-class PrimaryGiven(Given):
-    """The number by which a fix is judged, and which way it should go."""
+class IncidentPlaybookUpdate(VersionedRequest):
+    """Dismiss a playbook with a reason for all its open steps, or restore it."""
+
+    dismissed: bool
+    reason: LongText = ""
+
+
+class PrimaryNumberRequest(StrictRequest):
+    """The number by which a fix is judged, and which direction is better."""
 
     read: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]{1,200}$")]
     better: Better
 
 
-class HypothesisAdd(Seen):
-    """An explanation of one's own. `says` in one's own language stands for both."""
+class HypothesisCreate(VersionedRequest):
+    """A hypothesis of a user. `summary` is used for both languages."""
 
-    says: Said
+    summary: RequiredLine
     cause: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_.-]{0,100}$")] = ""
-    primary: PrimaryGiven | None = None
+    primary: PrimaryNumberRequest | None = None
 
 
-class HypothesisPatch(Seen):
-    """What people decided about it."""
+class HypothesisUpdate(VersionedRequest):
+    """The decision about a hypothesis."""
 
     state: Literal["open", "refuted", "likely", "confirmed"]
-    note: Prose = ""
+    note: LongText = ""
 
 
-class VerdictAdd(Seen):
-    """What a step shows, as somebody sees it, and the pins that show it. Without a host it holds for all of them."""
+class VerdictCreate(VersionedRequest):
+    """A verdict of a user for a step, with its pins. Without a host it applies to all hosts."""
 
-    step: Key
+    step: StepKey
     host_id: UUID | None = None
     verdict: Literal["supports", "refutes", "inconclusive"]
     pins: Annotated[list[UUID], Field(max_length=MAX_PINS)] = []
-    note: Prose = ""
+    note: LongText = ""
 
 
-class VerdictWithdraw(Seen):
-    """Why one's verdict does not hold any more."""
+class VerdictWithdrawRequest(VersionedRequest):
+    """Why the verdict is withdrawn."""
 
-    note: Prose = ""
-
-
-class WaiverAdd(Seen):
-    """Steps of one playbook that need not be answered, and why."""
-
-    steps: Annotated[list[Key], Field(min_length=1, max_length=MAX_STEPS)]
-    reason: Prose
+    note: LongText = ""
 
 
-class NoteAdd(Seen):
-    """Something to remember."""
+class WaiverCreate(VersionedRequest):
+    """Steps of one playbook to waive, with the reason."""
+
+    steps: Annotated[list[StepKey], Field(min_length=1, max_length=MAX_STEPS)]
+    reason: LongText
+
+
+class NoteCreate(VersionedRequest):
+    """A note for the journal."""
 
     note: Annotated[str, StringConstraints(pattern=r"^[^\x00]+$", max_length=8000, strip_whitespace=True)]
 
 
-class RunsAdd(Seen):
-    """Runs to look at."""
+class IncidentRunsCreate(VersionedRequest):
+    """Runs to add to the incident."""
 
     run_ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_HOSTS)]
     role: RunRole = "evidence"
-    step: Key | None = None
+    step: StepKey | None = None
 
 
-class WrongAdd(Seen):
-    """A cause that was named and was not it; what it was instead, where that is known."""
+class CauseRejectionCreate(VersionedRequest):
+    """A cause that was wrong, and the correct one if it is known."""
 
     cause: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_.-]{1,100}$")]
     true_cause: Annotated[str | None, StringConstraints(pattern=r"^[a-z0-9_.-]{1,100}$")] = None
     pins: Annotated[list[UUID], Field(max_length=MAX_PINS)] = []
-    note: Prose = ""
+    note: LongText = ""
 
 
-class FixAdd(Seen):
-    """Something to change: after a card (`playbook/card`), whose texts fill what is not given, or one's own."""
+class FixCreate(VersionedRequest):
+    """A fix, on its own or after a remediation (`playbook/remediation`), whose texts fill empty fields."""
 
     hypothesis_id: UUID | None = None
-    card: Annotated[str, StringConstraints(pattern=r"^([a-z0-9-]{1,100}/[a-z0-9-]{1,100})?$")] = ""
-    what: Prose = ""
+    remediation: Annotated[str, StringConstraints(pattern=r"^([a-z0-9-]{1,100}/[a-z0-9-]{1,100})?$")] = ""
+    what: LongText = ""
     host_ids: Annotated[list[UUID], Field(max_length=MAX_HOSTS)] = []
-    command: Prose = ""
-    risk: Prose = ""
-    way_back: Prose = ""
+    command: LongText = ""
+    risk: LongText = ""
+    rollback: LongText = ""
 
 
-class FixPatch(Seen):
-    """It was applied (since when), taken back, or is told better. How it turned out is judged and not said."""
+class FixUpdate(VersionedRequest):
+    """Mark a fix as applied or rolled back, or edit its texts. Its outcome comes from verifications only."""
 
     state: Literal["applied", "reverted"] | None = None
-    applied_at: Moment | None = None
-    what: Prose | None = None
-    command: Prose | None = None
-    risk: Prose | None = None
-    way_back: Prose | None = None
+    applied_at: PlausibleTime | None = None
+    what: LongText | None = None
+    command: LongText | None = None
+    risk: LongText | None = None
+    rollback: LongText | None = None
 
 
-class VerifyAdd(Seen):
-    """How a fix is to be judged. `bar` is the change that counts, as a share of what was before."""
+class VerificationCreate(VersionedRequest):
+    """How to judge a fix. `minimum_change` is the smallest relevant change, as a share of the value before."""
 
     kind: Literal["plain", "control", "cohort"] = "plain"
     control_host_id: UUID | None = None
-    bar: Annotated[float | None, Field(gt=0, le=100)] = None
+    minimum_change: Annotated[float | None, Field(gt=0, le=100)] = None
 
 
-class StepRun(Seen):
-    """Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
+class StepRunRequest(VersionedRequest):
+    """Capture what a step needs on a host. `options` as in a capture; `confirm` if the tier requires it.
 
-    `again`: with all that a triage collects, for after a fix: causes stack, and what was found before it is of then.
+    `full_triage`: also run the triage collectors. After a fix, another cause can show that was hidden before.
     """
 
-    step: Key
+    step: StepKey
     host_id: UUID
-    again: bool = False
+    full_triage: bool = False
     seconds: Annotated[int | None, Field(ge=1, le=600)] = None
     options: Annotated[dict[Annotated[str, Field(max_length=40)], OptionValues], Field(max_length=60)] = {}
     confirm: Annotated[str | None, Field(max_length=253)] = None
 
 
-class AutopilotStart(Seen):
-    """Go on by itself, up to this tier."""
+class AutopilotStartRequest(VersionedRequest):
+    """Start the autopilot, up to this tier."""
 
     tier: Literal["light", "standard", "deep"] = "standard"
 
 
-class MuteAdd(Given):
-    """A rule that is known to fire on a host, why, and until when it is not counted."""
+class MuteCreate(StrictRequest):
+    """A rule to mute on a host, with the reason and the end."""
 
     host_id: UUID
     rule: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,60}$")]
-    reason: Prose
-    expires_at: Moment
+    reason: LongText
+    expires_at: PlausibleTime

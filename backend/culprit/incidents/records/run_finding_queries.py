@@ -1,4 +1,4 @@
-"""Every SELECT about what rules said of the runs of an incident."""
+"""Queries about the findings of the runs of an incident."""
 
 from __future__ import annotations
 
@@ -10,48 +10,57 @@ from sqlalchemy import cast, column, func, select, true, union_all
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.orm import Session
 
-from culprit.incidents.queries import Rows
-from culprit.models import Evaluation, Finding
+from culprit.incidents.records.queries import Rows
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.analysis.finding import StoredFinding
 
 DOUBTED = "$[*] ? (@.numbers.size() > 0 && @.reason != null).rule"
 
 
-def findings(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Sequence[Finding]:
-    """What fired, or nearly did, on these runs by these rules."""
-    query = select(Finding).where(Finding.run_id.in_(run_ids), Finding.rule.in_(rules)).order_by(Finding.id)
+def list_findings(
+    session: Session, run_ids: Collection[UUID], rules: Collection[str]
+) -> Sequence[StoredFinding]:
+    """List the stored findings (matched and inconclusive) of these rules on these runs."""
+    query = (
+        select(StoredFinding)
+        .where(StoredFinding.run_id.in_(run_ids), StoredFinding.rule.in_(rules))
+        .order_by(StoredFinding.id)
+    )
     return session.scalars(query).all()
 
 
-def spoken(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Rows:
-    """(run_id, rule) of what fired, or nearly did."""
-    query = select(Finding.run_id, Finding.rule).where(Finding.run_id.in_(run_ids), Finding.rule.in_(rules))
+def list_matched_rules(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Rows:
+    """List (run_id, rule) of the stored findings."""
+    query = select(StoredFinding.run_id, StoredFinding.rule).where(
+        StoredFinding.run_id.in_(run_ids), StoredFinding.rule.in_(rules)
+    )
     return session.execute(query.distinct()).all()
 
 
-def named(session: Session, run_ids: Collection[UUID]) -> Rows:
-    """(run_id, quiet, not_evaluated, doubted): the rules of each kind; doubted ones have a number and a reason."""
+def list_rule_summaries(session: Session, run_ids: Collection[UUID]) -> Rows:
+    """List (run_id, not_matched, not_evaluated, doubted): rules by result; doubted rules have a number and a reason."""
 
     def names(stored: Any, path: str) -> Any:
         return func.jsonb_path_query_array(stored, cast(path, JSONPATH), type_=JSONB)
 
     query = select(
         Evaluation.run_id,
-        names(Evaluation.quiet, "$[*].rule").label("quiet"),
+        names(Evaluation.not_matched, "$[*].rule").label("not_matched"),
         names(Evaluation.not_evaluated, "$[*].rule").label("not_evaluated"),
         names(Evaluation.not_evaluated, DOUBTED).label("doubted"),
     )
     return session.execute(query.where(Evaluation.run_id.in_(run_ids))).all()
 
 
-def silent(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Rows:
-    """(run_id, finding as JSON) of these rules where they were quiet or could not be asked."""
-    kept = []
-    for stored in (Evaluation.quiet, Evaluation.not_evaluated):
-        said = func.jsonb_array_elements(stored).table_valued(column("value", JSONB), name="said")
-        kept.append(
-            select(Evaluation.run_id, said.c.value.label("said"))
+def list_unevaluated_findings(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Rows:
+    """List (run_id, finding as JSON) of these rules if they did not match or were not evaluated."""
+    stored_value = []
+    for stored in (Evaluation.not_matched, Evaluation.not_evaluated):
+        message = func.jsonb_array_elements(stored).table_valued(column("value", JSONB), name="finding")
+        stored_value.append(
+            select(Evaluation.run_id, message.c.value.label("finding"))
             .select_from(Evaluation)
-            .join(said, true())
-            .where(Evaluation.run_id.in_(run_ids), said.c.value["rule"].astext.in_(list(rules)))
+            .join(message, true())
+            .where(Evaluation.run_id.in_(run_ids), message.c.value["rule"].astext.in_(list(rules)))
         )
-    return session.execute(union_all(*kept)).all()
+    return session.execute(union_all(*stored_value)).all()

@@ -1,37 +1,37 @@
-"""Artifacts as they leave with a bundle: text without the names of hosts; recordings, which name theirs, stay here."""
+"""Remove host names from the text artifacts of a bundle. Binary recordings are left out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 
-from culprit.infra.parts import StoredPart
+from culprit.infra.artifacts.stored_part import StoredPart
 
-LOOKED_AT = 1 << 13
+PROBE_BYTES = 1 << 13
 LINE_MAX = 1 << 20
 SHORTEST = 4
-"""Characters of a name that is taken out wherever it stands: `db` or `vm` would be taken out of other words' places."""
+"""Minimum length of a name that is replaced everywhere; `db` or `vm` would match unrelated words."""
 
 _HEADER = re.compile(rb"^(# hostname : ?|Linux \S+ \()[^)\s]+")
-"""Where tools name the host themselves: perf's header, and the first line of sysstat's."""
+"""Lines in which tools name the host: the header of perf, and the first line of sysstat."""
 
 
-def without_names(part: StoredPart, names: Mapping[str, str]) -> Iterator[bytes] | None:
-    """The lines of a part, `names` replaced as whole words; None for what is no text.
+def redact_names(part: StoredPart, names: Mapping[str, str]) -> Iterator[bytes] | None:
+    """Yield the lines of a part with `names` replaced as whole words; None for binary data.
 
-    Raises what a part raises that is not what came home, here or on the way.
+    Raises the errors of the part if its bytes are altered or missing.
     """
     with part.open() as stream:
-        if b"\0" in stream.read(LOOKED_AT):
+        if b"\0" in stream.read(PROBE_BYTES):
             return None
     return _lines(part, names)
 
 
 def _lines(part: StoredPart, names: Mapping[str, str]) -> Iterator[bytes]:
-    known = {name.encode(): stands.encode() for name, stands in names.items() if len(name) >= SHORTEST}
+    known = {name.encode(): status.encode() for name, status in names.items() if len(name) >= SHORTEST}
     longest_first = sorted(known, key=len, reverse=True)
     words = re.compile(rb"(?<![\w-])(?:" + b"|".join(map(re.escape, longest_first)) + rb")(?![\w-])")
     with part.open() as stream:
         while line := stream.readline(LINE_MAX):
-            shown = _HEADER.sub(rb"\1host", line)
-            yield words.sub(lambda found: known[found[0]], shown) if known else shown
+            displayed = _HEADER.sub(rb"\1host", line)
+            yield words.sub(lambda result: known[result[0]], displayed) if known else displayed

@@ -1,4 +1,4 @@
-"""From what is known to what may leave: redacted, looked at, frozen."""
+"""Redaction, preview and freezing of a report."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.core.redaction import preview
-from culprit.core.redaction.kinds import Rules
-from culprit.core.redaction.redactor import Redactor
-from culprit.incidents import journal
-from culprit.infra.artifacts import ArtifactStore
-from culprit.infra.secrets import vault
-from culprit.kit.errors import Conflict, TooLarge
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Report, ReportVersion
-from culprit.reports import gather, private_map, queries
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.domain.redaction import preview
+from culprit.domain.redaction.kinds import RedactionRules
+from culprit.domain.redaction.redactor import Redactor
+from culprit.incidents.records import journal
+from culprit.incidents.reports import pseudonym_map, queries
+from culprit.incidents.reports.content import collect
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.reports.report import Report
+from culprit.infra.models.reports.report_version import ReportVersion
+from culprit.infra.vault import get_vault
+from culprit.json_types import Json
+from culprit.web.errors import ConflictError, TooLargeError
 
-Json = dict[str, Any]
 MAX_BYTES = 24 << 20
 #: Culprit's own words and its hashes: nothing that a host or a person wrote.
 OWN = frozenset(
     {
         "format", "culprit", "language", "zone", "preset", "redacted", "at", "from", "to", "opened_at", "resolved_at",
         "detected_at", "mitigated_at", "due", "rule", "rule_title", "measure", "measure_title", "op", "key", "step",
-        "cause", "state", "standing", "grade", "verdict", "confidence", "outcome", "better", "role", "kind",
+        "cause", "state", "standing", "strength", "verdict", "confidence", "outcome", "better", "role", "kind",
         "sha256", "cites", "id", "not_covered", "collector",
     }
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A document that may leave, with what was done to it. `raw` may not."""
+class FrozenContent:
+    """Redacted document with its replacements. `raw` is confidential."""
 
     raw: Json
     content: Json
@@ -49,43 +51,49 @@ class Made:
 
     @property
     def text(self) -> str:
-        """The bytes that are frozen, as ASCII text."""
-        return canonical(self.content)
+        """Return the frozen bytes as ASCII text."""
+        return to_canonical_json(self.content)
 
 
-def canonical(content: Json) -> str:
-    """JSON that is the same for the same content."""
+def to_canonical_json(content: Json) -> str:
+    """Return JSON that is identical for identical content."""
     return json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def make(session: Session, actor: Actor, store: ArtifactStore, report: Report) -> Made:
-    """The report as it would leave now. Pseudonyms are those of the versions before it. Raises Conflict."""
-    incident = journal.found(session, actor, report.incident_id)
-    raw = _finite(gather.document(session, actor, store, incident, report))
-    before = queries.newest(session, report.id)
-    redactor = Redactor(_rules(session, report, raw), private_map.opened(before, vault()) if before else None)
-    _redacted(redactor, raw)
+def build_content(session: Session, actor: Actor, store: ArtifactStore, report: Report) -> FrozenContent:
+    """Build the redacted report. Pseudonyms of earlier versions are reused. Raises ConflictError."""
+    incident = journal.get_incident(session, actor, report.incident_id)
+    raw = _replace_non_finite(collect.build_document(session, actor, store, incident, report))
+    before = queries.find_newest_versions(session, report.id)
+    redactor = Redactor(
+        _build_rules(session, report, raw), pseudonym_map.open_names(before, get_vault()) if before else None
+    )
+    _redact_content(redactor, raw)
     redactor.learn()
-    content = _redacted(redactor, raw)
+    content = _redact_content(redactor, raw)
     content["hosts"] = [
-        {name: value for name, value in one.items() if name != "id"} for one in content["hosts"]
+        {name: value for name, value in host.items() if name != "id"} for host in content["hosts"]
     ]
     content["replaced"] = dict(sorted(redactor.counts.items()))
-    return Made(raw, content, redactor)
+    return FrozenContent(raw, content, redactor)
 
 
-def _redacted(redactor: Redactor, raw: Json) -> Json:
+def _redact_content(redactor: Redactor, raw: Json) -> Json:
     return {
-        name: _trees(redactor, value) if name == "trees" else redactor.value({name: value}, own=OWN)[name]
+        name: _redact_trees(redactor, value)
+        if name == "trees"
+        else redactor.value({name: value}, own=OWN)[name]
         for name, value in raw.items()
     }
 
 
-def _rules(session: Session, report: Report, raw: Json) -> Rules:
-    hosts, users = queries.known_names(session)
-    return Rules(
+def _build_rules(session: Session, report: Report, raw: Json) -> RedactionRules:
+    hosts, users = queries.list_known_names(session)
+    return RedactionRules(
         frozenset(report.kinds),
-        frozenset(name for name in {*hosts, *(one["host"] for one in raw["hosts"])} if not _is_address(name)),
+        frozenset(
+            name for name in {*hosts, *(host["host"] for host in raw["hosts"])} if not _is_address(name)
+        ),
         users,
         frozenset(report.words),
     )
@@ -99,99 +107,104 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _trees(redactor: Redactor, trees: list[Json]) -> list[Json]:
-    """Flame graphs: every name and module, drawn or too narrow to be."""
-    found = []
-    for one in trees:
-        tree = one["tree"]
+def _redact_trees(redactor: Redactor, trees: list[Json]) -> list[Json]:
+    """Redact all names and modules of flame graphs, including frames too narrow to draw."""
+    results = []
+    for item in trees:
+        tree = item["tree"]
         kernel = [kind in {"kernel", "pruned", "root", "idle"} for kind in tree["kind"]]
         names = [redactor.frame(name, kernel=of) for name, of in zip(tree["name"], kernel, strict=True)]
         modules = [redactor.frame(name, kernel=True) for name in tree["module"]]
-        shown = {name: redactor.text(one[name]) for name in ("host",)}
-        frames = [redactor.frame(name) for name in one["frames"]]
-        found.append({**one, **shown, "frames": frames, "tree": {**tree, "name": names, "module": modules}})
-    return found
+        displayed = {name: redactor.text(item[name]) for name in ("host",)}
+        frames = [redactor.frame(name) for name in item["frames"]]
+        results.append(
+            {**item, **displayed, "frames": frames, "tree": {**tree, "name": names, "module": modules}}
+        )
+    return results
 
 
-def _finite(value: Any) -> Any:
-    """Numbers that are none become null: JSON has no word for them."""
+def _replace_non_finite(value: Any) -> Any:
+    """Replace NaN and infinity by null, because JSON does not support them."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(name): _finite(inside) for name, inside in value.items()}
+        return {str(name): _replace_non_finite(inside) for name, inside in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
+        return [_replace_non_finite(item) for item in value]
     return value if isinstance(value, str | int | bool | None) else str(value)
 
 
-def look(session: Session, actor: Actor, store: ArtifactStore, report: Report) -> tuple[Made, Json]:
-    """What would leave, with what was replaced in it: for the people of the incident."""
-    policy(actor, "report.names")
-    made = make(session, actor, store, report)
+def preview_redaction(
+    session: Session, actor: Actor, store: ArtifactStore, report: Report
+) -> tuple[FrozenContent, Json]:
+    """Return the redacted content with its replacements, for the participants of the incident."""
+    authorize(actor, "report.names")
+    content = build_content(session, actor, store, report)
     replaced = [
-        {"kind": one.kind, "original": one.original, "pseudonym": one.pseudonym}
-        for one in preview.replaced(made.redactor)
+        {"kind": item.kind, "original": item.original, "pseudonym": item.pseudonym}
+        for item in preview.list_replaced(content.redactor)
     ]
     changed = [
-        {"before": one.before, "after": one.after} for one in preview.changed(made.redactor, _lines(made.raw))
+        {"before": item.before, "after": item.after}
+        for item in preview.list_changed(content.redactor, _list_lines(content.raw))
     ]
-    return made, {
-        "content": made.content,
-        "counts": made.content["replaced"],
+    return content, {
+        "content": content.content,
+        "counts": content.content["replaced"],
         "replaced": replaced,
         "changed": changed,
     }
 
 
-def _lines(value: Any, name: str = "") -> Iterator[str]:
-    """Every text of a structure that people or hosts wrote."""
+def _list_lines(value: Any, name: str = "") -> Iterator[str]:
+    """Return every text of a structure that comes from people or hosts."""
     if isinstance(value, str):
         if name not in OWN:
             yield from value.splitlines()
     elif isinstance(value, dict):
         for key, inside in value.items():
             if key != "tree":
-                yield from _lines(inside, key)
+                yield from _list_lines(inside, key)
     elif isinstance(value, list):
-        for one in value:
-            yield from _lines(one, name)
+        for item in value:
+            yield from _list_lines(item, name)
 
 
-def freeze(session: Session, actor: Actor, store: ArtifactStore, report: Report) -> ReportVersion:
-    """A new version of it, which nobody changes any more. The report must be locked. Raises TooLarge."""
-    policy(actor, "report.edit")
-    made = make(session, actor, store, report)
-    text = made.text
+def freeze_report(session: Session, actor: Actor, store: ArtifactStore, report: Report) -> ReportVersion:
+    """Create an immutable version. The report must be locked. Raises TooLargeError."""
+    authorize(actor, "report.edit")
+    content = build_content(session, actor, store, report)
+    text = content.text
     if len(text) > MAX_BYTES:
-        raise TooLarge("report.too_large", mib=len(text) >> 20, most=MAX_BYTES >> 20)
+        raise TooLargeError("report.too_large", mib=len(text) >> 20, most=MAX_BYTES >> 20)
     report.frozen += 1
     version = ReportVersion(
-        id=uuid7(),
+        id=new_uuid7(),
         report_id=report.id,
         number=report.frozen,
         content=text,
-        counts=made.content["replaced"],
-        hosts=[one["id"] for one in made.raw["hosts"]],
-        sha256=digest(text),
+        counts=content.content["replaced"],
+        hosts=[host["id"] for host in content.raw["hosts"]],
+        sha256=compute_digest(text),
         created_by=actor.id,
     )
-    private_map.seal(version, made.redactor.names, vault())
+    pseudonym_map.seal_names(version, content.redactor.names, get_vault())
     session.add(version)
     session.flush()
-    audit.record(
+    audit.record_action(
         session, actor, "report.freeze", "report", report.id, version=version.number, sha256=version.sha256
     )
     return version
 
 
-def digest(text: str) -> str:
-    """SHA-256 of what was frozen."""
+def compute_digest(text: str) -> str:
+    """Return the SHA-256 of the frozen content."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def opened(version: ReportVersion) -> Json:
-    """What a version says. Raises Conflict where its bytes are not those that were frozen."""
-    if digest(version.content) != version.sha256:
-        raise Conflict("report.altered", sha256=version.sha256)
+def open_content(version: ReportVersion) -> Json:
+    """Return the content of a version. Raises ConflictError if its bytes were altered."""
+    if compute_digest(version.content) != version.sha256:
+        raise ConflictError("report.altered", sha256=version.sha256)
     content: Json = json.loads(version.content)
     return content

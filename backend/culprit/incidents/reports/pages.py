@@ -1,28 +1,19 @@
-"""Frozen reports as files and pages, with the headers that they are sent under."""
+"""Frozen reports as files and pages with their HTTP headers."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from hashlib import sha256
-from typing import Any
-
 from fastapi import Response
 
-from culprit.core.reports.html import STYLE, html_page
-from culprit.core.reports.markdown import markdown_text
-from culprit.models import ReportVersion
-from culprit.reports.freeze import opened
-from culprit.reports.given import Form
+from culprit.domain.reports.render import STYLE_CSP, html_page, markdown_text
+from culprit.incidents.reports.freeze import open_content
+from culprit.incidents.reports.requests import Form
+from culprit.infra.models.reports.report_version import ReportVersion
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 PREFIX = "/r"
 """Where links to reports live."""
 
-_STYLE_HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
-CSP = (
-    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; sandbox allow-downloads allow-modals"
-)
+CSP = f"{STYLE_CSP}; frame-ancestors 'none'; sandbox allow-downloads allow-modals"
 HEADERS = {
     "Content-Security-Policy": CSP,
     "Cache-Control": "no-store",
@@ -37,21 +28,21 @@ TYPES = {
 }
 
 
-def page(content: Json, digest: str, number: int | None, status: int = 200) -> Response:
-    """The page in a browser."""
+def build_page(content: Json, digest: str, number: int | None, status: int = 200) -> Response:
+    """Build the page for a browser."""
     return Response(
         html_page(content, digest, number), status, media_type="text/html; charset=utf-8", headers=HEADERS
     )
 
 
-def shown(version: ReportVersion) -> Response:
-    """A frozen version in a browser."""
-    return page(opened(version), version.sha256, version.number)
+def build_public_page(version: ReportVersion) -> Response:
+    """Build the public page of a frozen version."""
+    return build_page(open_content(version), version.sha256, version.number)
 
 
-def file(version: ReportVersion, form: Form) -> Response:
-    """A frozen version to keep."""
-    content = opened(version)
+def build_file(version: ReportVersion, form: Form) -> Response:
+    """Build a frozen version for download."""
+    content = open_content(version)
     media, suffix = TYPES[form]
     if form == "html":
         text = html_page(content, version.sha256, version.number)

@@ -1,17 +1,15 @@
-"""The pages behind links: no account, no cookie, nothing cached, nothing indexed."""
+"""Public pages of share links: no account, no cookies, no caching, no indexing."""
 
 from __future__ import annotations
 
-import time
-
 from fastapi import APIRouter, Request, Response
 
-from culprit.auth.dependencies import client_address
-from culprit.infra.db import Db
-from culprit.kit.errors import TooMany
-from culprit.kit.gate import Gate
-from culprit.reports import pages, shares
-from culprit.reports.given import Form
+from culprit.accounts.dependencies import get_client_address
+from culprit.incidents.reports import pages, shares
+from culprit.incidents.reports.requests import Form
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.errors import TooManyRequestsError
+from culprit.web.http.rate_limit import RateLimiter
 
 router = APIRouter(prefix=pages.PREFIX, include_in_schema=False)
 PER_MINUTE = 120
@@ -20,23 +18,23 @@ PER_MINUTE = 120
 NOTHING = "There is no such report, or no longer.\n没有这份报告，或链接已失效。\n"
 
 
-def gate() -> Gate:
-    """What holds back who asks too often."""
-    return Gate(PER_MINUTE, "report.too_often")
+def build_rate_limiter(redis_url: str | None) -> RateLimiter:
+    """Return the rate limit of these endpoints."""
+    return RateLimiter(PER_MINUTE, "report.too_often", redis_url)
 
 
-def _open(request: Request, db: Db, token: str, form: Form | None) -> Response:
-    address = client_address(request) or ""
-    bounded: Gate = request.app.state.report_gate
+def _open(request: Request, db: DbDep, token: str, form: Form | None) -> Response:
+    address = get_client_address(request) or ""
+    limiter: RateLimiter = request.app.state.report_rate_limiter
     try:
-        bounded.enter(address, time.monotonic())
-    except TooMany as error:
+        limiter.check(address)
+    except TooManyRequestsError as error:
         wait = {**pages.HEADERS, "Retry-After": str(error.retry_after_s)}
         return Response(str(error.retry_after_s), 429, media_type="text/plain", headers=wait)
-    found = shares.enter(db, token, address, request.headers.get("user-agent", ""), form or "page")
-    if found is None:
+    result = shares.record_visit(db, token, address, request.headers.get("user-agent", ""), form or "page")
+    if result is None:
         return _nothing()
-    return pages.file(found[1], form) if form else pages.shown(found[1])
+    return pages.build_file(result[1], form) if form else pages.build_public_page(result[1])
 
 
 def _nothing() -> Response:
@@ -44,14 +42,14 @@ def _nothing() -> Response:
 
 
 @router.get("/{token}")
-def read_report(token: str, request: Request, db: Db) -> Response:
-    """A report to read."""
+def read_report(token: str, request: Request, db: DbDep) -> Response:
+    """Return the report as a page."""
     return _open(request, db, token, None)
 
 
 @router.get("/{token}/{form}")
-def keep_report(token: str, form: str, request: Request, db: Db) -> Response:
-    """A report to keep."""
+def keep_report(token: str, form: str, request: Request, db: DbDep) -> Response:
+    """Return the report as a download."""
     for known in ("html", "markdown", "json"):
         if form == known:
             return _open(request, db, token, known)
@@ -60,6 +58,6 @@ def keep_report(token: str, form: str, request: Request, db: Db) -> Response:
 
 @router.get("")
 @router.get("/{anything:path}")
-def nothing(anything: str = "") -> Response:
-    """Every other address below."""
+def answer_not_found(anything: str = "") -> Response:
+    """Return 404 for every other path below."""
     return _nothing()

@@ -1,4 +1,4 @@
-"""What comes in about reports."""
+"""Request bodies of reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from culprit.incidents.given import Given, Moment, Prose, Said, Seen
+from culprit.incidents.records.requests import (
+    LongText,
+    PlausibleTime,
+    RequiredLine,
+    StrictRequest,
+    VersionedRequest,
+)
 
 Kind = Literal["secret", "email", "word", "path", "argument", "sql", "host", "user", "address", "symbol"]
 Preset = Literal["internal", "customer"]
@@ -33,52 +39,52 @@ Kinds = Annotated[list[Kind], Field(max_length=20)]
 Words = Annotated[list[Word], Field(max_length=MAX_WORDS)]
 
 
-class FollowUp(Given):
-    """What is still to be done, by whom and until when as far as that is known."""
+class FollowUp(StrictRequest):
+    """Open task, with its owner and due date if they are known."""
 
-    what: Said
+    what: RequiredLine
     who: Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=100, strip_whitespace=True)] = ""
     due: datetime | None = None
     done: bool = False
 
 
-class ReportCreate(Given):
-    """A report of an incident. What is left out is taken from the incident and from the preset."""
+class ReportCreate(StrictRequest):
+    """New report. Missing fields come from the incident and the preset."""
 
-    title: Said | None = None
+    title: RequiredLine | None = None
     language: Language = "en"
     zone: Zone = "UTC"
     preset: Preset = "customer"
 
 
-class ReportPatch(Seen):
-    """What changes in the draft. `comments`: those of the incident are told in its timeline.
+class ReportUpdate(VersionedRequest):
+    """Changes of the draft. `comments` includes the comments of the incident in the timeline.
 
-    `kinds` are what is redacted; another preset brings its own.
+    `kinds` are the redacted kinds; a new preset replaces them.
     """
 
-    title: Said | None = None
+    title: RequiredLine | None = None
     language: Language | None = None
     zone: Zone | None = None
     preset: Preset | None = None
     kinds: Kinds | None = None
     words: Words | None = None
-    summary: Prose | None = None
-    impact: Prose | None = None
-    detected_at: Moment | None = None
-    mitigated_at: Moment | None = None
+    summary: LongText | None = None
+    impact: LongText | None = None
+    detected_at: PlausibleTime | None = None
+    mitigated_at: PlausibleTime | None = None
     follow_ups: Annotated[list[FollowUp], Field(max_length=MAX_FOLLOW_UPS)] | None = None
     comments: bool | None = None
 
 
-class ShareCreate(Given):
-    """A link that ends after some days. `note` says whom it is for."""
+class ShareCreate(StrictRequest):
+    """Share link that expires after some days. `note` names its recipient."""
 
     days: Annotated[int, Field(ge=1, le=MAX_DAYS)] = 14
     note: Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=200, strip_whitespace=True)] = ""
 
 
-class Which(Given):
-    """Nothing but the version of the draft that the person saw."""
+class VersionRequest(StrictRequest):
+    """Version of the draft that the client displayed."""
 
     version: Annotated[int, Field(ge=1, le=(1 << 31) - 1)]

@@ -1,21 +1,19 @@
-"""What goes out about reports."""
+"""Responses of reports."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
 
-from culprit.incidents.schemas_chain import PersonRef
-from culprit.reports.given import FollowUp, Kind, Language, Preset
+from culprit.incidents.reports.requests import FollowUp, Kind, Language, Preset
+from culprit.incidents.responses.chain_schemas import PersonRef
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 
-
-class ShareRead(BaseModel):
-    """A link without its token. `open`: it shows the report now. `url` is told once, to whoever made it."""
+class ShareResponse(BaseModel):
+    """Share link without its token. `open` is true while it works. `url` is present only after its creation."""
 
     id: UUID
     version_id: UUID
@@ -31,7 +29,7 @@ class ShareRead(BaseModel):
 
 
 class VersionSummary(BaseModel):
-    """A frozen version. `intact`: its bytes are those of its SHA-256. `counts`: how much of each kind was replaced."""
+    """Frozen version. `intact`: its bytes match the SHA-256. `counts`: number of replacements per kind."""
 
     id: UUID
     report_id: UUID
@@ -46,14 +44,14 @@ class VersionSummary(BaseModel):
     approved_at: datetime | None
 
 
-class VersionRead(VersionSummary):
-    """A frozen version with what it says."""
+class VersionResponse(VersionSummary):
+    """Frozen version with its content."""
 
     content: Json
 
 
 class ReportSummary(BaseModel):
-    """A report in a list."""
+    """Report in a list."""
 
     id: UUID
     incident_id: UUID
@@ -67,8 +65,8 @@ class ReportSummary(BaseModel):
     updated_at: datetime
 
 
-class ReportMay(BaseModel):
-    """What this person may do with a report, for the buttons. `alone`: a link needs no second person."""
+class ReportPermissions(BaseModel):
+    """Permissions of the user on a report. `alone`: a link needs no second person."""
 
     edit: bool
     approve: bool
@@ -77,8 +75,8 @@ class ReportMay(BaseModel):
     alone: bool
 
 
-class ReportRead(ReportSummary):
-    """A draft, the versions that were frozen of it and the links to them."""
+class ReportResponse(ReportSummary):
+    """Draft with its frozen versions and share links."""
 
     number: int
     zone: str
@@ -91,36 +89,36 @@ class ReportRead(ReportSummary):
     follow_ups: list[FollowUp]
     comments: bool
     versions: list[VersionSummary]
-    shares: list[ShareRead]
-    may: ReportMay
+    shares: list[ShareResponse]
+    permissions: ReportPermissions
 
 
-class ReplacedRead(BaseModel):
-    """An original and what stands for it. For the people of the incident alone."""
+class ReplacedNameResponse(BaseModel):
+    """Original and pseudonym, only for participants of the incident."""
 
     kind: Kind
     original: str
     pseudonym: str
 
 
-class ChangedRead(BaseModel):
-    """A line before and after."""
+class ChangedTextResponse(BaseModel):
+    """Line before and after the redaction."""
 
     before: str
     after: str
 
 
-class ReportPreviewRead(BaseModel):
-    """What would leave now, and what was replaced in it. Of the lines those that are other ones, 500 at most."""
+class ReportPreviewResponse(BaseModel):
+    """Redacted content with its replacements and at most 500 changed lines."""
 
     content: Json
     counts: dict[str, int]
-    replaced: list[ReplacedRead]
-    changed: list[ChangedRead]
+    replaced: list[ReplacedNameResponse]
+    changed: list[ChangedTextResponse]
 
 
-class VisitRead(BaseModel):
-    """Somebody opened a link."""
+class VisitResponse(BaseModel):
+    """Visit of a share link."""
 
     at: datetime
     address: str

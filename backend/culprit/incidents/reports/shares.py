@@ -1,4 +1,4 @@
-"""Links to frozen reports: a second person approves, a token opens, and everything about it can be looked up."""
+"""Share links of frozen reports: approval by a second person, access by token, and a record of visits."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.auth.tokens import new_token, token_hash
-from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, Forbidden, NotFound
-from culprit.models import ReportShare, ReportVersion, ReportVisit
-from culprit.reports import freeze, queries
-from culprit.reports.given import ShareCreate
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.accounts.tokens import generate_token, hash_token
+from culprit.incidents.reports import freeze, queries
+from culprit.incidents.reports.requests import ShareCreate
+from culprit.infra.db.clock import utc_now
+from culprit.infra.models.reports.report_share import ReportShare
+from culprit.infra.models.reports.report_version import ReportVersion
+from culprit.infra.models.reports.report_visit import ReportVisit
+from culprit.web.errors import ConflictError, ForbiddenError, NotFoundError
 
 TOKEN_LENGTH = 43
 """Characters of 256 bits in URL-safe base64; nothing else is looked up."""
@@ -23,95 +25,95 @@ TOKEN_LENGTH = 43
 MAX_AGENT = 300
 
 
-def version(session: Session, actor: Actor, version_id: UUID, *, lock: bool = False) -> ReportVersion:
-    """A frozen version that exists for this actor. Raises NotFound."""
-    policy(actor, "report.read")
-    one = queries.version(session, actor, version_id, lock=lock)
-    if one is None:
-        raise NotFound("report.version_not_found")
-    return one
+def get_version(session: Session, actor: Actor, version_id: UUID, *, lock: bool = False) -> ReportVersion:
+    """Return a frozen version visible to the actor, or raise NotFoundError."""
+    authorize(actor, "report.read")
+    version = queries.find_version(session, actor, version_id, lock=lock)
+    if version is None:
+        raise NotFoundError("report.version_not_found")
+    return version
 
 
-def approve(session: Session, actor: Actor, version_id: UUID) -> ReportVersion:
-    """A second person has read it and lets it go out. Raises Forbidden for the one who froze it."""
-    policy(actor, "report.approve")
-    one = version(session, actor, version_id, lock=True)
-    if one.created_by == actor.id:
-        raise Forbidden("report.approve_other")
-    if one.approved_at is not None:
-        raise Conflict("report.approved_already")
-    freeze.opened(one)
-    one.approved_by, one.approved_at = actor.id, now()
+def approve_version(session: Session, actor: Actor, version_id: UUID) -> ReportVersion:
+    """Approve a version as a second person. Raises ForbiddenError for the person who froze it."""
+    authorize(actor, "report.approve")
+    version = get_version(session, actor, version_id, lock=True)
+    if version.created_by == actor.id:
+        raise ForbiddenError("report.approve_other")
+    if version.approved_at is not None:
+        raise ConflictError("report.approved_already")
+    freeze.open_content(version)
+    version.approved_by, version.approved_at = actor.id, utc_now()
     session.flush()
-    audit.record(session, actor, "report.approve", "report_version", one.id, sha256=one.sha256)
-    return one
+    audit.record_action(session, actor, "report.approve", "report_version", version.id, sha256=version.sha256)
+    return version
 
 
-def share(
+def create_share(
     session: Session, actor: Actor, version_id: UUID, body: ShareCreate, *, needs_approval: bool
 ) -> tuple[ReportShare, str]:
-    """A new link with its token, which is told once. Raises Conflict where nobody approved of the version."""
-    policy(actor, "report.share")
-    of = version(session, actor, version_id, lock=True)
+    """Create a link with its token, which is returned once. Raises ConflictError without an approval."""
+    authorize(actor, "report.share")
+    of = get_version(session, actor, version_id, lock=True)
     if needs_approval and of.approved_at is None:
-        raise Conflict("report.not_approved")
-    freeze.opened(of)
-    token = new_token()
-    one = ReportShare(
+        raise ConflictError("report.not_approved")
+    freeze.open_content(of)
+    token = generate_token()
+    report_share = ReportShare(
         version_id=of.id,
-        token_hash=token_hash(token),
+        token_hash=hash_token(token),
         note=body.note,
-        expires_at=now() + timedelta(days=body.days),
+        expires_at=utc_now() + timedelta(days=body.days),
         created_by=actor.id,
     )
-    session.add(one)
+    session.add(report_share)
     session.flush()
-    audit.record(
+    audit.record_action(
         session,
         actor,
         "report.share",
         "report_share",
-        one.id,
+        report_share.id,
         version=str(of.id),
         days=body.days,
         note=body.note,
     )
-    return one, token
+    return report_share, token
 
 
-def known(session: Session, actor: Actor, share_id: UUID, *, lock: bool = False) -> ReportShare:
-    """A link to a version that exists for this actor. Raises NotFound."""
-    one = queries.share(session, share_id, lock=lock)
-    if one is None or queries.version(session, actor, one.version_id) is None:
-        raise NotFound("report.share_not_found")
-    return one
+def find_share_by_token(session: Session, actor: Actor, share_id: UUID, *, lock: bool = False) -> ReportShare:
+    """Return a link to a version visible to the actor, or raise NotFoundError."""
+    share = queries.find_share(session, share_id, lock=lock)
+    if share is None or queries.find_version(session, actor, share.version_id) is None:
+        raise NotFoundError("report.share_not_found")
+    return share
 
 
-def revoke(session: Session, actor: Actor, share_id: UUID) -> ReportShare:
-    """It opens nothing any more, from now on."""
-    policy(actor, "report.share")
-    one = known(session, actor, share_id, lock=True)
-    if one.revoked_at is None:
-        one.revoked_at = now()
+def revoke_share(session: Session, actor: Actor, share_id: UUID) -> ReportShare:
+    """Revoke a link immediately."""
+    authorize(actor, "report.share")
+    share = find_share_by_token(session, actor, share_id, lock=True)
+    if share.revoked_at is None:
+        share.revoked_at = utc_now()
         session.flush()
-        audit.record(session, actor, "report.revoke", "report_share", one.id)
-    return one
+        audit.record_action(session, actor, "report.revoke", "report_share", share.id)
+    return share
 
 
-def enter(
+def record_visit(
     session: Session, token: str, address: str, agent: str, form: str
 ) -> tuple[ReportShare, ReportVersion] | None:
-    """What a token opens now, and the visit noted; None for everything that is no open link."""
+    """Return the version of a token and record the visit; None if the link is not open."""
     if len(token) != TOKEN_LENGTH or not token.isascii():
         return None
-    found = queries.open_share(session, token_hash(token))
-    if found is not None:
+    open_share = queries.find_open_share(session, hash_token(token))
+    if open_share is not None:
         visit = ReportVisit(
-            share_id=found[0].id,
+            share_id=open_share[0].id,
             address=address[:100],
             agent=agent[:MAX_AGENT].replace("\0", "\N{REPLACEMENT CHARACTER}"),
             form=form,
         )
         session.add(visit)
         session.flush()
-    return found
+    return open_share

@@ -1,58 +1,47 @@
-"""What goes out about the chain of an incident: hypotheses, steps with their answers, what to do next."""
+"""Responses about the evidence chain: hypotheses, steps with their answers, the next step."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel
 
-from culprit.core.playbooks.contract import Better, Verdict
+from collectors.contract import TierName
+from culprit.analysis.findings.schemas import FindingResponse
+from culprit.analysis.playbooks.schemas import PrimaryNumberResponse
+from culprit.domain.playbooks.model import Verdict
+from culprit.json_types import Json
+from culprit.web.schemas import DocumentedAs, LocalizedText, MessageRef
 
-Json = dict[str, Any]
-Sentence = dict[str, Any]
-By = Literal["rule", "person", "nobody"]
-
-
-class TextRead(BaseModel):
-    """A text in both languages."""
-
-    en: str
-    zh: str
-
-
-class PrimaryRead(BaseModel):
-    """The number by which a fix is judged."""
-
-    read: str
-    better: Better
+By = Literal["rule", "person", "none"]
 
 
 class PersonRef(BaseModel):
-    """Somebody by name."""
+    """A user by name."""
 
     id: UUID
     name: str
 
 
-class HypothesisRead(BaseModel):
-    """An explanation: what people decided (`state`), and where the evidence stands. Steps are named by their keys."""
+class HypothesisResponse(BaseModel):
+    """A hypothesis: the decision (`state`) and the status of its evidence. Steps are named by their keys."""
 
     id: UUID
     key: str
-    says: TextRead
+    summary: LocalizedText
     cause: str
     state: Literal["open", "refuted", "likely", "confirmed"]
-    standing: Literal["open", "supported", "refuted", "contested"]
-    grade: str
-    primary: PrimaryRead | None
+    status: Literal["open", "supported", "refuted", "contested"]
+    strength: str
+    primary: PrimaryNumberResponse | None
     supports: list[str]
     refutes: list[str]
 
 
-class PersonVerdictRead(BaseModel):
-    """A verdict that somebody gave."""
+class PersonVerdictResponse(BaseModel):
+    """A verdict of a user."""
 
     id: UUID
     verdict: Verdict
@@ -62,11 +51,11 @@ class PersonVerdictRead(BaseModel):
     pins: list[UUID]
 
 
-class HostAnswerRead(BaseModel):
-    """What a step shows on one host.
+class HostAnswerResponse(BaseModel):
+    """The answer of a step on one host.
 
-    `verdict` is what counts, `rule_verdict` what the rule alone says. `disagrees`: a person and the rule, or two
-    people, say otherwise. `muted` findings are shown and do not count. `pins` are what the person's verdict cites.
+    `verdict` is the effective one, `rule_verdict` that of the rule alone. `disagrees`: the user and the rule, or two
+    users, disagree. `muted` findings do not count. `pins` are cited by the verdict of the user.
     """
 
     host_id: UUID
@@ -74,68 +63,68 @@ class HostAnswerRead(BaseModel):
     verdict: Verdict
     by: By
     rule_verdict: Verdict
-    person: PersonVerdictRead | None
-    grade: str
-    reason: Sentence | None
-    findings: list[Json]
-    muted: list[Json]
+    person: PersonVerdictResponse | None
+    strength: str
+    reason: MessageRef | None
+    findings: list[Annotated[Json, DocumentedAs(FindingResponse)]]
+    muted: list[Annotated[Json, DocumentedAs(FindingResponse)]]
     pins: list[UUID]
     disagrees: bool
 
 
-class WaivedRead(BaseModel):
-    """Why a step is left unanswered, and who decided so."""
+class WaiverResponse(BaseModel):
+    """A waiver or dismissal: the reason and the user."""
 
     reason: str
     by: PersonRef | None
 
 
-class StepRead(BaseModel):
-    """One question and what each host answers. `about` is a hypothesis's key or a gate; `verdict` is over all hosts."""
+class StepResponse(BaseModel):
+    """A step and its answer on each host. `about` is the key of a hypothesis, or a gate; `verdict` is for all hosts."""
 
     key: str
     playbook: str
     step: str
-    asks: TextRead
-    look: TextRead | None
+    question: LocalizedText
+    instructions: LocalizedText | None
     about: str
     finding: str
     on_path: bool
     verdict: Verdict
-    waived: WaivedRead | None
-    hosts: list[HostAnswerRead]
+    waived: WaiverResponse | None
+    hosts: list[HostAnswerResponse]
 
 
-class CostRead(BaseModel):
-    """What it takes of the host: percent of one core, for how long, and bytes brought home where that is known."""
+class CaptureCostResponse(BaseModel):
+    """Estimated cost on the host: percent of one core, seconds, and collected bytes if known."""
 
     cpu_pct: float
     seconds: int
     bytes: int | None
 
 
-class CommandRead(BaseModel):
-    """What will run. `why`: the step does not need it, and it is taken for this."""
+class StepCommandResponse(BaseModel):
+    """A command that will run. `why` is set if the step itself does not need it."""
 
     collector: str
     text: str
-    why: Sentence | None = None
+    why: MessageRef | None = None
 
 
-class NextRead(BaseModel):
-    """The step to take next; without collectors it is a person's."""
+class NextStepResponse(BaseModel):
+    """The next step; without collectors a person must answer it."""
 
     step: str
     host_id: UUID
     collectors: list[str]
-    tier: str
-    cost: CostRead
-    commands: list[CommandRead]
-    why: Sentence
+    tier: TierName
+    cost: CaptureCostResponse
+    commands: list[StepCommandResponse]
+    why: MessageRef
 
 
-class CauseRead(BaseModel):
-    """A root cause."""
+class IncidentCauseResponse(BaseModel):
+    """A likely or confirmed cause."""
 
     hypothesis: str
     cause: str

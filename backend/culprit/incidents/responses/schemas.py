@@ -1,40 +1,42 @@
-"""What goes out about incidents."""
+"""Responses about incidents."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
-from culprit.core.playbooks.play import Play
-from culprit.incidents.given import Role, RunRole, State, Symptom
-from culprit.incidents.schemas_chain import (
-    CauseRead,
-    HypothesisRead,
-    NextRead,
+from collectors.contract import TierName
+from culprit.analysis.playbooks.schemas import PrimaryNumberResponse
+from culprit.domain.playbooks.relevance import PlaybookState
+from culprit.domain.runs.states import RunState
+from culprit.incidents.records.requests import IncidentHostRole, IncidentState, RunRole, Symptom
+from culprit.incidents.responses.chain_schemas import (
+    HypothesisResponse,
+    IncidentCauseResponse,
+    NextStepResponse,
     PersonRef,
-    PrimaryRead,
-    StepRead,
-    TextRead,
-    WaivedRead,
+    StepResponse,
+    WaiverResponse,
 )
+from culprit.incidents.responses.verification_schemas import VerificationResult
+from culprit.json_types import Json
+from culprit.web.schemas import DocumentedAs, LocalizedText, Message, MessageRef
 
-Json = dict[str, Any]
-Sentence = dict[str, Any]
 PinState = Literal["intact", "altered", "gone"]
 FixState = Literal["planned", "applied", "verified", "no_effect", "worse", "no_conclusion", "reverted"]
 
 
-class PersonHere(PersonRef):
-    """Somebody who takes part; `here`: has it open now."""
+class ParticipantResponse(PersonRef):
+    """A user who takes part; `is_present`: has the incident open now."""
 
-    here: bool
+    is_present: bool
 
 
-class WindowRead(BaseModel):
-    """From when to when; null: it goes on."""
+class IncidentWindowResponse(BaseModel):
+    """Start and end of the problem; `to` null: it continues."""
 
     from_: datetime
     to: datetime | None
@@ -42,90 +44,91 @@ class WindowRead(BaseModel):
     model_config = {"populate_by_name": True, "alias_generator": lambda name: name.rstrip("_")}
 
 
-class HostRead(BaseModel):
-    """A host of the incident. One that is not `enrolled` cannot be captured."""
+class IncidentHostResponse(BaseModel):
+    """A host of the incident. `can_capture` is false for an imported or removed host."""
 
     id: UUID
     name: str
-    scope: Json
-    role: Role
-    enrolled: bool
+    scope: dict[str, str]
+    role: IncidentHostRole
+    can_capture: bool
 
 
-class PlaybookRef(BaseModel):
-    """A playbook as it is used here; `current`: the catalogue still has it so.
+class IncidentPlaybookResponse(BaseModel):
+    """A playbook of the incident; `current`: the catalog still has this version.
 
-    `play`: whether what it asks holds up the end; `refuted` where none of its hypotheses is left, `aside` where
-    somebody set it aside with a reason (which counts for nothing while a likely or confirmed cause comes from it).
+    `state`: the steps of an `active` playbook must be answered before the incident can be resolved. `refuted`: none
+    of its hypotheses is open. `dismissed`: a user dismissed it; this has no effect while a likely or confirmed cause
+    comes from it.
     """
 
     id: str
     digest: str
-    title: TextRead
+    title: LocalizedText
     current: bool
-    play: Play
-    aside: WaivedRead | None
+    state: PlaybookState
+    dismissed: WaiverResponse | None
 
 
-class VerificationRead(BaseModel):
-    """One comparison of before with after: runs before, captures that were made for it before and after the fix."""
+class VerificationResponse(BaseModel):
+    """One comparison of before and after. `before` are runs; `captures_before` and `after` are its own captures."""
 
     id: UUID
     kind: Literal["plain", "control", "cohort"]
-    primary: PrimaryRead | None
-    bar: float | None
+    primary: PrimaryNumberResponse | None
+    minimum_change: float | None
     before: list[UUID]
-    made_before: list[UUID]
+    captures_before: list[UUID]
     after: list[UUID]
     control_host_id: UUID | None
-    state: Literal["before", "waiting", "collecting", "judging", "done", "failed", "cancelled"]
-    result: Json | None
-    failure: Sentence | None
+    state: Literal["before", "waiting", "collecting", "judging", "done", "failed", "canceled"]
+    result: Annotated[Json, DocumentedAs(VerificationResult)] | None
+    failure: MessageRef | None
     requested_by: PersonRef | None
     created_at: datetime
     ended_at: datetime | None
 
 
-class FixRead(BaseModel):
-    """Something that was changed or is to be."""
+class FixResponse(BaseModel):
+    """A planned or applied change."""
 
     id: UUID
     hypothesis_id: UUID | None
-    card: str
+    remediation: str
     what: str
     hosts: list[UUID]
     command: str
     risk: str
-    way_back: str
+    rollback: str
     applied_at: datetime | None
     state: FixState
     by: PersonRef | None
     created_at: datetime
-    verifications: list[VerificationRead]
+    verifications: list[VerificationResponse]
 
 
-class PinRead(BaseModel):
-    """Evidence, and what it showed when it was pinned."""
+class PinResponse(BaseModel):
+    """Evidence, and a snapshot of what it showed when it was pinned."""
 
     id: UUID
     kind: Literal["range", "frame", "row", "line", "comparison"]
     ref: Json
     view: str
-    said: Json
+    snapshot: Json
     artifact: str | None
     step: str | None
     by: PersonRef | None
     created_at: datetime
 
 
-class PinChecked(PinRead):
-    """A pin, and whether the bytes behind it are still those. None where it rests on no single artifact."""
+class PinCheckResponse(PinResponse):
+    """A pin and the state of the artifacts that it cites; null if it cites none."""
 
     state: PinState | None
 
 
-class RunRead(BaseModel):
-    """A run of the incident. `from`/`to` are when it was measured."""
+class IncidentRunResponse(BaseModel):
+    """A run of the incident. `from` and `to` are its time of measurement."""
 
     run_id: UUID
     capture_id: UUID
@@ -137,13 +140,13 @@ class RunRead(BaseModel):
     plan: str
     from_: datetime | None
     to: datetime | None
-    state: str
+    state: RunState
 
     model_config = {"populate_by_name": True, "alias_generator": lambda name: name.removesuffix("_")}
 
 
-class WrongRead(BaseModel):
-    """A cause that was named here and was not it: what it was instead, how one knows, and the pins that show it."""
+class CauseRejectionResponse(BaseModel):
+    """A rejected cause: the correct cause if known, the reason, and the pins that show it."""
 
     cause: str
     true_cause: str | None
@@ -152,8 +155,8 @@ class WrongRead(BaseModel):
     by: PersonRef | None
 
 
-class MayRead(BaseModel):
-    """What this person may do here, for the buttons."""
+class IncidentPermissions(BaseModel):
+    """What the actor can do with this incident."""
 
     edit: bool
     comment: bool
@@ -165,27 +168,27 @@ class MayRead(BaseModel):
     bundle: bool
 
 
-class AutopilotRead(BaseModel):
-    """How far it is by itself: `taken` captures, the last one for `step`, and why it stopped."""
+class AutopilotResponse(BaseModel):
+    """State of the autopilot: its number of captures, the last capture with its step, and why it stopped."""
 
     state: Literal["running", "stopped"]
-    tier: str
-    taken: int
+    tier: TierName
+    capture_count: int
     by: PersonRef | None
     capture_id: UUID | None
     step: str | None
-    reason: Sentence | None
+    reason: MessageRef | None
 
 
-class ComparedRead(BaseModel):
-    """How many verdicts of a kind are here what they were there."""
+class VerdictCountResponse(BaseModel):
+    """How many verdicts of a kind are equal to the original ones."""
 
     equal: int
     total: int
 
 
-class DifferenceRead(BaseModel):
-    """A verdict that is another one here; null: nobody said one. `why` is the likeliest reason.
+class VerdictDifferenceResponse(BaseModel):
+    """A verdict that differs from the original one; null: no verdict. `why` is the most likely reason.
 
     `on` is a run for a rule, a host for a step.
     """
@@ -193,26 +196,26 @@ class DifferenceRead(BaseModel):
     kind: Literal["rule", "step", "hypothesis"]
     about: str
     on: str
-    there: str | None
-    here: str | None
+    original: str | None
+    local: str | None
     why: Literal["left_out", "muted", "rules", "unknown"]
 
 
-class ComparisonRead(BaseModel):
-    """What rules, steps and hypotheses said there, beside what they say here; `different` has at most 200."""
+class ImportComparisonResponse(BaseModel):
+    """Original and local verdicts of rules, steps and hypotheses; `differences` has at most 200."""
 
-    rule: ComparedRead
-    step: ComparedRead
-    hypothesis: ComparedRead
-    different: list[DifferenceRead]
-    unequal: int
+    rule: VerdictCountResponse
+    step: VerdictCountResponse
+    hypothesis: VerdictCountResponse
+    differences: list[VerdictDifferenceResponse]
+    difference_count: int
 
 
-class OriginRead(BaseModel):
-    """Where an imported incident is from. `compared` is null until its runs were read and its rules asked here.
+class IncidentOriginResponse(BaseModel):
+    """Where an imported incident is from. `compared` is null until its runs are parsed and evaluated here.
 
-    `said_by` has the names of people of there, who are no accounts here, by the id of what they said (a waiver by its
-    step, a playbook that was set aside by `playbook <id>`).
+    `authors` has the names of its original authors, who have no account here, by the ID of what they wrote. The key of
+    a waiver is its step, that of a dismissed playbook `playbook <id>`.
     """
 
     culprit: str
@@ -221,47 +224,47 @@ class OriginRead(BaseModel):
     written_at: datetime
     imported_at: datetime
     imported_by: PersonRef | None
-    compared: ComparisonRead | None
-    said_by: dict[str, str]
+    compared: ImportComparisonResponse | None
+    authors: dict[str, str]
 
 
-class IncidentRead(BaseModel):
-    """All of an incident, as it stands. `made` is the id of what a write has just made.
+class IncidentResponse(BaseModel):
+    """An incident. `created_id` is the ID of the object that this request created.
 
-    `gaps` are the steps on the walked paths of playbooks in play that nothing settled and nobody waived.
-    `again`: a fix was verified, is the symptom still there?
+    `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
+    `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.
     """
 
     id: UUID
     number: int
     title: str
-    state: State
-    severity: int
+    state: IncidentState
+    severity: Literal[1, 2, 3, 4]
     version: int
     created_by: PersonRef | None
     created_at: datetime
     updated_at: datetime
     resolved_at: datetime | None
     symptom: Symptom
-    window: WindowRead
-    hosts: list[HostRead]
-    people: list[PersonHere]
-    playbooks: list[PlaybookRef]
-    hypotheses: list[HypothesisRead]
-    steps: list[StepRead]
+    window: IncidentWindowResponse
+    hosts: list[IncidentHostResponse]
+    people: list[ParticipantResponse]
+    playbooks: list[IncidentPlaybookResponse]
+    hypotheses: list[HypothesisResponse]
+    steps: list[StepResponse]
     gaps: list[str]
-    leads_to: list[str]
-    next: NextRead | None
-    causes: list[CauseRead]
-    wrong: list[WrongRead]
-    fixes: list[FixRead]
-    pins: list[PinRead]
-    runs: list[RunRead]
-    may: MayRead
-    autopilot: AutopilotRead | None
-    again: bool
-    origin: OriginRead | None = None
-    made: UUID | None = None
+    next_playbooks: list[str]
+    next: NextStepResponse | None
+    causes: list[IncidentCauseResponse]
+    rejected_causes: list[CauseRejectionResponse]
+    fixes: list[FixResponse]
+    pins: list[PinResponse]
+    runs: list[IncidentRunResponse]
+    permissions: IncidentPermissions
+    autopilot: AutopilotResponse | None
+    needs_symptom_check: bool
+    origin: IncidentOriginResponse | None = None
+    created_id: UUID | None = None
 
 
 class IncidentSummary(BaseModel):
@@ -270,33 +273,37 @@ class IncidentSummary(BaseModel):
     id: UUID
     number: int
     title: str
-    state: State
-    severity: int
+    state: IncidentState
+    severity: Literal[1, 2, 3, 4]
     version: int
     symptom: Symptom
-    window: WindowRead
+    window: IncidentWindowResponse
     hosts: list[str]
     people: int
-    causes: list[CauseRead]
+    causes: list[IncidentCauseResponse]
     fixes: list[FixState]
     created_at: datetime
     updated_at: datetime
     resolved_at: datetime | None
 
 
-class JournalRead(BaseModel):
-    """One change. `kind` is the key of its sentence (`journal.*`); `by` null: Culprit itself."""
+class JournalParams(RootModel[dict[str, str | float | Message]]):
+    """Parameters of a journal entry: text, numbers, and the message that explains a refusal."""
+
+
+class JournalEntryResponse(BaseModel):
+    """One entry of the journal. `kind` is the key of its message (`journal.*`); `by` null: Culprit."""
 
     id: UUID
     version: int
     kind: str
-    params: Json
+    params: Annotated[Json, DocumentedAs(JournalParams)]
     note: str
     by: PersonRef | None
     at: datetime
 
 
-class MuteRead(BaseModel):
+class MuteResponse(BaseModel):
     """A muted rule on a host."""
 
     id: UUID
@@ -310,8 +317,8 @@ class MuteRead(BaseModel):
     active: bool
 
 
-class OutcomeRead(BaseModel):
-    """How often a cause was named and was it, and how often it was not; `instead` counts what it was then."""
+class CauseOutcomeResponse(BaseModel):
+    """How often a cause was right and wrong; `instead` counts the correct causes."""
 
     cause: str
     right: int

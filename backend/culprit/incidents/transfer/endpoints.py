@@ -1,4 +1,4 @@
-"""Incidents out of one Culprit and into another, over HTTP."""
+"""HTTP endpoints to export and import incidents."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from uuid import UUID
 from fastapi import APIRouter, File, Request, Response, UploadFile
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from culprit.auth.dependencies import CurrentActor
-from culprit.auth.idempotency import Once
-from culprit.captures.endpoints import Store
-from culprit.carried import bring, write
-from culprit.carried.schemas import CarriedRead
-from culprit.incidents import bundle, journal, queries
-from culprit.infra.db import Db
+from culprit.accounts.dependencies import CurrentActor
+from culprit.accounts.idempotency import Once
+from culprit.incidents.records import journal, queries
+from culprit.incidents.regression_bundle import write as bundle
+from culprit.incidents.transfer.export import exporter
+from culprit.incidents.transfer.imports import importer
+from culprit.incidents.transfer.schemas import IncidentImportResponse
+from culprit.infra.request_dependencies import DbDep, StoreDep
 
 router = APIRouter(tags=["incidents"])
 
@@ -24,25 +25,25 @@ router = APIRouter(tags=["incidents"])
 def export_incident(
     incident_id: UUID,
     request: Request,
-    db: Db,
+    db: DbDep,
     actor: CurrentActor,
-    store: Store,
+    store: StoreDep,
     *,
     redacted: bool = False,
     comments: bool = False,
 ) -> Response:
-    """All of an incident with the bytes of its runs, for another Culprit (zip).
+    """Export an incident with the bytes of its runs for another Culprit (zip).
 
-    `redacted`: names of hosts, people, addresses and paths are replaced by steady pseudonyms. An artifact of which a
-    parser would then read something else is left out, and the bundle says so.
+    `redacted`: names of hosts, users, addresses and paths are replaced by pseudonyms. An artifact that would be parsed
+    differently then is left out, with the reason in the bundle.
     """
-    incident = journal.found(db, actor, incident_id)
-    file = write.write(
+    incident = journal.get_incident(db, actor, incident_id)
+    file = exporter.export_incident(
         db, actor, store, request.app.state.settings, incident, redacted=redacted, comments=comments
     )
     name = f"incident-{incident.number}{'-redacted' if redacted else ''}.culprit.zip"
     return StreamingResponse(
-        bundle.pieces(file),
+        bundle.read_chunks(file),
         media_type="application/zip",
         headers={
             "Content-Disposition": f"attachment; filename={name}",
@@ -51,32 +52,32 @@ def export_incident(
     )
 
 
-@router.post("/incidents/import", status_code=201, response_model=CarriedRead)
+@router.post("/incidents/import", status_code=201, response_model=IncidentImportResponse)
 def import_incident(
     request: Request,
-    db: Db,
+    db: DbDep,
     actor: CurrentActor,
-    store: Store,
+    store: StoreDep,
     once: Once,
     *,
-    file: Annotated[UploadFile, File(description="What an export of an incident wrote")],
-) -> CarriedRead | JSONResponse:
-    """Makes an incident out of a bundle. Its runs are read and its rules asked here anew, and the verdicts compared.
+    file: Annotated[UploadFile, File(description="An exported incident")],
+) -> IncidentImportResponse | JSONResponse:
+    """Import a bundle as an incident. Its runs are parsed and evaluated here, and the verdicts are compared.
 
-    The same file again gives the same incident.
+    Importing the same file again returns the same incident.
     """
     digest = hashlib.file_digest(file.file, "sha256").hexdigest()  # type: ignore[arg-type]
     file.file.seek(0)
 
-    def make() -> CarriedRead:
-        brought = bring.bring(db, store, request.app.state.settings, actor, file.file)
-        one = brought.incident
-        return CarriedRead(
-            id=one.id,
-            number=one.number,
-            title=one.title,
-            runs=len(queries.runs(db, one.id)),
-            new=brought.new,
+    def make() -> IncidentImportResponse:
+        incident = importer.import_incident(db, store, request.app.state.settings, actor, file.file)
+        item = incident.incident
+        return IncidentImportResponse(
+            id=item.id,
+            number=item.number,
+            title=item.title,
+            runs=len(queries.list_runs(db, item.id)),
+            new=incident.new,
         )
 
     return once({"sha256": digest}, make)

@@ -1,4 +1,4 @@
-"""What goes out about imported incidents."""
+"""Responses about imported incidents."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel
 
 
-class CarriedRead(BaseModel):
-    """The incident that a bundle is here. `new`: it became one just now; else it was here already."""
+class IncidentImportResponse(BaseModel):
+    """The incident of a bundle. `new`: this request created it; else it was imported before."""
 
     id: UUID
     number: int

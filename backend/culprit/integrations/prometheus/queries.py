@@ -1,4 +1,4 @@
-"""Every SELECT of the exports."""
+"""SELECTs of the integrations."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
-from culprit.models import Host, Service
+from culprit.accounts.actor import Actor
+from culprit.accounts.queries.visibility import visible_hosts_clause
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.service import Service
 
 MOST_PAIRS = 5000
 
 
-def services_of(session: Session, actor: Actor, host_ids: Sequence[UUID]) -> list[tuple[UUID, str]]:
-    """(host, name of a service that runs on it), by name."""
+def list_host_services(session: Session, actor: Actor, host_ids: Sequence[UUID]) -> list[tuple[UUID, str]]:
+    """Return (host, name of a service that runs on it), by name."""
     query = (
         select(Host.id, Service.name)
         .join(Service, Host.labels.contains(Service.selector))
-        .where(Host.id.in_(host_ids), visible(actor))
+        .where(Host.id.in_(host_ids), visible_hosts_clause(actor))
         .order_by(Host.name, Service.name)
         .limit(MOST_PAIRS)
     )

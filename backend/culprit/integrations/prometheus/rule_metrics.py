@@ -1,7 +1,8 @@
-"""The newest values of rules as Prometheus metrics.
+"""Render the latest values of rules as Prometheus metrics.
 
-A value carries no timestamp of its own, and is there only while it is fresh: a scraper that does not find it any more
-marks the series as stale, which no timestamp would make it do. When a host was measured is a metric beside them.
+A value has no timestamp and is present only while it is recent: a scraper then marks the series as stale,
+which it does not do for a value with a timestamp. A separate metric holds the time of the measurement of each
+host.
 """
 
 from __future__ import annotations
@@ -15,113 +16,115 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.core.exposition import Named, Value, chosen, named
-from culprit.core.rules.read import unit_of
-from culprit.core.rules.registry import RULES
-from culprit.exports import queries
-from culprit.fleet import read
-from culprit.fleet.read import Seen
-from culprit.kit.clock import now
+from culprit.accounts.actor import Actor
+from culprit.analysis.fleet import responses
+from culprit.analysis.fleet.responses import FleetHostRow
+from culprit.domain.integrations.prometheus import PrometheusMetric, RuleValue, build_metric, select_values
+from culprit.domain.rules.readings import get_unit
+from culprit.domain.rules.registry import RULES
+from culprit.infra.db.clock import utc_now
+from culprit.integrations.prometheus import queries
 
 MOST_VALUES = 20_000
-NAMED: dict[str, Named] = {
-    rule.id: named(rule.id, rule.title, unit_of(rule.measure)) for rule in RULES.values()
+NAMED: dict[str, PrometheusMetric] = {
+    rule.id: build_metric(rule.id, rule.title, get_unit(rule.measure)) for rule in RULES.values()
 }
 
 
-def exposition(
+def render_exposition(
     session: Session,
     actor: Actor,
     rules: frozenset[str],
     labels: Sequence[tuple[str, str]],
     max_age: timedelta,
 ) -> bytes:
-    """The text that is scraped. Raises Forbidden."""
-    glance = read.glance(session, actor, labels)
-    found, hosts_left_out = read.fleet(session, glance)
-    since = now() - max_age
-    values, left_out = chosen(_values(found, since), rules, MOST_VALUES)
-    services = queries.services_of(session, actor, [one.row.id for one in found])
+    """Return the text that is scraped. Raises ForbiddenError."""
+    snapshot = responses.load_snapshot(session, actor, labels)
+    result, hosts_left_out = responses.load_hosts(session, snapshot)
+    since = utc_now() - max_age
+    values, left_out = select_values(_values(result, since), rules, MOST_VALUES)
+    services = queries.list_host_services(session, actor, [item.row.id for item in result])
     families = [
         *_rules(values),
-        _measured(found),
-        _services(found, services),
+        _measured(result),
+        _services(result, services),
         _gauge(
-            "culprit_rule_hosts_left_out", "Hosts that are not told of: 500 are the most.", hosts_left_out
+            "culprit_rule_hosts_left_out",
+            "Hosts without values because of the limit of 500 hosts.",
+            hosts_left_out,
         ),
         _gauge("culprit_rule_values_left_out", "Values of rules that were left out as too many.", left_out),
     ]
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Given(families))
+    registry.register(_FixedCollector(families))
     return generate_latest(registry)
 
 
-class _Given(Collector):
-    """What was found, as the library wants it."""
+class _FixedCollector(Collector):
+    """Collector with given values, in the form of the client library."""
 
     def __init__(self, families: Sequence[GaugeMetricFamily]) -> None:
         self._families = families
 
     def collect(self) -> Any:
-        """All of it."""
+        """Return all metrics."""
         return self._families
 
     def describe(self) -> Any:
-        """Nothing beforehand."""
+        """Return no metrics, so that registration collects nothing."""
         return []
 
 
-def _values(found: Sequence[Seen], since: datetime) -> Iterator[Value]:
-    for seen in found:
-        for word in seen.words.values():
-            if read.at(seen.looks[word.look]) >= since:
-                fired = {"fired": True, "quiet": False}.get(word.state)
-                yield Value(word.rule, seen.row.name, word.value, fired)
+def _values(host_rows: Sequence[FleetHostRow], since: datetime) -> Iterator[RuleValue]:
+    for host in host_rows:
+        for rule_result in host.results.values():
+            if responses.get_end_time(host.runs[rule_result.run_index]) >= since:
+                matched = {"matched": True, "not_matched": False}.get(rule_result.state)
+                yield RuleValue(rule_result.rule, host.row.name, rule_result.value, matched)
 
 
-def _rules(values: Sequence[Value]) -> list[GaugeMetricFamily]:
-    fired = GaugeMetricFamily(
-        "culprit_rule_fired",
-        "Whether a rule fired when it was last asked of a host; missing where it could not tell.",
+def _rules(values: Sequence[RuleValue]) -> list[GaugeMetricFamily]:
+    matched = GaugeMetricFamily(
+        "culprit_rule_matched",
+        "Whether a rule matched in the last evaluation of a host; absent if inconclusive.",
         labels=["rule", "host"],
     )
     families: dict[str, GaugeMetricFamily] = {}
-    for one in values:
-        metric = NAMED[one.rule]
-        if one.fired is not None:
-            fired.add_metric([one.rule, one.host], float(one.fired))
-        if one.value is None:
+    for value in values:
+        metric = NAMED[value.rule]
+        if value.matched is not None:
+            matched.add_metric([value.rule, value.host], float(value.matched))
+        if value.value is None:
             continue
         if metric.name not in families:
             families[metric.name] = GaugeMetricFamily(metric.name, metric.help, labels=["host"])
-        families[metric.name].add_metric([one.host], one.value * metric.factor)
-    return [fired, *families.values()]
+        families[metric.name].add_metric([value.host], value.value * metric.factor)
+    return [matched, *families.values()]
 
 
-def _measured(found: Sequence[Seen]) -> GaugeMetricFamily:
+def _measured(host_rows: Sequence[FleetHostRow]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(
         "culprit_host_measured_timestamp_seconds",
         "When a host was last measured, by its own clock as it was aligned.",
         labels=["host"],
     )
-    for seen in found:
-        if seen.looks:
-            family.add_metric([seen.row.name], seen.looks[0].t1_ns / 1e9)
+    for host in host_rows:
+        if host.runs:
+            family.add_metric([host.row.name], host.runs[0].t1_ns / 1e9)
     return family
 
 
-def _services(found: Sequence[Seen], services: Sequence[tuple[Any, str]]) -> GaugeMetricFamily:
+def _services(host_rows: Sequence[FleetHostRow], services: Sequence[tuple[Any, str]]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(
         "culprit_host_service_info",
         "Which services run on a host, to be joined with.",
         labels=["host", "service"],
     )
-    names = {seen.row.id: seen.row.name for seen in found}
+    names = {host.row.id: host.row.name for host in host_rows}
     for host_id, service in services:
         family.add_metric([names[host_id], service], 1.0)
     return family
 
 
-def _gauge(name: str, says: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(name, says, value=value)
+def _gauge(name: str, message: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, message, value=value)

@@ -1,6 +1,6 @@
-"""Which frames and words of a host are accepted: those that this run ordered, each bounded in count and size.
+"""Filter frames and lines of a host: only requested ones pass, each limited in count and size.
 
-Everything else is counted by its reason and goes no further: it takes no memory of the worker, no file and no row.
+Others are counted by reason and dropped: they use no memory of the worker, no file and no row.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
-from collectors.frames import Frame, Header, Progress
+from collectors.runner.frames import Frame, FrameHeader, ProgressLine
 
 DropReason = Literal["not_ordered", "repeated", "out_of_order", "too_many", "too_large"]
 
-#: One file per part: the most that a collector leaves on a real host is about ten.
+#: One file per part. The largest collector writes about ten on a real host.
 MAX_PARTS_PER_COLLECTOR = 64
-#: A clock is read about every ten seconds; `collectors.clock` uses as many.
+#: A clock is read about every ten seconds; `collectors.clock.mapping` uses as many.
 MAX_CLOCKS = 1_000
-#: Base64 and the headers of a compression make a part longer than the file that it was.
+#: Base64 and compression headers make a part larger than its file.
 ENCODED_SHARE = 1.4
 ENCODED_BYTES = 64 << 10
-#: A collector begins and ends; anything more often is a flood.
+#: A collector reports its start and its end; more reports are a flood.
 MAX_STATES_PER_COLLECTOR = 8
 #: A watcher reports every five seconds, and each of its four conditions at most once a second.
 WATCHER_LINES = 20
@@ -29,7 +29,7 @@ WATCHER_LINES_PER_S = 5.0
 
 
 class DroppedPart:
-    """Takes the bytes of a part that is not accepted, and keeps none."""
+    """Discard the bytes of a part that is not accepted."""
 
     def write(self, data: bytes, /) -> object:
         """Discard the next bytes."""
@@ -37,7 +37,7 @@ class DroppedPart:
 
 
 class FrameFilter:
-    """Decides frame by frame. `collectors` are those that were ordered, with the bytes that each may send."""
+    """Decide frame by frame. `collectors` are the requested ones, with the bytes that each may send."""
 
     def __init__(self, collectors: Mapping[str, int]) -> None:
         self._max_bytes = dict(collectors)
@@ -50,8 +50,11 @@ class FrameFilter:
         self._line_at = time.monotonic()
         self.dropped: Counter[str] = Counter()
 
-    def accept_part(self, header: Header) -> bool:
-        """Whether the part behind this header may be kept; asked once for every part, before its bytes arrive."""
+    def accept_part(self, header: FrameHeader) -> bool:
+        """Return whether the part with this header is accepted;
+
+        called once per part, before its bytes arrive.
+        """
         names = self._parts.get(header.id)
         if names is None:
             return self._drop("not_ordered")
@@ -67,7 +70,7 @@ class FrameFilter:
         return True
 
     def accept(self, frame: Frame) -> bool:
-        """Whether a complete frame may go on to the worker."""
+        """Return whether a complete frame passes to the worker."""
         head = frame.header
         if head.kind == "part":
             return not isinstance(frame.sink, DroppedPart)
@@ -96,8 +99,8 @@ class FrameFilter:
         self._ended.add(collector)
         return True
 
-    def accept_progress(self, progress: Progress) -> bool:
-        """Whether this says something new about a collector that was ordered."""
+    def accept_progress(self, progress: ProgressLine) -> bool:
+        """Return whether this is new progress of a requested collector."""
         states = self._states.get(progress.collector)
         if states is None:
             return self._drop("not_ordered")
@@ -109,7 +112,7 @@ class FrameFilter:
         return True
 
     def accept_line(self, now: float) -> bool:
-        """Whether one more line of a watcher may go on, `now` in monotonic seconds."""
+        """Return whether one more line of a watcher passes, `now` in monotonic seconds."""
         gained = (now - self._line_at) * WATCHER_LINES_PER_S
         self._lines_left = min(float(WATCHER_LINES), self._lines_left + gained)
         self._line_at = now

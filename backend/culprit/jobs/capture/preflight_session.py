@@ -1,13 +1,14 @@
-"""The conversation with a check: a program that prints facts and ends. Bounded, and timed."""
+"""The SSH session of a preflight check: a program that prints facts and ends."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from culprit.infra.forkserver import Line, Message
-from culprit.infra.ssh import Connection
-from culprit.infra.ssh_errors import SshError, Stage, printable
+from culprit.infra.sandbox.fork_server import Line, Message
+from culprit.infra.ssh.connection import Connection
+from culprit.infra.ssh.errors import SshError, Stage, to_printable
+from culprit.jobs.capture.session_messages import send_to_worker
 
 BEGINS = b"preflight 1\n"
 CLOCK = b"\nclock "
@@ -15,85 +16,87 @@ MAX_TEXT = 256 << 10
 ROUND_TRIPS = 5
 
 
-class Survey:
-    """Gathers what the program prints after its first line; before that comes what the shell had to say."""
+class PreflightSession:
+    """Collect what the program prints after its first line; earlier output comes from the shell."""
 
-    def __init__(self, line: Line, order: Message, patience_s: float) -> None:
+    def __init__(self, line: Line, order: Message, timeout_s: float) -> None:
         self._line = line
         self._first_line: str | None = order.get("first_line")
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._text = bytearray()
         self._noise = b""
         self._begun = self._reported = time.monotonic()
         self._first_ms: float | None = None
-        self._clock_heard_ns: int | None = None
+        self._clock_received_ns: int | None = None
 
     def report(self, stage: Stage) -> None:
-        """A step begins."""
-        self._line.send({"stage": stage})
+        """Report that a step begins."""
+        send_to_worker(self._line, {"kind": "stage", "stage": stage})
 
     def started(self) -> None:
-        """The command was started just now."""
+        """Record that the command was started."""
         self._begun = time.monotonic()
 
     def stdout(self, data: bytes) -> None:
-        """Facts."""
+        """Collect facts."""
         if self._first_ms is None:
             self._first_ms = (time.monotonic() - self._begun) * 1000
         searched = max(0, len(self._text) - len(CLOCK))
         self._text += data[: MAX_TEXT - len(self._text)]
-        if self._clock_heard_ns is None and self._text.find(CLOCK, searched) >= 0:
-            self._clock_heard_ns = time.time_ns()
+        if self._clock_received_ns is None and self._text.find(CLOCK, searched) >= 0:
+            self._clock_received_ns = time.time_ns()
 
     def stderr(self, data: bytes) -> None:
-        """Noise."""
+        """Keep the end of standard error."""
         self._noise = (self._noise + data)[-2000:]
 
     def turn(self, now: float) -> bytes:
-        """Says the password where one is wanted, and that we still listen."""
+        """Return the password if one is needed, and report progress."""
         words = b""
         if self._first_line is not None:
             words, self._first_line = self._first_line.encode() + b"\n", None
-        if not self._text and now - self._begun > self._patience_s:
-            raise SshError("no_answer", seconds=round(self._patience_s), said=self.last_words())
+        if not self._text and now - self._begun > self._timeout_s:
+            raise SshError("no_answer", seconds=round(self._timeout_s), message=self.read_remaining())
         if now - self._reported >= 1.0:
             self._reported = now
-            self._line.send({"heard": len(self._text)})
+            send_to_worker(self._line, {"kind": "received", "bytes": len(self._text)})
         return words
 
-    def hang_up(self) -> bool:
-        """The check needs no input."""
+    def should_close_input(self) -> bool:
+        """Return whether the input can be closed: a check needs none after the password."""
         return self._first_line is None
 
     def report_dropped(self) -> None:
         """Do nothing: a check accepts text up to a bound and knows no frames."""
 
-    def last_words(self) -> str:
-        """What the host said instead of facts."""
-        said = self._noise + b"\n" + self._text[-500:]
-        return printable(said.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
+    def read_remaining(self) -> str:
+        """Return the last line that the host printed instead of facts."""
+        noise = self._noise + b"\n" + self._text[-500:]
+        return to_printable(noise.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
 
     def ended(self, status: int, connection: Connection) -> None:
-        """The command has ended by itself."""
+        """Send the facts to the worker after the command has ended."""
         _, begins, facts = bytes(self._text).partition(BEGINS)
         if not begins:
-            raise SshError("no_shell", status=status, said=self.last_words())
+            raise SshError("no_shell", status=status, message=self.read_remaining())
         timings: dict[str, Any] = dict(connection.timings)
         if self._first_ms is not None:
             timings["first_byte_ms"] = round(self._first_ms, 1)
-        self._line.send(
+        send_to_worker(
+            self._line,
             {
-                "ended": status,
-                "rtt_ms": round_trips(connection),
+                "kind": "ended",
+                "status": status,
                 "timings": timings,
+                "round_trips_ms": measure_round_trips(connection),
                 "text": facts.decode("utf-8", "replace"),
-                "heard_ns": self._clock_heard_ns,
-            }
+                "clock_received_ns": self._clock_received_ns,
+            },
         )
 
 
-def round_trips(connection: Connection) -> list[float]:
-    """Milliseconds for questions that sshd answers without starting anything."""
+def measure_round_trips(connection: Connection) -> list[float]:
+    """Measure round trips to sshd, in milliseconds."""
     took = []
     for _ in range(ROUND_TRIPS):
         begun = time.monotonic()

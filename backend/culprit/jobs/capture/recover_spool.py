@@ -1,4 +1,4 @@
-"""After a crash: commits the evidence that a dead worker had in hand, where its run still waits for it."""
+"""Commit results that a crashed worker left in the spool."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from culprit.captures.leases import Claim
-from culprit.config import settings
-from culprit.infra.artifacts import artifact_store
-from culprit.workflows.homecoming import Homecoming, adopt
-from culprit.workflows.run_capture import settle_safely
-from culprit.workflows.spool import left_behind
+from culprit.captures.locks import RunLease
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.settings import get_settings
+from culprit.jobs.capture.run_capture import commit_safely
+from culprit.jobs.capture.session_result import SessionResult, store_artifacts
+from culprit.jobs.capture.spool import list_spooled
 
 log = structlog.get_logger("culprit.recover")
 OWNED_S = 900.0
 
 
-def recover() -> int:
-    """Looks through the spool of this machine; returns how many runs were completed.
+def commit_spooled_results() -> int:
+    """Commit the results in the spool of this machine; return how many runs were completed.
 
-    The directory of an attempt that some living worker still writes to has no outcome yet and is left alone
-    until it is old. An outcome whose run went on without it is refused by its fence, and removed.
+    A directory without an outcome may belong to a running worker; it is kept until it is old. If the run
+    continued elsewhere, its fence refuses the outcome, which is deleted.
     """
     done = 0
-    for run_id, fence, spool in left_behind(settings().home):
-        kept = spool.outcome()
-        if kept is None:
+    for run_id, fence, spool in list_spooled(get_settings().home):
+        stored = spool.outcome()
+        if stored is None:
             if spool.age_s() > OWNED_S:
                 spool.discard()
             continue
-        home = Homecoming.from_json(kept["home"])
-        claim = Claim(run_id, UUID(kept["claim"]["capture_id"]), fence, kept["claim"]["attempt"])
+        result = SessionResult.from_json(stored["result"])
+        claim = RunLease(run_id, UUID(stored["claim"]["capture_id"]), fence, stored["claim"]["attempt"])
         try:
-            adopt(artifact_store(), home)
-            state = settle_safely(claim, home, kept["clock"], kept["plan"])
+            store_artifacts(artifact_store(), result)
+            state = commit_safely(claim, result, stored["clock"], stored["plan"])
         except DBAPIError as error:
             log.warning("database_away", error=type(error).__name__)
             return done

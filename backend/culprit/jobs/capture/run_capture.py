@@ -1,8 +1,8 @@
-"""One capture on one host: the task `culprit.run_capture`.
+"""The job that runs one capture on one host.
 
-Claim, log in, run, bring home, commit. May be delivered any number of times and at any time: only the one
-that claims does anything, and only as long as its fence is the run's. While a session lasts no transaction is
-open.
+It takes the lease, logs in, runs the collectors, stores their output and commits. Its message may arrive any
+number of times: only the owner of the lease does anything, and only while its fence is current. No
+transaction is open during a session.
 """
 
 from __future__ import annotations
@@ -10,211 +10,224 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import DataError, DBAPIError
 from sqlalchemy.orm import Session
 
-from collectors import bundle
-from collectors.host_values import decimal
-from culprit.captures import leases
-from culprit.captures.leases import Claim
-from culprit.config import settings
-from culprit.core.patience import Waits
-from culprit.core.retries import Tried, pause_s
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.broker import announce
-from culprit.infra.db import database
-from culprit.infra.forkserver import Hungup, Message
-from culprit.infra.progress import publisher
-from culprit.kit.unit_of_work import after_commit, unit_of_work
-from culprit.models import Host, Run
-from culprit.workflows.clocks import clock_of_session
-from culprit.workflows.crew import SESSION, Crew, crew
-from culprit.workflows.homecoming import Homecoming, adopt, commit
-from culprit.workflows.orders import Order, Refused, capture_order, refuse_stopped
-from culprit.workflows.session import pack_hop
-from culprit.workflows.spool import Spool
-from culprit.workflows.supervise import Died, Lost, Wishes, first_connect_s, supervise
+from collectors.runner import program as bundle
+from collectors.runner.host_values import read_decimal
+from culprit.captures import locks as leases
+from culprit.captures.locks import RunLease
+from culprit.domain.runs.retries import AttemptHistory, compute_retry_pause_s
+from culprit.domain.runs.timeouts import Timeouts
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import get_database
+from culprit.infra.db.unit_of_work import after_commit, unit_of_work
+from culprit.infra.event_stream import get_event_publisher
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.sandbox.fork_server import HangupError, Message
+from culprit.infra.settings import get_settings
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.jobs.capture.queries import pending_runs
+from culprit.jobs.capture.session import pack_hop
+from culprit.jobs.capture.session_clock import map_session_clock
+from culprit.jobs.capture.session_result import SessionFailure, SessionResult, commit_result, store_artifacts
+from culprit.jobs.capture.session_spec import (
+    RunRefusedError,
+    SessionSpec,
+    build_session_spec,
+    require_not_stopped,
+)
+from culprit.jobs.capture.session_supervisor import (
+    ChildDiedError,
+    LeaseLostError,
+    SupervisorOptions,
+    compute_first_connect_s,
+    supervise_session,
+)
+from culprit.jobs.capture.spool import Spool
+from culprit.jobs.capture.ssh_pool import SESSION, SshPool, get_ssh_pool
+from culprit.jobs.job import Job
+from culprit.json_types import Json
 
 BUSY_PAUSE = timedelta(seconds=5)
 COMMIT_TRIES_S = 600.0
 FRAME_OVERHEAD = 8 << 20
-#: What data from a host raises on its way into the database; neither the worker nor the database is at fault.
+#: Errors that data of a host can cause when it is stored.
 UNSTORABLE = (DataError, ValueError, ArithmeticError)
-Json = dict[str, Any]
 log = structlog.get_logger("culprit.run_capture")
 
 
 def run_capture(run_id: UUID) -> str | None:
-    """Do one run. Returns the state that it was left in; None where it was not ours to do."""
-    team = crew()
-    team.start()
-    with unit_of_work(database().sessions) as session:
-        claim = leases.claim(session, run_id, team.name)
+    """Run one run. Return the state that it is left in, or None if it is not due or owned by another worker."""
+    pool = get_ssh_pool()
+    pool.start()
+    with unit_of_work(get_database().sessions) as session:
+        claim = leases.claim_run(session, run_id, pool.name)
     if claim is None:
         return None
-    team.begin(run_id)
+    pool.register_run(run_id)
     try:
-        return _work(team, claim)
+        return _execute(pool, claim)
     finally:
-        team.end(run_id)
+        pool.unregister(run_id)
 
 
-def _work(team: Crew, claim: Claim) -> str | None:
-    tell(claim)
-    with unit_of_work(database().sessions) as session:
+def _execute(pool: SshPool, claim: RunLease) -> str | None:
+    publish_run_update(claim)
+    with unit_of_work(get_database().sessions) as session:
         try:
-            order = capture_order(session, claim.run_id)
-        except Refused as refusal:
-            return _refuse(session, claim, refusal)
-    spool = Spool.of(settings().home, claim.run_id, claim.fence)
+            spec = build_session_spec(session, claim.run_id)
+        except RunRefusedError as refusal:
+            return _finish_refused(session, claim, refusal)
+    spool = Spool.of(get_settings().home, claim.run_id, claim.fence)
     try:
-        home = _session(team, claim, order, spool)
-        return _settle(claim, order, home, spool)
-    except Refused as refusal:
-        with unit_of_work(database().sessions) as session:
-            return _refuse(session, claim, refusal)
-    except (Lost, Died) as error:
+        result = _run_session(pool, claim, spec, spool)
+        return _store_and_commit(claim, spec, result, spool)
+    except RunRefusedError as refusal:
+        with unit_of_work(get_database().sessions) as session:
+            return _finish_refused(session, claim, refusal)
+    except (LeaseLostError, ChildDiedError) as error:
         log.info("run_given_up", run=str(claim.run_id), why=type(error).__name__)
-        if team.stopping.is_set():
-            return _hand_back(claim, order, losses=0)
-        return _hand_back(claim, order, losses=1) if isinstance(error, Died) else None
+        if pool.stopping.is_set():
+            return _requeue(claim, spec, losses=0)
+        return _requeue(claim, spec, losses=1) if isinstance(error, ChildDiedError) else None
     finally:
         spool.discard()
 
 
-def _refuse(session: Session, claim: Claim, refusal: Refused) -> str | None:
-    """Nothing was sent to the host, and nothing will be."""
-    after_commit(session, lambda: tell(claim))
-    left = leases.leave(session, claim, refusal.state, failure=refusal.sentence, failure_side="user")
+def _finish_refused(session: Session, claim: RunLease, refusal: RunRefusedError) -> str | None:
+    """End a run that was refused. Nothing was sent to the host."""
+    after_commit(session, lambda: publish_run_update(claim))
+    left = leases.finish_run(session, claim, refusal.state, failure=refusal.sentence, failure_side="user")
     return refusal.state if left else None
 
 
-def tell(claim: Claim) -> None:
-    """Says that there is something new to see."""
-    publisher().publish(claim.capture_id, "run", {"run": str(claim.run_id)})
+def publish_run_update(claim: RunLease) -> None:
+    """Publish that the run has changed."""
+    get_event_publisher().publish(claim.capture_id, "run", {"run": str(claim.run_id)})
 
 
-def _session(team: Crew, claim: Claim, order: Order, spool: Spool) -> Homecoming:
-    wait_connect = first_connect_s(order.last_timings, order.max_silence_s)
+def _run_session(pool: SshPool, claim: RunLease, spec: SessionSpec, spool: Spool) -> SessionResult:
+    wait_connect = compute_first_connect_s(spec.last_timings, spec.max_silence_s)
 
-    def start(limits: Waits) -> Message:
-        return _command(claim, order, limits)
+    def start(limits: Timeouts) -> Message:
+        return _build_command(claim, spec, limits)
 
-    def keep(home: Homecoming, progress: Json) -> bool:
-        return _keep(claim, order, home, progress)
+    def keep(result: SessionResult, progress: Json) -> bool:
+        return _renew(claim, spec, result, progress)
 
-    wishes = Wishes(
-        max_silence_s=order.max_silence_s,
+    options = SupervisorOptions(
+        max_silence_s=spec.max_silence_s,
         connect_s=wait_connect,
-        host_deadline_s=order.host_deadline_s,
+        host_deadline_s=spec.host_deadline_s,
         start=start,
-        keep=keep,
-        called_off=lambda: team.cancelled(claim.run_id),
-        given_up=team.stopping.is_set,
+        renew=keep,
+        is_canceled=lambda: pool.is_canceled(claim.run_id),
+        is_stopping=pool.stopping.is_set,
     )
     job = {
-        "hops": [pack_hop(hop) for hop in order.hops],
-        "rules": [[rule.cidr, rule.port_from, rule.port_to] for rule in order.rules],
-        "patience": {"connect_s": wait_connect, "step_s": order.max_silence_s},
+        "hops": [pack_hop(hop) for hop in spec.hops],
+        "rules": [[rule.cidr, rule.port_from, rule.port_to] for rule in spec.rules],
+        "timeouts": {"connect_s": wait_connect, "step_s": spec.max_silence_s},
         "spool": str(spool.directory),
     }
     try:
-        with team.server.child(SESSION, job) as child:
-            return supervise(child, wishes)
-    except Hungup as error:
-        raise Died from error
+        with pool.server.child(SESSION, job) as child:
+            return supervise_session(child, options)
+    except HangupError as error:
+        raise ChildDiedError from error
 
 
-def _command(claim: Claim, order: Order, limits: Waits) -> Message:
-    """The command for the host; what is sent is written down first, word for word.
+def _build_command(claim: RunLease, spec: SessionSpec, limits: Timeouts) -> Message:
+    """Build the command for the host, and record exactly what is sent.
 
-    The login may have taken a while: whether anything may start at all is asked once more. Raises Refused.
+    The login may have taken a while, so the kill switch and the lease are checked again. Raises RunRefusedError.
     """
-    bounds = bundle.Limits(
+    bounds = bundle.RunnerLimits(
         run=str(claim.run_id), silence_s=round(limits.runner_silence_s), deadline_s=round(limits.deadline_s)
     )
-    program = bundle.build(list(order.jobs), bounds, order.scope)
+    program = bundle.build_program(list(spec.jobs), bounds, spec.scope)
     sha256 = artifact_store().put([program], len(program)).sha256
-    spec = {
+    sent = {
         "collectors": [
-            {"id": job.id, "seconds": job.seconds, "options": dict(job.options)} for job in order.jobs
+            {"id": job.id, "seconds": job.seconds, "options": dict(job.options)} for job in spec.jobs
         ],
-        "scope": order.scope.to_json(),
+        "scope": spec.scope.to_json(),
         "limits": asdict(bounds) | {"server_silence_s": limits.silence_s, "total_s": limits.total_s},
-        "sudo": order.sudo,
+        "sudo": spec.sudo,
         "program_sha256": sha256,
         "program_bytes": len(program),
         "attempt": claim.attempt,
     }
-    with unit_of_work(database().sessions) as session:
-        host = session.get(Host, order.host_id)
+    with unit_of_work(get_database().sessions) as session:
+        host = session.get(Host, spec.host_id)
         if host is not None:
-            refuse_stopped(session, host)
-        if leases.renew(session, claim, spec=spec) is None:
-            raise Lost
+            require_not_stopped(session, host)
+        if leases.renew_lease(session, claim, spec=sent) is None:
+            raise LeaseLostError
     return {
-        "command": bundle.command(program, sudo=order.sudo),
-        "first_line": order.sudo_password,
-        "stdout_bytes": order.max_bytes + FRAME_OVERHEAD,
-        "collectors": {job.id: job.max_bytes for job in order.jobs},
+        "command": bundle.build_command(program, sudo=spec.sudo),
+        "first_line": spec.sudo_password,
+        "stdout_bytes": spec.max_bytes + FRAME_OVERHEAD,
+        "collectors": {job.id: job.max_bytes for job in spec.jobs},
     }
 
 
-def _keep(claim: Claim, order: Order, home: Homecoming, progress: Json) -> bool:
-    """Renews the lease and notes how far things are; False where the run is no longer ours.
+def _renew(claim: RunLease, spec: SessionSpec, result: SessionResult, progress: Json) -> bool:
+    """Renew the lease and store the progress; return False if the lease is lost.
 
-    While the database is away nobody else can take the run either, so the session goes on.
+    While the database is unreachable, no other worker can take the run, so the session continues.
     """
-    planned = {job.id: job.seconds * 1000 for job in order.jobs}
+    planned = {job.id: job.seconds * 1000 for job in spec.jobs}
     noted = {
         name: {
-            "state": one["state"],
-            "started_ns": one["started_ns"],
-            "ended_ns": one["ended_ns"],
-            "elapsed_ms": _elapsed_ms(one),
+            "state": item["state"],
+            "started_ns": item["started_ns"],
+            "ended_ns": item["ended_ns"],
+            "elapsed_ms": _elapsed_ms(item),
             "planned_ms": planned.get(name, 0),
-            "bytes": home.outcomes.get(name, {}).get("bytes", 0),
+            "bytes": result.output.outcomes.get(name, {}).get("bytes", 0),
         }
-        for name, one in progress.items()
+        for name, item in progress.items()
     }
     try:
-        with unit_of_work(database().sessions) as session:
-            held = leases.renew(session, claim, progress=noted, bytes=home.bytes)
+        with unit_of_work(get_database().sessions) as session:
+            held = leases.renew_lease(session, claim, progress=noted, bytes=result.connection.bytes)
     except DBAPIError as error:
         log.warning("database_away", error=type(error).__name__)
         return True
-    tell(claim)
+    publish_run_update(claim)
     return held is not None
 
 
-def _elapsed_ms(one: Json) -> float:
-    """How long a collector has been running. The host says only how long its runner has."""
-    if one["state"] != "running" or one["started_ns"] is None:
-        return float(one["elapsed_ms"])
-    return max(0, time.time_ns() - int(one["started_ns"])) / 1e6
+def _elapsed_ms(item: Json) -> float:
+    """Return how long a collector has been running. The host reports only the time of its runner."""
+    if item["state"] != "running" or item["started_ns"] is None:
+        return float(item["elapsed_ms"])
+    return max(0, time.time_ns() - int(item["started_ns"])) / 1e6
 
 
-def _settle(claim: Claim, order: Order, home: Homecoming, spool: Spool) -> str | None:
-    """Commits what came home, however long the database is away."""
-    home.timings = _timings(home)
+def _store_and_commit(claim: RunLease, spec: SessionSpec, result: SessionResult, spool: Spool) -> str | None:
+    """Store the artifacts and commit the result; retry while the database is unreachable."""
+    result.connection.timings = _compute_timings(result)
     try:
-        clock = clock_of_session(home)
+        clock = map_session_clock(result)
     except UNSTORABLE as error:
         log.error("clock_not_readable", run=str(claim.run_id), error=type(error).__name__, exc_info=True)
-        home, clock = home.without_details(), None
-    adopt(artifact_store(), home)
-    plan = _decide(order, home)
+        result, clock = result.without_details(), None
+    store_artifacts(artifact_store(), result)
+    plan = _decide_outcome(spec, result)
     if plan["do"] == "ingest":
-        home.failure = home.failure or home.quality_note()
-    spool.keep({"home": home.as_json(), "clock": clock, "plan": plan, "claim": _claim_json(claim)})
+        result.failure = result.failure or result.output.quality_failure()
+    spool.keep({"result": result.as_json(), "clock": clock, "plan": plan, "claim": _lease_to_json(claim)})
     until = time.monotonic() + COMMIT_TRIES_S
     while True:
         try:
-            return settle_safely(claim, home, clock, plan)
+            return commit_safely(claim, result, clock, plan)
         except DBAPIError as error:
             if time.monotonic() > until:
                 raise
@@ -222,107 +235,117 @@ def _settle(claim: Claim, order: Order, home: Homecoming, spool: Spool) -> str |
             time.sleep(1)
 
 
-def settle_safely(claim: Claim, home: Homecoming, clock: Json | None, plan: Json) -> str | None:
-    """Commit as `settle_once` does; what cannot be stored because of its data is stored without its details.
+def commit_safely(claim: RunLease, result: SessionResult, clock: Json | None, plan: Json) -> str | None:
+    """Commit as `commit_once` does; store data that the database refuses without its details.
 
-    Trying again would bring the same data, from one more login: there is no second attempt. Raises DBAPIError where
-    the database is away.
+    A second attempt would yield the same data and cost another login. Raises DBAPIError while the database is
+    unreachable.
     """
     try:
-        return settle_once(claim, home, clock, plan)
+        return commit_once(claim, result, clock, plan)
     except UNSTORABLE as error:
         log.error("host_data_unstorable", run=str(claim.run_id), error=type(error).__name__, exc_info=True)
-    bare = home.without_details()
+    bare = result.without_details()
     try:
-        return settle_once(claim, bare, None, plan if plan["do"] in ("ingest", "cancel") else {"do": "fail"})
+        return commit_once(claim, bare, None, plan if plan["do"] in ("ingest", "cancel") else {"do": "fail"})
     except UNSTORABLE:
-        with unit_of_work(database().sessions) as session:
-            after_commit(session, lambda: tell(claim))
-            left = leases.leave(session, claim, "failed", failure=bare.failure, failure_side="host")
+        with unit_of_work(get_database().sessions) as session:
+            after_commit(session, lambda: publish_run_update(claim))
+            left = leases.finish_run(
+                session, claim, "failed", failure=bare.failure_message, failure_side="host"
+            )
             return "failed" if left else None
 
 
-def _claim_json(claim: Claim) -> Json:
+def _lease_to_json(claim: RunLease) -> Json:
     return {"capture_id": str(claim.capture_id), "attempt": claim.attempt}
 
 
-def _timings(home: Homecoming) -> dict[str, float]:
-    """Milliseconds by step, the round trips, and how long the host took to fork, if it said so."""
-    timings = dict(home.timings)
+def _compute_timings(result: SessionResult) -> dict[str, float]:
+    """Return the milliseconds of each step, the round trips, and the fork time if the host reported it."""
+    timings = dict(result.connection.timings)
     steps = ("banner_ms", "kex_ms", "auth_ms", "channel_ms", "exec_ms")
     timings["login_ms"] = round(sum(timings.get(step, 0.0) for step in steps), 1)
-    if home.round_trips_ms:
-        timings["rtt_ms"] = round(min(home.round_trips_ms), 2)
-        timings["rtt_max_ms"] = round(max(home.round_trips_ms), 2)
-    fork_ms = decimal(home.hello.get("fork_ms", ""))
+    if result.connection.round_trips_ms:
+        timings["rtt_ms"] = round(min(result.connection.round_trips_ms), 2)
+        timings["rtt_max_ms"] = round(max(result.connection.round_trips_ms), 2)
+    fork_ms = read_decimal(result.output.hello.get("fork_ms", ""))
     return timings if fork_ms is None else {**timings, "fork_ms": fork_ms}
 
 
-def _decide(order: Order, home: Homecoming) -> Json:
-    """What becomes of the run, so that it can be written down: {"do": wait|retry|fail|cancel|ingest, …}."""
-    if home.cancelled:
+def _decide_outcome(spec: SessionSpec, result: SessionResult) -> Json:
+    """Decide how the run continues, as JSON for the spool: {"do": wait|retry|fail|cancel|ingest, ...}."""
+    if result.canceled:
         return {"do": "cancel"}
-    if home.busy is not None and not home.brought_something:
-        return {"do": "wait", "why": {"key": "run.host_busy", "params": _short(home.busy)}}
-    if home.refusal is not None and not home.brought_something:
-        home.failure = {"key": "run.host_refused", "params": _short(home.refusal)}
+    if result.output.busy is not None and not result.output.has_output:
+        return {"do": "wait", "why": {"key": "run.host_busy", "params": _truncate(result.output.busy)}}
+    if result.output.refusal is not None and not result.output.has_output:
+        result.failure = SessionFailure("run.host_refused", _truncate(result.output.refusal))
         return {"do": "fail"}
-    if home.brought_something:
+    if result.output.has_output:
         return {"do": "ingest"}
-    return {"do": "retry", "tier": order.tier, "begun": home.began, "final": home.final}
+    is_final = result.failure is not None and result.failure.is_final
+    return {"do": "retry", "tier": spec.tier, "begun": result.began, "final": is_final}
 
 
-def _short(facts: Json) -> Json:
+def _truncate(facts: Json) -> Json:
     return {str(name)[:40]: str(value)[:100] for name, value in list(facts.items())[:8]}
 
 
-def settle_once(claim: Claim, home: Homecoming, clock: Json | None, plan: Json) -> str | None:
-    """One try to commit; returns the new state, None where the run is no longer ours. Raises DBAPIError."""
-    with unit_of_work(database().sessions) as session:
-        after_commit(session, lambda: tell(claim))
+def commit_once(claim: RunLease, result: SessionResult, clock: Json | None, plan: Json) -> str | None:
+    """Try to commit once. Return the new state, or None if the lease is lost. Raises DBAPIError."""
+    with unit_of_work(get_database().sessions) as session:
+        after_commit(session, lambda: publish_run_update(claim))
         what = plan["do"]
         if what == "ingest":
-            done = commit(session, claim, home, "ingesting", clock)
+            done = commit_result(session, claim, result, "ingesting", clock)
             if done:
-                announce(session, "culprit.ingest_run", claim.run_id)
+                enqueue_after_commit(session, "culprit.ingest_run", claim.run_id)
             return "ingesting" if done else None
         if what == "cancel":
-            return "cancelled" if commit(session, claim, home, "cancelled", clock) else None
+            return "canceled" if commit_result(session, claim, result, "canceled", clock) else None
         if what == "fail":
-            return "failed" if commit(session, claim, home, "failed", clock) else None
+            return "failed" if commit_result(session, claim, result, "failed", clock) else None
         run = session.get_one(Run, claim.run_id)
         if what == "wait":
-            return leases.put_back(session, claim, BUSY_PAUSE, plan["why"], attempt=Run.attempt - 1)
+            return leases.requeue_run(session, claim, BUSY_PAUSE, plan["why"], attempt=Run.attempt - 1)
         failures = run.host_failures + 1
-        pause = pause_s(
-            Tried("host", plan["tier"], run.worker_losses, failures, plan["begun"], final=plan["final"])
+        pause = compute_retry_pause_s(
+            AttemptHistory(
+                "host", plan["tier"], run.worker_losses, failures, plan["begun"], final=plan["final"]
+            )
         )
         if pause is None:
-            return "failed" if commit(session, claim, home, "failed", clock) else None
-        return leases.put_back(
+            return "failed" if commit_result(session, claim, result, "failed", clock) else None
+        return leases.requeue_run(
             session,
             claim,
             timedelta(seconds=pause),
-            home.failure,
+            result.failure_message,
             host_failures=failures,
-            timings=home.timings,
-            failure=home.failure,
+            timings=result.connection.timings,
+            failure=result.failure_message,
             failure_side="host",
         )
 
 
-def _hand_back(claim: Claim, order: Order, losses: int) -> str | None:
-    """The run goes to another worker or another try at once, unless it must not be repeated."""
-    with unit_of_work(database().sessions) as session:
-        after_commit(session, lambda: tell(claim))
+def _requeue(claim: RunLease, spec: SessionSpec, losses: int) -> str | None:
+    """Return the run to the queue at once, unless it must not be repeated."""
+    with unit_of_work(get_database().sessions) as session:
+        after_commit(session, lambda: publish_run_update(claim))
         run = session.get_one(Run, claim.run_id)
         losses += run.worker_losses
-        pause = pause_s(Tried("worker", order.tier, losses, run.host_failures, begun=True))
+        pause = compute_retry_pause_s(
+            AttemptHistory("worker", spec.tier, losses, run.host_failures, begun=True)
+        )
         if pause is None:
-            why = {"key": "run.worker_stopped", "params": {"tier": order.tier}}
-            failed = leases.leave(session, claim, "failed", failure=why, failure_side="worker")
+            why = {"key": "run.worker_stopped", "params": {"tier": spec.tier}}
+            failed = leases.finish_run(session, claim, "failed", failure=why, failure_side="worker")
             return "failed" if failed else None
-        back = leases.put_back(session, claim, timedelta(seconds=pause), None, worker_losses=losses)
+        back = leases.requeue_run(session, claim, timedelta(seconds=pause), None, worker_losses=losses)
         if back == "queued":
-            announce(session, "culprit.run_capture", claim.run_id)
+            enqueue_after_commit(session, "culprit.run_capture", claim.run_id)
         return back
+
+
+JOB = Job("culprit.run_capture", "ssh", run_capture, pending_runs)

@@ -1,13 +1,10 @@
-"""One SSH session with a host, in a child of its own: log in, run one command, hand over what it says.
+"""One SSH session with a host, in a child of the fork server.
 
-This runs in a child of the fork server. It knows neither database nor artifact store: it tells the worker
-what happens, message by message, writes the payloads of frames into the spool directory, and can be killed at
-any time. It imports little, because every child carries it.
+The child logs in, runs one command and sends its output to the worker, message by message. It knows neither
+database nor artifact store, writes payloads to the spool, and can be killed at any time.
 
-From the worker: the job; {"start": …} once we are logged in; {"ok": 1} as long as it holds the lease;
-{"cancel": 1}. To the worker: {"stage"}, {"ready"}, {"heard"}, {"progress"}, {"said"}, {"frame"}, {"dropped"}, and at
-last {"ended"} or {"error"}. What the host sends beyond what was ordered never reaches the worker; see
-`culprit.workflows.frame_filter`.
+Messages are those of `culprit.jobs.capture.session_messages`; the last is `ended` or `error`. Frames that were not
+requested never reach the worker; see `culprit.jobs.capture.frame_filter`.
 """
 
 from __future__ import annotations
@@ -19,16 +16,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from collectors import frames
-from culprit.infra.addresses import Rule
-from culprit.infra.forkserver import Line, Message
-from culprit.infra.ssh import Connection, Hop, Patience, connect
-from culprit.infra.ssh_errors import SshError, Stage, printable
-from culprit.infra.ssh_exec import Bounds, converse, start
-from culprit.infra.ssh_keys import Login, PublicKey
-from culprit.workflows.frame_filter import DroppedPart, FrameFilter
-from culprit.workflows.spool import Spool
-from culprit.workflows.survey import Survey
+from collectors.runner import frames
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.sandbox.fork_server import Line, Message
+from culprit.infra.ssh.connection import Connection, SshHop, SshTimeouts, connect_host
+from culprit.infra.ssh.errors import SshError, Stage, to_printable
+from culprit.infra.ssh.execute import Bounds, run_command, start_command
+from culprit.infra.ssh.keys import Login, PublicKey
+from culprit.jobs.capture.frame_filter import DroppedPart, FrameFilter
+from culprit.jobs.capture.preflight_session import PreflightSession
+from culprit.jobs.capture.session_messages import receive_from_worker, send_to_worker
+from culprit.jobs.capture.spool import Spool
 
 REPORT_EVERY_S = 1.0
 ALONE_AFTER_S = 25.0
@@ -36,15 +34,15 @@ CANCEL_GRACE_S = 3.0
 MAX_LINE = 4096
 COMPLETE = (0, 3, 69, 73, 75)
 MAX_NOISE = 2000
-#: The shortest and the longest round trip are used; a watcher that runs for days must not gather all of them.
+#: Only the shortest and the longest round trip are used; a watcher runs for days.
 MAX_ROUND_TRIPS = 1000
-#: How the words begin of what waits on a host; whoever asked for it reads them.
+#: First words of lines of a watcher.
 WATCHER = (b"watch ", b"fire ", b"note ")
 STDERR_BYTES = 4 << 20
 
 
-def pack_hop(hop: Hop) -> Message:
-    """A hop as JSON, secrets included: for the socket to a child only."""
+def pack_hop(hop: SshHop) -> Message:
+    """Return a hop as JSON with its secrets, for the socket to a child only."""
     key = hop.host_key
     return {
         "name": hop.name,
@@ -61,10 +59,10 @@ def pack_hop(hop: Hop) -> Message:
     }
 
 
-def unpack_hop(packed: Mapping[str, Any]) -> Hop:
-    """The hop again."""
+def unpack_hop(packed: Mapping[str, Any]) -> SshHop:
+    """Build a hop from its JSON."""
     key = packed["host_key"]
-    return Hop(
+    return SshHop(
         packed["name"],
         packed["address"],
         packed["port"],
@@ -74,55 +72,70 @@ def unpack_hop(packed: Mapping[str, Any]) -> Hop:
 
 
 def run(job: Message, line: Line) -> None:
-    """The program of the child. `job`: hops, rules, patience; a spool for a capture, none for a check."""
+    """Run the session in the child. `job` has hops, rules, timeouts, and a spool for a capture."""
     logging.getLogger("paramiko").setLevel(logging.CRITICAL)
     hops = [unpack_hop(packed) for packed in job["hops"]]
-    rules = [Rule(*packed) for packed in job["rules"]]
-    patience = Patience(**job["patience"])
+    rules = [AddressRule(*packed) for packed in job["rules"]]
+    timeouts = SshTimeouts(**job["timeouts"])
+
+    def report(stage: Stage) -> None:
+        send_to_worker(line, {"kind": "stage", "stage": stage})
 
     try:
-        connection = connect(hops, rules, patience, lambda stage: line.send({"stage": stage}))
+        connection = connect_host(
+            hops, rules, timeouts, lambda stage: send_to_worker(line, {"kind": "stage", "stage": stage})
+        )
     except SshError as error:
-        line.send({"error": {"kind": error.kind, "params": error.params}})
+        send_to_worker(line, {"kind": "error", "error": error.kind, "params": error.params})
         return
     try:
-        line.send({"ready": connection.timings})
-        order = line.receive(60)
-        while order is not None and "start" not in order:
-            if "cancel" in order:
-                return
-            order = line.receive(60)
+        send_to_worker(line, {"kind": "ready", "timings": connection.timings})
+        order = _wait_for_order(line)
         if order is not None:
-            talk: Conversation | Survey
+            talk: CaptureSession | PreflightSession
             if "spool" in job:
-                talk = Conversation(line, Spool(Path(job["spool"])), order["start"], patience.step_s)
+                talk = CaptureSession(line, Spool(Path(job["spool"])), order, timeouts.step_s)
             else:
-                talk = Survey(line, order["start"], patience.step_s)
-            _session(connection, hops[-1], order["start"], patience, talk)
+                talk = PreflightSession(line, order, timeouts.step_s)
+            _run_session(connection, hops[-1], order, timeouts, talk)
     except SshError as error:
-        line.send({"error": {"kind": error.kind, "params": error.params}})
+        send_to_worker(line, {"kind": "error", "error": error.kind, "params": error.params})
     finally:
         connection.close()
 
 
-def _session(
-    connection: Connection, hop: Hop, order: Message, patience: Patience, talk: Conversation | Survey
+def _wait_for_order(line: Line) -> Message | None:
+    """Return what to run, or None if the worker canceled or was silent for 60 s."""
+    while (message := receive_from_worker(line, 60)) is not None:
+        if message["kind"] == "start":
+            return message["order"]
+        if message["kind"] == "cancel":
+            return None
+    return None
+
+
+def _run_session(
+    connection: Connection,
+    hop: SshHop,
+    order: Message,
+    timeouts: SshTimeouts,
+    talk: CaptureSession | PreflightSession,
 ) -> None:
-    """Runs the command of `order`: command, first_line, beat_s, and the bounds."""
+    """Run the command of `order`: command, first_line, beat_s, and the bounds."""
     bounds = Bounds(order["silence_s"], order["total_s"], order["stdout_bytes"], STDERR_BYTES)
-    channel = start(connection, hop, order["command"], patience, talk.report)
+    channel = start_command(connection, hop, order["command"], timeouts, talk.report)
     talk.started()
     try:
-        status = converse(connection, channel, talk, bounds)
+        status = run_command(connection, channel, talk, bounds)
     finally:
         talk.report_dropped()
     talk.ended(status, connection)
 
 
-class Conversation:
-    """What is said with the runner on the host; see collectors/host/PROTOCOL.md."""
+class CaptureSession:
+    """The dialog with the runner on the host; see collectors/runner/scripts/PROTOCOL.md."""
 
-    def __init__(self, line: Line, spool: Spool, order: Message, patience_s: float) -> None:
+    def __init__(self, line: Line, spool: Spool, order: Message, timeout_s: float) -> None:
         self._line = line
         self._spool = spool
         limits = frames.FrameLimits(total_bytes=order["stdout_bytes"])
@@ -131,12 +144,12 @@ class Conversation:
         self._dropped_reported = 0
         self._first_line: str | None = order.get("first_line")
         self._beat_s: float = order["beat_s"]
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._beats: dict[int, float] = {}
         self._beat = 0
         self._begun = self._acknowledged = self._reported = time.monotonic()
         self._last_beat = 0.0
-        self._cancelled: float | None = None
+        self._canceled: float | None = None
         self._bytes = 0
         self._frames = 0
         self._first_ms: float | None = None
@@ -145,51 +158,59 @@ class Conversation:
         self._noise = b""
 
     def report(self, stage: Stage) -> None:
-        """A step begins."""
-        self._line.send({"stage": stage})
+        """Report that a step begins."""
+        send_to_worker(self._line, {"kind": "stage", "stage": stage})
 
     def started(self) -> None:
-        """The command was started just now."""
+        """Note that the command was started."""
         self._begun = time.monotonic()
 
     def stdout(self, data: bytes) -> None:
-        """Frames, whole or in pieces."""
+        """Read frames, complete or in parts."""
         if self._first_ms is None:
             self._first_ms = (time.monotonic() - self._begun) * 1000
         self._bytes += len(data)
         for frame in self._reader.iterate(data):
             self._frames += 1
             if self._filter.accept(frame):
-                self._line.send({"frame": self._spool.describe(frame)})
+                send_to_worker(self._line, {"kind": "frame", "frame": self._spool.describe(frame)})
 
-    def _open_part(self, header: frames.Header) -> frames.Sink:
+    def _open_part(self, header: frames.FrameHeader) -> frames.FrameSink:
         return self._spool.open(header) if self._filter.accept_part(header) else DroppedPart()
 
     def stderr(self, data: bytes) -> None:
-        """Answers to heartbeats, progress, and noise."""
+        """Read heartbeat replies, progress and other output."""
         self._bytes += len(data)
         *lines, self._partial_line = (self._partial_line + data).split(b"\n")
         self._partial_line = self._partial_line[:MAX_LINE]
-        for one in lines:
-            self._hear(one[:MAX_LINE])
+        for line in lines:
+            self._handle_output(line[:MAX_LINE])
 
-    def _hear(self, line: bytes) -> None:
-        said = frames.parse_progress(line.decode("utf-8", "replace"))
-        if isinstance(said, frames.Alive):
-            sent = self._beats.pop(said.n, None)
+    def _handle_output(self, line: bytes) -> None:
+        progress = frames.parse_progress(line.decode("utf-8", "replace"))
+        if isinstance(progress, frames.HeartbeatReply):
+            sent = self._beats.pop(progress.n, None)
             if sent is not None and len(self._round_trips) < MAX_ROUND_TRIPS:
                 self._round_trips.append((time.monotonic() - sent) * 1000)
-        elif isinstance(said, frames.Progress):
-            if self._filter.accept_progress(said):
-                self._line.send({"progress": [said.collector, said.state, said.elapsed_ms]})
+        elif isinstance(progress, frames.ProgressLine):
+            if self._filter.accept_progress(progress):
+                send_to_worker(
+                    self._line,
+                    {
+                        "kind": "progress",
+                        "collector": progress.collector,
+                        "state": progress.state,
+                        "elapsed_ms": progress.elapsed_ms,
+                    },
+                )
         elif line.startswith(WATCHER):
             if self._filter.accept_line(time.monotonic()):
-                self._line.send({"said": line.decode("utf-8", "replace")})
+                send_to_worker(self._line, {"kind": "watcher_line", "line": line.decode("utf-8", "replace")})
         else:
             self._noise = (self._noise + line + b"\n")[-MAX_NOISE:]
 
     def turn(self, now: float) -> bytes:
-        """Heartbeats, and what the worker wants to have said."""
+        """Return heartbeats and cancellations to write to the runner."""
         words = b""
         if self._first_line is not None:
             words, self._first_line = self._first_line.encode() + b"\n", None
@@ -199,64 +220,67 @@ class Conversation:
             if len(self._beats) < 1000:
                 self._beats[self._beat] = now
             words += b"hb %d\n" % self._beat
-        words += self._obey(now)
-        if not self._frames and now - self._begun > self._patience_s:
-            raise SshError("no_answer", seconds=round(self._patience_s), said=self._last_words())
+        words += self._handle_messages(now)
+        if not self._frames and now - self._begun > self._timeout_s:
+            raise SshError("no_answer", seconds=round(self._timeout_s), message=self._read_remaining())
         if now - self._reported >= REPORT_EVERY_S:
             self._reported = now
-            self._line.send({"heard": self._bytes, "rtt_ms": self._round_trips[-1:] or None})
+            send_to_worker(self._line, {"kind": "received", "bytes": self._bytes})
             self.report_dropped()
         return words
 
     def report_dropped(self) -> None:
-        """Tell the worker how much was not accepted, where that is new."""
+        """Report to the worker how many frames were dropped, if the count changed."""
         count = self._filter.dropped.total()
         if count != self._dropped_reported:
             self._dropped_reported = count
-            self._line.send({"dropped": dict(self._filter.dropped)})
+            send_to_worker(self._line, {"kind": "dropped", "counts": dict(self._filter.dropped)})
 
-    def _obey(self, now: float) -> bytes:
-        """Messages of the worker. A worker that says nothing has lost us: then the host must not go on."""
+    def _handle_messages(self, now: float) -> bytes:
+        """Read messages of the worker. If the worker is silent, the session ends."""
         words = b""
-        while (message := self._line.receive(0)) is not None:
+        while (message := receive_from_worker(self._line, 0)) is not None:
             self._acknowledged = now
-            if "cancel" in message and self._cancelled is None:
-                self._cancelled = now
+            if message["kind"] == "cancel" and self._canceled is None:
+                self._canceled = now
                 words = b"cancel\n"
         if now - self._acknowledged > ALONE_AFTER_S:
             raise SshError("killed", reason="the worker does not answer")
         return words
 
-    def hang_up(self) -> bool:
-        """Some seconds after `cancel`, the runner hears the end of its input."""
-        return self._cancelled is not None and time.monotonic() - self._cancelled > CANCEL_GRACE_S
+    def should_close_input(self) -> bool:
+        """Return whether to close the input, a few seconds after `cancel`."""
+        return self._canceled is not None and time.monotonic() - self._canceled > CANCEL_GRACE_S
 
-    def _last_words(self) -> str:
+    def _read_remaining(self) -> str:
         noise = self._noise + self._partial_line + b" " + bytes(self._reader.noise)
-        return printable(noise.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
+        return to_printable(noise.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
 
     def ended(self, status: int, connection: Connection) -> None:
-        """The command has ended by itself with that exit status."""
+        """Send the end of the session after the command ended with `status`."""
         trouble = self._reader.close()
         if not self._frames:
-            raise _no_shell(status, self._last_words())
+            raise _explain_missing_shell(status, self._read_remaining())
         if trouble or status not in COMPLETE:
             raise SshError("cut", reason=f"{trouble or 'stopped'}, exit status {status}")
         timings = connection.timings
         if self._first_ms is not None:
             timings["first_byte_ms"] = round(self._first_ms, 1)
-        self._line.send({"ended": status, "rtt_ms": self._round_trips, "timings": timings})
+        send_to_worker(
+            self._line,
+            {"kind": "ended", "status": status, "timings": timings, "round_trips_ms": self._round_trips},
+        )
 
 
-def _no_shell(status: int, said: str) -> SshError:
-    """Our program never spoke: what the host said instead tells why."""
-    if "sudo" in said:
-        if "not in the sudoers" in said or "not allowed" in said:
-            return SshError("sudo_denied", said=said)
-        if "a password is required" in said:
-            return SshError("sudo_asks", said=said)
-        if "password" in said or "try again" in said or "terminal" in said:
-            return SshError("sudo_password", said=said)
-        if status == 127 or "not found" in said:
-            return SshError("sudo_missing", said=said)
-    return SshError("no_shell", status=status, said=said)
+def _explain_missing_shell(status: int, message: str) -> SshError:
+    """Explain why the runner did not start, from what the host printed."""
+    if "sudo" in message:
+        if "not in the sudoers" in message or "not allowed" in message:
+            return SshError("sudo_denied", message=message)
+        if "a password is required" in message:
+            return SshError("sudo_asks", message=message)
+        if "password" in message or "try again" in message or "terminal" in message:
+            return SshError("sudo_password", message=message)
+        if status == 127 or "not found" in message:
+            return SshError("sudo_missing", message=message)
+    return SshError("no_shell", status=status, message=message)

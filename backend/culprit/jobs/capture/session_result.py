@@ -1,35 +1,69 @@
-"""What came home from one attempt, as plain data, and how it becomes rows.
+"""The result of one attempt at a run, and how it is stored.
 
-`Homecoming` gathers the messages of a session; it can be written down and read again, so that a commit can
-be made up for after a crash. Bytes are stored first (`adopt`) and rows second (`commit`), which refuses where
-the run is no longer ours.
+`SessionResult` collects the messages of a session. It can be written to the spool and read again after a
+crash. Bytes are stored first (`store_artifacts`) and rows second (`commit_result`), which refuses if the
+lease is lost.
 """
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from collectors import scope
-from collectors.host_values import FIELD_REJECTED, decimal
-from culprit.captures.leases import Claim, holds, leave
-from culprit.infra.artifacts import ArtifactStore
-from culprit.models import Artifact, Host, Run, RunCollector
+from collectors.runner import scope
+from collectors.runner.host_values import FIELD_REJECTED, read_decimal
+from culprit.captures.locks import RunLease, finish_run, is_owned
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.hosts.host import Host
+from culprit.jobs.capture.queries import list_run_collectors, select_host_id
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 TEXT_PARTS = frozenset({"stdout", "samples", "stderr", "snapshot"})
 MAX_STDERR = 4096
 MAX_REJECTED = 500
 
 
+@dataclass(frozen=True, slots=True)
+class SessionFailure:
+    """Why a session failed, as a message; `is_final` if a retry is useless or harmful."""
+
+    key: str
+    params: Mapping[str, str | int | float]
+    is_final: bool = False
+
+    @property
+    def message(self) -> Json:
+        """Return the message as key and parameters."""
+        return {"key": self.key, "params": dict(self.params)}
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightOutput:
+    """What the program of a preflight check printed, and when its clock reading arrived."""
+
+    text: str = ""
+    clock_received_ns: int | None = None
+
+
 @dataclass(slots=True)
-class Homecoming:
-    """One attempt. `failure` is a sentence or None; `kind` the kind of SshError behind it."""
+class ConnectionStats:
+    """Times of the steps of a connection and of round trips in milliseconds, and bytes received."""
+
+    timings: dict[str, float] = field(default_factory=dict)
+    round_trips_ms: list[float] = field(default_factory=list)
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class RunnerOutput:
+    """What the runner on the host sent: parts in the spool, outcomes by collector, clock readings and facts."""
 
     parts: list[Json] = field(default_factory=list)
     outcomes: dict[str, Json] = field(default_factory=dict)
@@ -38,33 +72,24 @@ class Homecoming:
     refusal: Json | None = None
     busy: Json | None = None
     end: Json | None = None
-    timings: dict[str, float] = field(default_factory=dict)
-    round_trips_ms: list[float] = field(default_factory=list)
-    bytes: int = 0
-    began: bool = False
-    status: int | None = None
-    failure: Json | None = None
-    kind: str = ""
-    final: bool = False
-    cancelled: bool = False
-    text: str = ""
-    heard_ns: int | None = None
     rejected: list[Json] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
 
-    def take(self, frame: Json) -> None:
-        """Adds a frame as the session described it."""
+    def add_frame(self, frame: Json) -> None:
+        """Add a frame as the session described it."""
         kind = frame["kind"]
         for name, reason in frame.pop("rejected", ()):
             if len(self.rejected) < MAX_REJECTED:
-                shown = name if kind in ("outcome", "part") else f"{kind}.{name}"
-                self.rejected.append({"collector": frame.get("id", ""), "field": shown, "reason": reason})
+                displayed_name = name if kind in ("outcome", "part") else f"{kind}.{name}"
+                self.rejected.append(
+                    {"collector": frame.get("id", ""), "field": displayed_name, "reason": reason}
+                )
         if kind in ("part", "snapshot"):
             self.parts.append(frame)
         elif kind == "outcome":
             self.outcomes[frame["id"]] = frame
         elif kind == "clock":
-            self.clocks.append({"fields": frame["fields"], "heard_ns": frame["heard_ns"]})
+            self.clocks.append({"fields": frame["fields"], "received_ns": frame["received_ns"]})
         elif kind == "hello":
             self.hello = frame["facts"]
         elif kind == "busy":
@@ -75,78 +100,102 @@ class Homecoming:
             self.end = frame["facts"]
 
     @property
-    def brought_something(self) -> bool:
-        """Whether any collector came home; the first snapshot alone is not worth ending a run for."""
+    def has_output(self) -> bool:
+        """Return whether any collector has output; the first snapshot alone does not count."""
         return bool(self.outcomes) or any(part["kind"] == "part" for part in self.parts)
 
-    def quality_note(self) -> Json | None:
-        """Return a sentence about what of the run itself was not stored, or None where everything was."""
-        fields = [f"{one['field']} ({one['reason']})" for one in self.rejected if not one["collector"]]
+    def quality_failure(self) -> SessionFailure | None:
+        """Return a message about data of the run that was not stored, or None."""
+        fields = [f"{item['field']} ({item['reason']})" for item in self.rejected if not item["collector"]]
         messages = [f"{reason}: {count}" for reason, count in sorted(self.dropped.items())]
         if not fields and not messages:
             return None
         count = sum(self.dropped.values()) + len(fields)
-        return {
-            "key": "run.host_data_rejected",
-            "params": {"count": count, "what": ", ".join(messages + fields[:20])},
-        }
+        what = ", ".join(messages + fields[:20])
+        return SessionFailure("run.host_data_rejected", {"count": count, "what": what})
 
-    def without_details(self) -> Homecoming:
-        """Return the same evidence with nothing in it that a host wrote as text or number.
-
-        For the one case where a value could not be stored although each was checked: the artifacts count.
-        """
-        bare = {"reason": None, "way": None, "argv": None, "exit": None, "signal": None, "version": None}
+    def without_details(self) -> RunnerOutput:
+        """Return the same output without any text or number that the host wrote."""
+        bare = {"reason": None, "method": None, "argv": None, "exit": None, "signal": None, "version": None}
         zero = {"started_ns": None, "ended_ns": None, "cpu_ms": None, "bytes": 0, "stderr": "", "id": ""}
         outcomes = {
-            name: {**bare, **zero, "state": one["state"], "way": one["way"]}
-            for name, one in self.outcomes.items()
+            name: {**bare, **zero, "state": item["state"], "method": item["method"]}
+            for name, item in self.outcomes.items()
         }
+        return replace(self, outcomes=outcomes, clocks=[], hello={}, end=None, rejected=[])
+
+
+@dataclass(slots=True)
+class SessionResult:
+    """The result of one attempt; `began` once the command was started."""
+
+    output: RunnerOutput = field(default_factory=RunnerOutput)
+    connection: ConnectionStats = field(default_factory=ConnectionStats)
+    preflight: PreflightOutput = field(default_factory=PreflightOutput)
+    failure: SessionFailure | None = None
+    began: bool = False
+    status: int | None = None
+    canceled: bool = False
+
+    @property
+    def failure_message(self) -> Json | None:
+        """Return the message of the failure, or None."""
+        return self.failure.message if self.failure else None
+
+    def without_details(self) -> SessionResult:
+        """Return the same result without any text or number that the host wrote.
+
+        Used when a value cannot be stored although each was checked: the artifacts are kept.
+        """
         return replace(
             self,
-            outcomes=outcomes,
-            clocks=[],
-            hello={},
-            end=None,
-            timings={},
-            rejected=[],
-            failure={"key": "run.host_data_unstorable", "params": {}},
+            output=self.output.without_details(),
+            connection=replace(self.connection, timings={}),
+            failure=SessionFailure("run.host_data_unstorable", {}),
         )
 
     def as_json(self) -> Json:
-        """For the spool."""
+        """Return the JSON for the spool."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: Json) -> Homecoming:
-        """Out of the spool."""
-        return cls(**kept)
+    def from_json(cls, data: Json) -> SessionResult:
+        """Build a result from the JSON of the spool."""
+        failure = data["failure"]
+        return cls(
+            RunnerOutput(**data["output"]),
+            ConnectionStats(**data["connection"]),
+            PreflightOutput(**data["preflight"]),
+            SessionFailure(**failure) if failure else None,
+            data["began"],
+            data["status"],
+            data["canceled"],
+        )
 
 
-def adopt(store: ArtifactStore, home: Homecoming) -> None:
-    """Moves the bytes of all parts into the store. Repeatable: what is there already stays."""
-    for part in home.parts:
+def store_artifacts(store: ArtifactStore, result: SessionResult) -> None:
+    """Move the bytes of all parts into the store. It may be repeated."""
+    for part in result.output.parts:
         path = Path(part["path"])
         if path.exists():
             store.adopt(path, part["sha256"])
 
 
-def commit(session: Session, claim: Claim, home: Homecoming, state: str, clock: Json | None) -> bool:
-    """Writes rows for everything and leaves the run in `state`; False where it is no longer ours."""
-    if not holds(session, claim):
+def commit_result(
+    session: Session, claim: RunLease, result: SessionResult, state: str, clock: Json | None
+) -> bool:
+    """Store all rows and set the run to `state`; return False if the lease is lost."""
+    if not is_owned(session, claim):
         return False
-    rows = {
-        one.collector: one
-        for one in session.scalars(select(RunCollector).where(RunCollector.run_id == claim.run_id))
-    }
+    rows = {item.collector: item for item in list_run_collectors(session, claim.run_id)}
     for name, row in rows.items():
-        _fill(row, home.outcomes.get(name), home)
+        _update_collector(row, result.output.outcomes.get(name), result)
         row.warnings = [
-            {"key": FIELD_REJECTED + one["reason"], "params": {"field": one["field"]}}
-            for one in home.rejected
-            if one["collector"] == name
+            {"key": FIELD_REJECTED + item["reason"], "params": {"field": item["field"]}}
+            for item in result.output.rejected
+            if item["collector"] == name
         ]
-    for part in home.parts:
+    for part in result.output.parts:
         collector = rows.get(part["id"])
         session.add(
             Artifact(
@@ -157,52 +206,52 @@ def commit(session: Session, claim: Claim, home: Homecoming, state: str, clock: 
                 size=part["raw"],
                 stored_size=part["size"],
                 encoding=part["encoding"],
-                media_type=media_type(part["part"]),
+                media_type=get_media_type(part["part"]),
                 complete=part["complete"],
                 attempt=claim.attempt,
             )
         )
     session.flush()
-    _note_host(session, claim, home)
-    return leave(
+    _update_host_ids(session, claim, result)
+    return finish_run(
         session,
         claim,
         state,
-        failure=home.failure,
-        failure_side="host" if home.failure else None,
-        boot_id=home.hello.get("boot_id"),
+        failure=result.failure_message,
+        failure_side="host" if result.failure else None,
+        boot_id=result.output.hello.get("boot_id"),
         clock=clock,
-        timings=home.timings,
-        host_cpu_ms=decimal((home.end or {}).get("cpu_ms", "")),
-        bytes=home.bytes,
+        timings=result.connection.timings,
+        host_cpu_ms=read_decimal((result.output.end or {}).get("cpu_ms", "")),
+        bytes=result.connection.bytes,
         progress=None,
-        **_target(home),
+        **_build_facts(result),
     )
 
 
-def _target(home: Homecoming) -> Json:
-    """What the host made of the scope of the capture, kept where all is that was found out about the run."""
-    target = scope.found(home.hello)
+def _build_facts(result: SessionResult) -> Json:
+    """Return the scope as the host resolved it, as facts of the run."""
+    target = scope.parse_target(result.output.hello)
     return {"facts": {"target": target}} if target else {}
 
 
-def media_type(part: str) -> str:
-    """Text where we know that it is; everything else is bytes."""
+def get_media_type(part: str) -> str:
+    """Return the media type of a part: text for known parts, else bytes."""
     is_text = part in TEXT_PARTS or part.rpartition(".")[2] in ("txt", "log")
     return "text/plain; charset=utf-8" if is_text else "application/octet-stream"
 
 
-def _fill(row: RunCollector, outcome: Json | None, home: Homecoming) -> None:
+def _update_collector(row: RunCollector, outcome: Json | None, result: SessionResult) -> None:
     if outcome is None:
-        row.state = "cancelled" if home.cancelled else "failed"
-        row.reason = {"key": "run.cancelled" if home.cancelled else "run.cut_before_outcome", "params": {}}
+        row.state = "canceled" if result.canceled else "failed"
+        row.reason = {"key": "run.canceled" if result.canceled else "run.cut_before_outcome", "params": {}}
         return
     row.state = outcome["state"]
     row.reason = outcome["reason"]
-    row.way = outcome["way"]
+    row.method = outcome["method"]
     row.argv = outcome["argv"]
     row.exit_code = outcome["exit"]
-    row.signal = signal_number(outcome["signal"])
+    row.signal = parse_signal_number(outcome["signal"])
     row.tool_version = outcome["version"]
     row.started_ns = outcome["started_ns"]
     row.ended_ns = outcome["ended_ns"]
@@ -211,20 +260,22 @@ def _fill(row: RunCollector, outcome: Json | None, home: Homecoming) -> None:
     row.stderr_tail = outcome["stderr"][-MAX_STDERR:] or None
 
 
-def signal_number(name: str | None) -> int | None:
-    """The number of a signal on Linux, with or without SIG in front; None for anything else."""
+def parse_signal_number(name: str | None) -> int | None:
+    """Return the number of a Linux signal, with or without SIG in front, or None."""
     if not name:
         return None
     if name.isdigit():
         return int(name) if int(name) < 128 else None
-    found = signal.Signals.__members__.get("SIG" + name.removeprefix("SIG"))
-    return int(found) if found else None
+    member = signal.Signals.__members__.get("SIG" + name.removeprefix("SIG"))
+    return int(member) if member else None
 
 
-def _note_host(session: Session, claim: Claim, home: Homecoming) -> None:
-    values = {name: home.hello[name] for name in ("boot_id", "machine_id") if home.hello.get(name)}
+def _update_host_ids(session: Session, claim: RunLease, result: SessionResult) -> None:
+    values = {
+        name: result.output.hello[name] for name in ("boot_id", "machine_id") if result.output.hello.get(name)
+    }
     if values:
-        host_id = select(Run.host_id).where(Run.id == claim.run_id).scalar_subquery()
+        host_id = select_host_id(claim.run_id)
         session.execute(
             update(Host)
             .where(Host.id == host_id)

@@ -1,8 +1,7 @@
-"""What came home from a host and is not in the artifact store yet: one directory per attempt.
+"""The spool: payloads of an attempt that are not in the artifact store yet, in one directory per attempt.
 
 The child writes payloads here as they arrive; the worker moves them into the store and commits. If the worker
-dies between the two, the next one finds `outcome.json` and commits what it says, provided that the run is
-still where it was left.
+dies between the two, the next one finds `outcome.json` and commits it, unless the run continued elsewhere.
 """
 
 from __future__ import annotations
@@ -13,22 +12,21 @@ import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
-from collectors import records
-from collectors.clock_reading import RECORD_FIELDS
-from collectors.frames import Frame, Header
-from collectors.host_values import INT8_MAX, RejectedField
-from culprit.infra.part_file import PartFile
+from collectors.clock.readings import RECORD_FIELDS
+from collectors.runner import records
+from collectors.runner.frames import Frame, FrameHeader
+from collectors.runner.host_values import INT8_MAX, RejectedFieldError
+from culprit.infra.artifacts.part_file import PartFile
+from culprit.json_types import Json
 
 OUTCOME = "outcome.json"
 SNAPSHOT = "snapshot"
-Json = dict[str, Any]
 
 
 class Spool:
-    """The directory of one attempt, named by run and fence."""
+    """The directory of one attempt, named after run and fence."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -36,28 +34,28 @@ class Spool:
 
     @classmethod
     def of(cls, home: Path, run_id: UUID, fence: int) -> Spool:
-        """A fresh, private directory below CULPRIT_HOME."""
+        """Create a private directory below CULPRIT_HOME."""
         directory = home / "spool" / f"{run_id}.{fence}"
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         return cls(directory)
 
-    def open(self, header: Header) -> PartFile:
-        """A file for the payload behind this header."""
+    def open(self, header: FrameHeader) -> PartFile:
+        """Open a file for the payload of this header."""
         self._count += 1
         return PartFile(self.directory / f"{self._count:05d}", header.encoding)
 
     def describe(self, frame: Frame) -> Json:
-        """A frame as plain data; bytes that are kept are in the file at `path`."""
+        """Return a frame as JSON; its bytes are in the file at `path`."""
         head = frame.header
         if head.kind in ("part", "snapshot"):
             return self._part(frame)
         if head.kind == "outcome":
-            return _outcome(frame)
+            return _outcome_to_json(frame)
         if head.kind == "clock":
             fields = {name: head.fields[name][:24] for name in RECORD_FIELDS if name in head.fields}
-            return {"kind": "clock", "fields": fields, "heard_ns": time.time_ns()}
+            return {"kind": "clock", "fields": fields, "received_ns": time.time_ns()}
         facts, rejected = records.read_facts(frame)
-        return {"kind": head.kind, "facts": facts, "rejected": _pairs(rejected)}
+        return {"kind": head.kind, "facts": facts, "rejected": _rejected_to_json(rejected)}
 
     def _part(self, frame: Frame) -> Json:
         head = frame.header
@@ -81,7 +79,7 @@ class Spool:
         }
 
     def keep(self, outcome: Json) -> None:
-        """Writes the outcome down, so that it outlives this process."""
+        """Write the outcome to disk, so that it survives this process."""
         path = self.directory / (OUTCOME + ".new")
         with path.open("w", encoding="utf-8") as out:
             json.dump(outcome, out)
@@ -90,15 +88,15 @@ class Spool:
         path.replace(self.directory / OUTCOME)
 
     def outcome(self) -> Json | None:
-        """What `keep` wrote, if it did."""
+        """Return the outcome that `keep` wrote, or None."""
         try:
-            kept: Json = json.loads((self.directory / OUTCOME).read_text(encoding="utf-8"))
+            stored: Json = json.loads((self.directory / OUTCOME).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
-        return kept
+        return stored
 
     def age_s(self) -> float:
-        """Seconds since something was last written here."""
+        """Return the seconds since the last write."""
         try:
             written = max(path.stat().st_mtime for path in (self.directory, *self.directory.iterdir()))
         except FileNotFoundError:
@@ -106,42 +104,44 @@ class Spool:
         return max(0.0, time.time() - written)
 
     def discard(self) -> None:
-        """Removes the directory and all in it."""
+        """Delete the directory."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def _outcome(frame: Frame) -> Json:
-    said = records.outcome(frame)
+def _outcome_to_json(frame: Frame) -> Json:
+    outcome = records.parse_outcome(frame)
     return {
         "kind": "outcome",
-        "id": said.collector,
-        "state": said.state,
-        "reason": {"key": said.reason.key, "params": dict(said.reason.params)} if said.reason else None,
-        "way": said.way or None,
-        "argv": said.argv or None,
-        "exit": said.exit_code,
-        "signal": said.signal or None,
-        "version": said.version or None,
-        "started_ns": said.started_ns,
-        "ended_ns": said.ended_ns,
-        "cpu_ms": said.cpu_ms,
-        "bytes": said.bytes,
-        "stderr": said.stderr_tail,
-        "rejected": _pairs(said.rejected),
+        "id": outcome.collector,
+        "state": outcome.state,
+        "reason": {"key": outcome.reason.key, "params": dict(outcome.reason.params)}
+        if outcome.reason
+        else None,
+        "method": outcome.method or None,
+        "argv": outcome.argv or None,
+        "exit": outcome.exit_code,
+        "signal": outcome.signal or None,
+        "version": outcome.version or None,
+        "started_ns": outcome.started_ns,
+        "ended_ns": outcome.ended_ns,
+        "cpu_ms": outcome.cpu_ms,
+        "bytes": outcome.bytes,
+        "stderr": outcome.stderr_tail,
+        "rejected": _rejected_to_json(outcome.rejected),
     }
 
 
-def _pairs(rejected: Iterable[RejectedField]) -> list[list[str]]:
-    return [[one.field, one.reason] for one in rejected]
+def _rejected_to_json(rejected: Iterable[RejectedFieldError]) -> list[list[str]]:
+    return [[field.field, field.reason] for field in rejected]
 
 
-def left_behind(home: Path) -> list[tuple[UUID, int, Spool]]:
-    """The attempts whose directories are still there: run, fence and spool."""
-    found = []
+def list_spooled(home: Path) -> list[tuple[UUID, int, Spool]]:
+    """Return the attempts with a directory: run, fence and spool."""
+    attempts = []
     for directory in (home / "spool").glob("*.*"):
         run_id, _, fence = directory.name.rpartition(".")
         try:
-            found.append((UUID(run_id), int(fence), Spool(directory)))
+            attempts.append((UUID(run_id), int(fence), Spool(directory)))
         except ValueError:
             continue
-    return found
+    return attempts

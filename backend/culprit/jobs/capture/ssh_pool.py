@@ -1,4 +1,4 @@
-"""What one worker process has for its SSH work: a fork server, a name, and an ear for cancellations."""
+"""The SSH pool of a worker process: its fork server, its name, and the runs and watchers it works on."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from functools import lru_cache
 from uuid import UUID
 
 import structlog
-from sqlalchemy import Select, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from culprit.infra.db import database
-from culprit.infra.forkserver import ForkServer
-from culprit.models import Run, Standby
+from culprit.infra.db.session import get_database
+from culprit.infra.sandbox.fork_server import ForkServer
+from culprit.jobs.capture.queries import load_canceled_ids
 
-SESSION = "culprit.workflows.session:run"
+SESSION = "culprit.jobs.capture.session:run"
 LISTEN_EVERY_S = 0.5
 log = structlog.get_logger("culprit.crew")
 
 
-class Crew:
-    """Shared by all tasks of a worker process; `start` before the first, `stop` after the last."""
+class SshPool:
+    """Shared by all tasks of a worker process. Call `start` before the first task and `stop` after the last."""
 
     def __init__(self) -> None:
         self.name = f"worker@{socket.gethostname()}:{os.getpid()}"
@@ -32,49 +31,49 @@ class Crew:
         self._lock = threading.Lock()
         self._working: set[UUID] = set()
         self._watching: set[UUID] = set()
-        self._cancelled: set[UUID] = set()
-        self._ear: threading.Thread | None = None
+        self._canceled: set[UUID] = set()
+        self._listener: threading.Thread | None = None
 
     def start(self) -> None:
-        """Starts the fork server and the ear."""
+        """Start the fork server and the thread that reads cancellations."""
         self.server.start()
         with self._lock:
-            if self._ear is None:
-                self._ear = threading.Thread(target=self._listen, name="cancellations", daemon=True)
-                self._ear.start()
+            if self._listener is None:
+                self._listener = threading.Thread(target=self._listen, name="cancellations", daemon=True)
+                self._listener.start()
 
     def stop(self) -> None:
-        """Ends all sessions; their runs go back into the queue."""
+        """End all sessions; their runs return to the queue."""
         self.stopping.set()
-        if self._ear is not None:
-            self._ear.join(5)
+        if self._listener is not None:
+            self._listener.join(5)
         self.server.stop()
 
-    def begin(self, run_id: UUID) -> None:
-        """From now on cancellations of this run are listened for."""
+    def register_run(self, run_id: UUID) -> None:
+        """Watch for the cancellation of a run."""
         with self._lock:
             self._working.add(run_id)
 
-    def begin_watching(self, standby_id: UUID) -> None:
-        """The same for a standby, which is no work: it keeps nobody from capturing."""
+    def register_watcher(self, watcher_id: UUID) -> None:
+        """Watch for the cancellation of a watcher. Watchers do not count as runs in work."""
         with self._lock:
-            self._watching.add(standby_id)
+            self._watching.add(watcher_id)
 
-    def end(self, one: UUID) -> None:
-        """This run or standby is over."""
+    def unregister(self, row_id: UUID) -> None:
+        """Stop watching for the cancellation of a run or watcher."""
         with self._lock:
-            self._working.discard(one)
-            self._watching.discard(one)
-            self._cancelled.discard(one)
+            self._working.discard(row_id)
+            self._watching.discard(row_id)
+            self._canceled.discard(row_id)
 
-    def cancelled(self, one: UUID) -> bool:
-        """Whether somebody has called this run or standby off."""
+    def is_canceled(self, row_id: UUID) -> bool:
+        """Return whether a user has canceled this run or watcher."""
         with self._lock:
-            return one in self._cancelled
+            return row_id in self._canceled
 
     @property
-    def busy(self) -> int:
-        """How many runs are worked on."""
+    def active_runs(self) -> int:
+        """The number of runs in work."""
         with self._lock:
             return len(self._working)
 
@@ -82,32 +81,24 @@ class Crew:
         while not self.stopping.wait(LISTEN_EVERY_S):
             with self._lock:
                 working, watching = list(self._working), list(self._watching)
-            queries: list[Select[UUID]] = []
-            if working:
-                queries.append(
-                    select(Run.id).where(Run.id.in_(working), Run.cancel_requested_at.is_not(None))
-                )
-            if watching:
-                ended = Standby.cancel_requested_at.is_not(None)
-                queries.append(select(Standby.id).where(Standby.id.in_(watching), ended))
-            if not queries:
+            if not working and not watching:
                 continue
             try:
-                with database().sessions() as session:
-                    called_off = {one for query in queries for one in session.scalars(query)}
+                with get_database().sessions() as session:
+                    canceled = load_canceled_ids(session, working, watching)
             except SQLAlchemyError as error:
                 log.warning("database_away", error=type(error).__name__)
                 time.sleep(1)
                 continue
-            except Exception as error:  # a thread that ended would never hear of a cancellation again
+            except Exception as error:  # the thread must not end: nothing restarts it
                 log.error("cancellations_not_read", exc_info=error)
                 time.sleep(1)
                 continue
             with self._lock:
-                self._cancelled |= called_off & (self._working | self._watching)
+                self._canceled |= canceled & (self._working | self._watching)
 
 
 @lru_cache(maxsize=1)
-def crew() -> Crew:
-    """The crew of this process."""
-    return Crew()
+def get_ssh_pool() -> SshPool:
+    """Return the SSH pool of this process."""
+    return SshPool()

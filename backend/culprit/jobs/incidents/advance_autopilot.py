@@ -1,109 +1,114 @@
-"""An incident that goes on by itself: the task `culprit.advance_incident`.
+"""Advance the autopilot of an incident: the task `culprit.advance_autopilot`.
 
-It is rung when the autopilot is started, when a run of the incident was evaluated, and by the sweep; whoever holds the
-row decides, and a bell too many changes nothing. One capture at a time, each on behalf of the person who started it;
-it stops where a person is needed, where nothing is left to collect, and where a capture is refused. A step that asks
-for something that the incident does not know is left for the end: then it stops with that question.
+It is enqueued when the autopilot starts, after the evaluation of a run of the incident, and by the sweep. The lock on
+the row makes duplicate messages harmless. Captures run one at a time, on behalf of the user who started the autopilot.
+It stops if a person is needed, if no capture is left, or if a capture is refused. A step with a missing option is
+skipped; if no other step is left, the autopilot stops with the message about that option.
 """
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from collectors.contract import Sentence
-from culprit.auth.actor import Actor, actor_by_id
-from culprit.core.outcomes import RUN_FINAL
-from culprit.incidents import autopilot, steps
-from culprit.incidents.filling import ASKS
-from culprit.incidents.given import StepRun
-from culprit.incidents.load import load
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.db import database
-from culprit.kit.errors import CulpritError
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Evaluation, Incident, Run
-from culprit.workflows.readiness import being_built
+from culprit.accounts.actor import Actor, find_actor
+from culprit.domain.runs.states import RUN_FINAL
+from culprit.evidence.readiness_queries import is_evaluation_pending
+from culprit.incidents.chain import autopilot, steps
+from culprit.incidents.chain.step_options import MISSING_OPTION_PREFIX
+from culprit.incidents.records.requests import StepRunRequest
+from culprit.incidents.records.snapshot import load_snapshot
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.incidents.incident import Incident
+from culprit.jobs.incidents.queries import is_evaluated, list_capture_runs, lock_incident, pending_autopilots
+from culprit.jobs.job import Job
+from culprit.web.errors import CulpritError
 
 
 def advance_incident(incident_id: UUID) -> str | None:
-    """Do what can be done now. Returns the state that the autopilot is left in, None where there is none."""
-    with unit_of_work(database().sessions) as session:
-        incident = session.scalar(
-            select(Incident).where(Incident.id == incident_id).with_for_update(of=Incident, key_share=True)
-        )
+    """Advance the autopilot if its last capture is finished. Return its state, or None without an autopilot."""
+    with unit_of_work(get_database().sessions) as session:
+        incident = lock_incident(session, incident_id)
         if incident is None or not incident.autopilot:
             return None
-        if autopilot.running(incident) and _home(session, incident.autopilot["capture_id"]):
+        if autopilot.is_running(incident) and _is_capture_finished(session, incident.autopilot["capture_id"]):
             _advance(session, incident)
         state: str = incident.autopilot["state"]
         return state
 
 
-def _home(session: Session, capture_id: str | None) -> bool:
-    """Whether the last capture has ended, was evaluated, and has its profiles."""
+def _is_capture_finished(session: Session, capture_id: str | None) -> bool:
+    """Return whether the last capture has ended, is evaluated and has its profiles."""
     if capture_id is None:
         return True
-    for run in session.scalars(select(Run).where(Run.capture_id == UUID(capture_id))):
-        if run.state not in RUN_FINAL or being_built(session, run.id):
+    for run in list_capture_runs(session, UUID(capture_id)):
+        if run.state not in RUN_FINAL or is_evaluation_pending(session, run.id):
             return False
-        asked = session.scalar(select(exists(select(Evaluation.run_id).where(Evaluation.run_id == run.id))))
-        if run.state in {"done", "partial"} and not asked:
+        if run.state in {"done", "partial"} and not is_evaluated(session, run.id):
             return False
     return True
 
 
 def _advance(session: Session, incident: Incident) -> None:
     pilot = incident.autopilot or {}
-    actor = actor_by_id(session, UUID(pilot["by"]))
+    actor = find_actor(session, UUID(pilot["by"]))
     if actor is None:
-        autopilot.halt(session, incident, None, Sentence("run.requester_gone"))
+        autopilot.stop_with_reason(session, incident, None, Sentence("run.requester_gone"))
         return
     if incident.state == "resolved":
-        autopilot.halt(session, incident, None, Sentence("autopilot.resolved"))
+        autopilot.stop_with_reason(session, incident, None, Sentence("autopilot.resolved"))
         return
-    loaded = load(session, actor, incident)
-    questions: dict[str, Sentence] = {}
+    snapshot = load_snapshot(session, actor, incident)
+    missing_options: dict[str, Sentence] = {}
     while True:
-        found = autopilot.choose(loaded, questions)
-        if isinstance(found, Sentence):
-            autopilot.halt(session, incident, None, next(iter(questions.values()), found))
+        next_step = autopilot.select_next_step(snapshot, missing_options)
+        if isinstance(next_step, Sentence):
+            autopilot.stop_with_reason(
+                session, incident, None, next(iter(missing_options.values()), next_step)
+            )
             return
-        step = f"{found.playbook}/{found.proposal.step}"
-        question = _take(session, incident, actor, step, UUID(found.host))
-        if question is None:
+        step = f"{next_step.playbook}/{next_step.proposal.step}"
+        refusal = _run_step(session, incident, actor, step, UUID(next_step.host))
+        if refusal is None:
             return
-        questions[step] = question
+        missing_options[step] = refusal
 
 
-def _take(session: Session, incident: Incident, actor: Actor, step: str, host_id: UUID) -> Sentence | None:
-    """Takes the step, or stops where it is refused. What it would have to be told is given back, and nothing done."""
+def _run_step(
+    session: Session, incident: Incident, actor: Actor, step: str, host_id: UUID
+) -> Sentence | None:
+    """Run the step, or stop if it is refused. Return the message if the step only misses an option."""
     pilot = incident.autopilot or {}
-    wanted = StepRun(version=max(1, incident.version), step=step, host_id=host_id)
+    step_run_request = StepRunRequest(version=max(1, incident.version), step=step, host_id=host_id)
     try:
         with session.begin_nested():
-            capture = steps.take(
+            capture = steps.create_step_capture(
                 session,
                 actor,
                 artifact_store(),
                 incident,
-                wanted,
+                step_run_request,
                 source="manual",
-                tiers=autopilot.tiers_of(pilot["tier"]),
+                tiers=autopilot.tiers_up_to(pilot["tier"]),
             )
     except CulpritError as error:
         params = {name: value for name, value in error.params.items() if isinstance(value, str | int | float)}
         refused = Sentence(error.key, params)
-        if error.key.startswith(ASKS):
+        if error.key.startswith(MISSING_OPTION_PREFIX):
             return refused
-        autopilot.halt(session, incident, None, refused)
+        autopilot.stop_with_reason(session, incident, None, refused)
         return None
     incident.autopilot = {
         **pilot,
         "capture_id": str(capture.id),
         "step": step,
-        "taken": pilot.get("taken", 0) + 1,
+        "capture_count": pilot.get("capture_count", 0) + 1,
     }
     return None
+
+
+JOB = Job("culprit.advance_autopilot", "parse", advance_incident, pending_autopilots)

@@ -1,6 +1,6 @@
-"""Enters in the journals of incidents what the rules said about a run: the task `culprit.tell_incidents`.
+"""Enter the verdicts of rules about a run in the journals of incidents: the task `culprit.record_findings`.
 
-Each answer enters once: a run that is evaluated again tells only what it says otherwise than before.
+Each verdict enters once. A run that is evaluated again adds only changed verdicts.
 """
 
 from __future__ import annotations
@@ -8,56 +8,63 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import UUID
 
-from sqlalchemy import select, update
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from culprit.incidents import journal
-from culprit.incidents.load import Loaded, load
-from culprit.infra.broker import announce
-from culprit.infra.db import database
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Evaluation, Host, Incident, IncidentOrigin, IncidentRun, JournalEntry
+from culprit.incidents.records import journal
+from culprit.incidents.records.snapshot import IncidentSnapshot, load_snapshot
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident_origin import IncidentOrigin
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.jobs.incidents.queries import (
+    list_incident_ids,
+    list_run_entries,
+    lock_incident,
+    pending_journal_runs,
+)
+from culprit.jobs.job import Job
 
-KIND = "answered"
-#: So many answers are named in a sentence; all of them are kept beside it.
+KIND = "steps_answered"
+#: Number of answers in the message of an entry; its parameters have all of them.
 MAX_NAMED = 6
 
 
-def tell_incidents(run_id: UUID) -> int:
-    """Tell every incident that looks at a run. Returns how many had something new."""
-    query = select(IncidentRun.incident_id).where(IncidentRun.run_id == run_id)
-    with unit_of_work(database().sessions) as session:
-        incident_ids = session.scalars(query.order_by(IncidentRun.incident_id)).all()
-    told = 0
+def record_findings(run_id: UUID) -> int:
+    """Update the journal of every incident with this run. Return how many have new verdicts."""
+    with unit_of_work(get_database().sessions) as session:
+        incident_ids = list_incident_ids(session, run_id)
+    count = 0
     for incident_id in incident_ids:
-        with unit_of_work(database().sessions) as session:
-            told += _tell(session, incident_id, run_id)
-    return told
+        with unit_of_work(get_database().sessions) as session:
+            count += _append_verdicts(session, incident_id, run_id)
+    return count
 
 
-def _tell(session: Session, incident_id: UUID, run_id: UUID) -> bool:
-    incident = session.scalar(
-        select(Incident).where(Incident.id == incident_id).with_for_update(of=Incident, key_share=True)
-    )
+def _append_verdicts(session: Session, incident_id: UUID, run_id: UUID) -> bool:
+    incident = lock_incident(session, incident_id)
     if incident is None or session.get(Evaluation, run_id) is None:
         return False
-    loaded = load(session, None, incident)
-    link = next((one for one in loaded.runs if one.run_id == run_id), None)
+    snapshot = load_snapshot(session, None, incident)
+    link = next((run for run in snapshot.runs if run.run_id == run_id), None)
     if link is None:
         return False
-    said = dict(_said(loaded, run_id)) if link.role == "evidence" else {}
-    before = _before(session, incident_id, run_id)
-    new = {step: verdict for step, verdict in said.items() if before.get(step) != verdict}
+    verdicts = dict(_list_verdicts(snapshot, run_id)) if link.role == "evidence" else {}
+    before = _load_recorded_verdicts(session, incident_id, run_id)
+    new = {step: verdict for step, verdict in verdicts.items() if before.get(step) != verdict}
     session.execute(
         update(IncidentRun)
         .where(IncidentRun.incident_id == incident_id, IncidentRun.run_id == run_id)
-        .values(told_at=now())
+        .values(recorded_at=utc_now())
         .execution_options(synchronize_session=False)
     )
     if new:
         host = session.get_one(Host, link.host_id)
-        journal.enter(
+        journal.append_entry(
             session,
             incident,
             None,
@@ -71,32 +78,30 @@ def _tell(session: Session, incident_id: UUID, run_id: UUID) -> bool:
             more={"answers": [{"step": step, "verdict": verdict} for step, verdict in new.items()]},
         )
     else:
-        journal.ring(session, incident_id)
+        journal.publish_change(session, incident_id)
     if (origin := session.get(IncidentOrigin, incident_id)) is not None and origin.compared is None:
-        announce(session, "culprit.compare_carried", incident_id)
+        enqueue_after_commit(session, "culprit.compare_import", incident_id)
     if incident.autopilot and incident.autopilot["state"] == "running":
-        announce(session, "culprit.advance_incident", incident_id)
+        enqueue_after_commit(session, "culprit.advance_autopilot", incident_id)
     return bool(new)
 
 
-def _said(loaded: Loaded, run_id: UUID) -> Iterator[tuple[str, str]]:
-    """What the rules answer on this run, by step."""
-    for walked in loaded.walks:
+def _list_verdicts(snapshot: IncidentSnapshot, run_id: UUID) -> Iterator[tuple[str, str]]:
+    """Yield the verdicts of rules on this run, by step."""
+    for walked in snapshot.playbook_walks:
         for name, hosts in walked.hosts.items():
-            for one in hosts:
-                if one.run == str(run_id) and one.rule.verdict != "not_collected":
-                    yield walked.key(name), one.rule.verdict
+            for host in hosts:
+                if host.run == str(run_id) and host.rule.verdict != "not_collected":
+                    yield walked.key(name), host.rule.verdict
 
 
-def _before(session: Session, incident_id: UUID, run_id: UUID) -> dict[str, str]:
-    """What the journal has of this run, the newest of each step."""
-    query = select(JournalEntry).where(
-        JournalEntry.incident_id == incident_id,
-        JournalEntry.kind == KIND,
-        JournalEntry.params["run_id"].astext == str(run_id),
-    )
+def _load_recorded_verdicts(session: Session, incident_id: UUID, run_id: UUID) -> dict[str, str]:
+    """Return the last verdict of each step that the journal has for this run."""
     return {
-        one["step"]: one["verdict"]
-        for entry in session.scalars(query.order_by(JournalEntry.version))
-        for one in entry.params["answers"]
+        answer["step"]: answer["verdict"]
+        for entry in list_run_entries(session, incident_id, KIND, run_id)
+        for answer in entry.params["answers"]
     }
+
+
+JOB = Job("culprit.record_findings", "parse", record_findings, pending_journal_runs)

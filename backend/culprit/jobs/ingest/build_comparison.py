@@ -1,56 +1,57 @@
-"""A saved comparison: the task `culprit.build_diff`. It waits for its profiles, which must be visible by then."""
+"""The job that builds a saved comparison, after its profiles."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from collectors.columns import DamagedFile
-from collectors.samples import SampleTable
-from culprit.auth.actor import actor_by_id
-from culprit.auth.policy import policy
-from culprit.config import settings
-from culprit.core.diff import pooled
-from culprit.core.stacks import Filter, View
-from culprit.core.stacks import Profile as Samples
-from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore, artifact_store
-from culprit.infra.bounded import workspace
-from culprit.infra.db import database
-from culprit.kit.errors import CulpritError
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Profile, ProfileDiff, Run
-from culprit.profiles import queries
-from culprit.profiles.schemas import FilterParams
-from culprit.workflows import builds
-from culprit.workflows.build_profile import Failed
+from collectors.profiles.column_file import DamagedFileError
+from collectors.profiles.samples import SampleTable
+from culprit.accounts.actor import find_actor
+from culprit.accounts.authorization import authorize
+from culprit.domain.profiles.comparison import compare_pooled_views
+from culprit.domain.profiles.stacks import ProfileView, SampleFilter
+from culprit.domain.profiles.stacks import StackProfile as Samples
+from culprit.evidence.profiles import queries
+from culprit.evidence.profiles.schemas import ProfileFilterParams
+from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
+from culprit.infra.artifacts.store import ArtifactStore, artifact_store
+from culprit.infra.db.session import get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.profile_comparison import ProfileComparison
+from culprit.infra.sandbox.process import create_workspace
+from culprit.infra.settings import get_settings
+from culprit.jobs.ingest import locks as build_claims
+from culprit.jobs.ingest.build_profile import ProfileBuildError
+from culprit.jobs.ingest.queries import has_unbuilt_profile, pending_builds
+from culprit.jobs.job import Job
+from culprit.json_types import Json
+from culprit.web.errors import CulpritError
 
-Json = dict[str, Any]
 
-
-def build_diff(diff_id: UUID) -> str | None:
-    """Build one comparison. Returns its state, None where there was nothing to do."""
-    db, store = database(), artifact_store()
+def build_comparison(comparison_id: UUID) -> str | None:
+    """Build one comparison. Return its state, or None if there was nothing to do."""
+    db, store = get_database(), artifact_store()
     with unit_of_work(db.sessions) as session:
-        if _to_come(session, diff_id):
-            return None  # the scheduler rings again
-        attempt = builds.claim(session, ProfileDiff, diff_id)
+        if _to_come(session, comparison_id):
+            return None  # the sweep enqueues it again
+        attempt = build_claims.claim_build(session, ProfileComparison, comparison_id)
     if attempt is None:
         return None
     values: Json
     try:
         with unit_of_work(db.sessions) as session:
-            sides = _sides(session, diff_id)
-            by_base = bool(session.get_one(ProfileDiff, diff_id).a.get("by_base"))
-        # What is read here was made by us out of what a child has checked; nothing hostile is parsed.
+            sides = _sides(session, comparison_id)
+            by_base = bool(session.get_one(ProfileComparison, comparison_id).a.get("by_base"))
+        # This reads results of a checked parser; no untrusted bytes are parsed.
         a, b = ([_view(store, key, chosen) for key, chosen in side] for side in sides)
-        with workspace(settings().home / "work") as directory:
+        with create_workspace(get_settings().home / "work") as directory:
             place = directory / "diff"
-            pooled(a, b, by_base=by_base).save(place)
+            compare_pooled_views(a, b, by_base=by_base).save(place)
             size = place.stat().st_size
             values = {
                 "state": "ready",
@@ -58,60 +59,66 @@ def build_diff(diff_id: UUID) -> str | None:
                 "stored_size": size,
                 "failure": None,
             }
-    except Failed as failed:
+    except ProfileBuildError as failed:
         values = {"state": "failed", "failure": failed.sentence}
     with unit_of_work(db.sessions) as session:
-        return values["state"] if builds.finish(session, ProfileDiff, diff_id, attempt, **values) else None
+        return (
+            values["state"]
+            if build_claims.finish_build(session, ProfileComparison, comparison_id, attempt, **values)
+            else None
+        )
 
 
-def _to_come(session: Session, diff_id: UUID) -> bool:
-    """Whether a profile of either side is still to be built, or its run still to be read."""
-    row = session.get(ProfileDiff, diff_id)
+def _to_come(session: Session, comparison_id: UUID) -> bool:
+    """Return whether a profile of either side is not built yet, or its run not parsed yet."""
+    row = session.get(ProfileComparison, comparison_id)
     if row is None:
         return False
-    ids = [UUID(one) for side in (row.a, row.b) for one in (side["profile_id"], *side.get("also", ()))]
-    query = (
-        select(Profile.id)
-        .join(Run, Run.id == Profile.run_id)
-        .where(Profile.id.in_(ids), or_(Profile.state.in_(("queued", "running")), Run.state == "ingesting"))
-    )
-    return session.scalar(query.limit(1)) is not None
+    ids = [
+        UUID(profile_id)
+        for side in (row.a, row.b)
+        for profile_id in (side["profile_id"], *side.get("also", ()))
+    ]
+    return has_unbuilt_profile(session, ids)
 
 
-def _sides(session: Session, diff_id: UUID) -> list[list[tuple[str, Filter]]]:
-    """The samples of either side and their filter, as whoever asked for it may see them now."""
-    row = session.get_one(ProfileDiff, diff_id)
-    actor = actor_by_id(session, row.requested_by)
+def _sides(session: Session, comparison_id: UUID) -> list[list[tuple[str, SampleFilter]]]:
+    """Return the samples and filter of each side, with the current permissions of the requester."""
+    row = session.get_one(ProfileComparison, comparison_id)
+    actor = find_actor(session, row.requested_by)
     if actor is None:
-        raise Failed("auth.account_gone")
+        raise ProfileBuildError("auth.account_gone")
     try:
-        policy(actor, "profile.diff")
+        authorize(actor, "profile.compare")
     except CulpritError as refused:
-        raise Failed(refused.key) from refused
-    sides: list[list[tuple[str, Filter]]] = []
+        raise ProfileBuildError(refused.key) from refused
+    sides: list[list[tuple[str, SampleFilter]]] = []
     for side in (row.a, row.b):
-        chosen = FilterParams.model_validate(side["filter"]).chosen()
-        found = queries.of_side(session, actor, side)
-        if found is None:
-            raise Failed("profile.not_found")
-        sides.append([(_ready(one), chosen) for one in found])
+        chosen = ProfileFilterParams.model_validate(side["filter"]).to_filter()
+        side_profiles = queries.find_side_profiles(session, actor, side)
+        if side_profiles is None:
+            raise ProfileBuildError("profile.not_found")
+        sides.append([(_ready(side_profile), chosen) for side_profile in side_profiles])
     return sides
 
 
 def _ready(profile: Profile) -> str:
     if profile.state != "ready" or profile.store_key is None:
-        raise Failed("profile.not_ready", state=profile.state)
+        raise ProfileBuildError("profile.not_ready", state=profile.state)
     return profile.store_key
 
 
-def _view(store: ArtifactStore, key: str, chosen: Filter) -> View:
+def _view(store: ArtifactStore, key: str, chosen: SampleFilter) -> ProfileView:
     try:
         return Samples(SampleTable.load(store.path(key))).view(chosen)
-    except (ArtifactMissing, ArtifactAltered, DamagedFile, FileNotFoundError) as error:
-        raise Failed("profile.lost", why=str(error)[:200]) from error
+    except (ArtifactMissingError, ArtifactAlteredError, DamagedFileError, FileNotFoundError) as error:
+        raise ProfileBuildError("profile.lost", why=str(error)[:200]) from error
 
 
 def _adopt(store: ArtifactStore, place: Path) -> str:
     with place.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return store.adopt(place, digest).sha256
+
+
+JOB = Job("culprit.build_comparison", "parse", build_comparison, lambda: pending_builds(ProfileComparison))

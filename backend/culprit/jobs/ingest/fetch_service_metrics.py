@@ -1,8 +1,8 @@
-"""What a service's Prometheus measured around a capture: the task `culprit.fetch_service`.
+"""The job that queries the Prometheus of a service around a capture.
 
-It begins when the run has ended, as the collector `prom_import` of that run. Its answers become artifacts and
-series like what came from the host, so that each number can be cited. Whatever goes wrong is the outcome of this one
-collector and changes nothing else of the run. Rules are asked again once it is there, and a diagnosis waits for it.
+It starts when the run has ended, as its collector `prom_service`. The answers become artifacts and series, so
+that each number has a source. A failure affects only this collector. The rules are evaluated again
+afterwards, and a diagnosis waits for it.
 """
 
 from __future__ import annotations
@@ -10,53 +10,59 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from collectors.parse.prometheus_import import ASKED
-from collectors.parse.prometheus_range import lined
-from culprit.imports.sources import PROM_IMPORT
-from culprit.infra.artifacts import ArtifactStore, artifact_store
-from culprit.infra.broker import announce
-from culprit.infra.db import Database, database
-from culprit.infra.outgoing import MAX_BYTES, OutgoingError
-from culprit.infra.secrets import SecretUnreadable, vault
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Run, RunCollector
-from culprit.services import prometheus
-from culprit.services import queries as services
-from culprit.services.prometheus import Asked, Window
-from culprit.workflows.fetched_parts import keep_parts, readings_of, still_planned
-from culprit.workflows.store_parsed import add, plan_usual
+from collectors.parse.reports.prometheus_import import QUERY_PART
+from collectors.parse.reports.prometheus_range import split_into_lines
+from culprit.accounts.queries.restrictions import load_network_rules
+from culprit.domain.imports.file_kinds import PROM_SERVICE
+from culprit.hosts.services import prometheus
+from culprit.hosts.services import queries as services
+from culprit.hosts.services.prometheus import PrometheusSource, QueryRange
+from culprit.infra.artifacts.store import ArtifactStore, artifact_store
+from culprit.infra.db.session import Database, get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.network.http_client import MAX_BYTES, OutgoingError
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.infra.vault import SecretUnreadableError, get_vault
+from culprit.jobs.ingest.fetched_artifacts import keep_parts, readings_of
+from culprit.jobs.ingest.queries import pending_fetches, still_planned
+from culprit.jobs.ingest.store_run import add_readings, plan_typical_fetch
+from culprit.jobs.job import Job
+from culprit.json_types import Json
 
 QUERY_S = 15.0
-# As long before and after as the capture itself, so that there is something to compare it with.
+# Seconds before and after the capture, as long as the capture, for comparison.
 MARGIN_MIN_S, MARGIN_MAX_S = 60.0, 900.0
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be asked for one run, or why it cannot be."""
+class MetricFetchSpec:
+    """The queries of one run, or the reason why there are none."""
 
     run_collector_id: UUID
-    asked: Asked | None
-    window: Window
+    source: PrometheusSource | None
+    window: QueryRange
     failure: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """The parts that came back, by name; `failure` is a sentence where they did not."""
+class MetricFetchResult:
+    """The received parts by name; `failure` is the message if there are none."""
 
     parts: dict[str, bytes]
     started_ns: int
     failure: Json | None = None
 
 
-def fetch_service(run_id: UUID) -> str | None:
-    """Fetch for one run, and read it. Returns the state of the collector, None where there was nothing to do."""
-    db, blobs = database(), artifact_store()
+def fetch_service_metrics(run_id: UUID) -> str | None:
+    """Fetch and parse the metrics of one run.
+
+    Return the state of the collector, or None if there was nothing to do.
+    """
+    db, blobs = get_database(), artifact_store()
     order = _plan(db, run_id)
     if order is None:
         return None
@@ -67,87 +73,94 @@ def fetch_service(run_id: UUID) -> str | None:
     return state
 
 
-def window_of(t0_ns: int, t1_ns: int, now_s: float) -> Window:
-    """The span of a capture with its margins; never beyond now."""
+def window_of(t0_ns: int, t1_ns: int, now_s: float) -> QueryRange:
+    """Return the time range of a capture with its margins, not beyond now."""
     start, end = t0_ns / 1e9, t1_ns / 1e9
     margin = min(max(end - start, MARGIN_MIN_S), MARGIN_MAX_S)
-    return Window(start - margin, max(min(end + margin, now_s), start))
+    return QueryRange(start - margin, max(min(end + margin, now_s), start))
 
 
-def _plan(db: Database, run_id: UUID) -> Order | None:
+def _plan(db: Database, run_id: UUID) -> MetricFetchSpec | None:
     with db.sessions() as session:
-        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_IMPORT)
+        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_SERVICE)
         if run is None or run.host is None or planned is None:
             return None
         now_s = time.time()
         now_ns = int(now_s * 1e9)
         window = window_of(run.t0_ns or now_ns, run.t1_ns or now_ns, now_s)
-        service = services.measured(session, run.host)
+        service = services.find_measured_service(session, run.host)
         if service is None:
-            return Order(planned.id, None, window, {"key": "service.gone", "params": {}})
+            return MetricFetchSpec(planned.id, None, window, {"key": "service.gone", "params": {}})
         try:
-            asked = prometheus.asked_of(service, services.rules(session), vault())
-        except SecretUnreadable:
+            source = prometheus.load_source(service, load_network_rules(session), get_vault())
+        except SecretUnreadableError:
             why = {"key": "service.token_unreadable", "params": {"name": service.name}}
-            return Order(planned.id, None, window, why)
-        return Order(planned.id, asked, window)
+            return MetricFetchSpec(planned.id, None, window, why)
+        return MetricFetchSpec(planned.id, source, window)
 
 
-def _fetch(order: Order) -> Fetched:
-    """Every query once. The first that does not reach a Prometheus ends it: the others would wait as long."""
+def _fetch(order: MetricFetchSpec) -> MetricFetchResult:
+    """Send every query once. The first connection failure ends it, because the others would wait as long."""
     started_ns = time.time_ns()
-    if order.asked is None:
-        return Fetched({}, started_ns, order.failure)
-    parts = {ASKED: _told(order.asked, order.window)}
-    for name in order.asked.queries:
+    if order.source is None:
+        return MetricFetchResult({}, started_ns, order.failure)
+    parts = {QUERY_PART: _describe_queries(order.source, order.window)}
+    for name in order.source.queries:
         try:
-            reply = prometheus.ask(order.asked, name, order.window, total_s=QUERY_S)
+            reply = prometheus.query_range(order.source, name, order.window, total_s=QUERY_S)
         except OutgoingError as error:
-            return Fetched({}, started_ns, error.sentence)
-        parts[f"{name}.json"] = lined(reply.body)
-    return Fetched(parts, started_ns)
+            return MetricFetchResult({}, started_ns, error.sentence)
+        parts[f"{name}.json"] = split_into_lines(reply.body)
+    return MetricFetchResult(parts, started_ns)
 
 
-def _told(asked: Asked, window: Window) -> bytes:
-    """What was asked of whom, as a part of its own; the token is not in it."""
-    told = {
-        "service": asked.service,
-        "url": asked.url,
+def _describe_queries(prometheus_source: PrometheusSource, window: QueryRange) -> bytes:
+    """Return the queries and their server as a separate part, without the token."""
+    reported = {
+        "service": prometheus_source.service,
+        "url": prometheus_source.url,
         "start_s": round(window.start_s, 3),
         "end_s": round(window.end_s, 3),
         "step_s": window.step_s,
-        "latency_unit": asked.latency_unit,
-        "queries": dict(asked.queries),
+        "latency_unit": prometheus_source.latency_unit,
+        "queries": dict(prometheus_source.queries),
     }
-    return json.dumps(told, indent=1, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(reported, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetched: Fetched) -> str | None:
-    """Write down what came back. None where somebody else was faster."""
+def _settle(
+    db: Database, blobs: ArtifactStore, run_id: UUID, order: MetricFetchSpec, fetched: MetricFetchResult
+) -> str | None:
+    """Store the result. Return None if another worker was faster."""
     stored = {name: blobs.put([body], 2 * MAX_BYTES) for name, body in fetched.parts.items()}
     with unit_of_work(db.sessions) as session:
-        planned = still_planned(session, run_id, PROM_IMPORT, lock=True)
+        planned = still_planned(session, run_id, PROM_SERVICE, lock=True)
         if planned is None:
             return None
         planned.state = "failed" if fetched.failure else "done"
         planned.reason = fetched.failure
         keep_parts(session, planned, stored, fetched.started_ns)
-        if order.asked is not None:
-            planned.argv = f"query_range {order.asked.url}"
+        if order.source is not None:
+            planned.argv = f"query_range {order.source.url}"
         if planned.state == "failed":
-            announce(session, "culprit.evaluate_run", run_id)
+            enqueue_after_commit(session, "culprit.evaluate_run", run_id)
         return planned.state
 
 
 def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
-    """Read the fetched parts alone; everything else of the run stays as it was read."""
+    """Parse only the fetched parts; other results of the run are unchanged."""
     readings = readings_of(db, blobs, run_id, run_collector_id)
     with unit_of_work(db.sessions) as session:
         for reading in readings:
-            add(session, run_id, reading)
+            add_readings(session, run_id, reading)
         session.flush()
-        announce(session, "culprit.evaluate_run", run_id)
+        enqueue_after_commit(session, "culprit.evaluate_run", run_id)
         state = session.get_one(RunCollector, run_collector_id).state
-        if state == "done" and plan_usual(session, run_id):
-            announce(session, "culprit.fetch_usual", run_id)
+        if state == "done" and plan_typical_fetch(session, run_id):
+            enqueue_after_commit(session, "culprit.fetch_typical_ranges", run_id)
         return state
+
+
+JOB = Job(
+    "culprit.fetch_service_metrics", "parse", fetch_service_metrics, lambda: pending_fetches(PROM_SERVICE)
+)

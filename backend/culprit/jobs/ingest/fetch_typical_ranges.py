@@ -1,9 +1,8 @@
-"""What is usual at the hour of a capture: the task `culprit.fetch_usual`.
+"""The job that fetches typical values of the hour of a capture.
 
-It begins when what a service's Prometheus measured around the capture has been read, and asks the same queries over
-the same time of day of earlier days, as the collector `prom_usual` of that run. So the band behind a lane is stored
-with the run, and nobody who looks at a timeline makes the server dial. Whatever goes wrong is the outcome of this
-collector alone; no diagnosis waits for it.
+It starts when the metrics of the Prometheus of a service were parsed, and sends the same queries for the same
+time of day on earlier days, as the collector `prom_typical` of the run. The typical range is stored with the
+run, so that a timeline needs no connection. A failure affects only this collector; no diagnosis waits for it.
 """
 
 from __future__ import annotations
@@ -13,65 +12,70 @@ import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from collectors.parse.prometheus_import import ASKED
-from culprit.core.chunks import read_summary
-from culprit.core.rollup import HIGH
-from culprit.core.usual import DAY_S, DAYS, METRICS, PROM_USUAL, REACH_S
-from culprit.imports.sources import PROM_IMPORT
-from culprit.imports.usual import MAX_ROUTES
-from culprit.infra.artifacts import ArtifactStore, artifact_store
-from culprit.infra.db import Database, database
-from culprit.infra.outgoing import MAX_BYTES, OutgoingError
-from culprit.infra.secrets import SecretUnreadable, vault
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Run, RunCollector, SeriesChunk
-from culprit.services import prometheus
-from culprit.services import queries as services
-from culprit.services.prometheus import Asked, Window
-from culprit.workflows.fetch_service import window_of
-from culprit.workflows.fetched_parts import keep_parts, readings_of, still_planned
-from culprit.workflows.store_parsed import add
+from collectors.parse.reports.prometheus_import import QUERY_PART
+from culprit.accounts.queries.restrictions import load_network_rules
+from culprit.domain.imports.file_kinds import PROM_SERVICE
+from culprit.domain.imports.typical_ranges import MAX_ROUTES
+from culprit.domain.series.chunks import decode_summary
+from culprit.domain.series.rollup import HIGH
+from culprit.domain.series.typical_range import DAY_S, DAYS, METRICS, PROM_TYPICAL, WINDOW_HALF_S
+from culprit.hosts.services import prometheus
+from culprit.hosts.services import queries as services
+from culprit.hosts.services.prometheus import PrometheusSource, QueryRange
+from culprit.infra.artifacts.store import ArtifactStore, artifact_store
+from culprit.infra.db.session import Database, get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.network.http_client import MAX_BYTES, OutgoingError
+from culprit.infra.vault import SecretUnreadableError, get_vault
+from culprit.jobs.ingest.fetch_service_metrics import window_of
+from culprit.jobs.ingest.fetched_artifacts import keep_parts, readings_of
+from culprit.jobs.ingest.queries import find_run_collector, list_summaries, pending_fetches, still_planned
+from culprit.jobs.ingest.store_run import add_readings
+from culprit.jobs.job import Job
+from culprit.json_types import Json
 
 QUERY_S = 10.0
-# For all days together. What could not be asked by then is said to be missing, and the days before it count.
+# Timeout for all days together. Days that were not reached are reported as missing.
 TOTAL_S = 60.0
 LEAST_S = 1.0
 MAX_TOTAL_BYTES = 2 * MAX_BYTES
-# The values of an hour are looked at together, so that one a minute tells as much as one a second.
+# Values are aggregated by hour, so one value per minute is as good as one per second.
 STEP_S = 60
 MAX_STEPS = 240
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be asked for one run, or why it cannot be. `lanes`: metric → the routes that the run has."""
+class TypicalFetchSpec:
+    """The queries of one run, or the reason why there are none. `routes`: metric → the routes of the run."""
 
     run_collector_id: UUID
-    asked: Asked | None
-    window: Window
-    lanes: dict[str, list[str]]
+    source: PrometheusSource | None
+    window: QueryRange
+    routes: dict[str, list[str]]
     failure: Json | None = None
 
 
 @dataclass(slots=True)
-class Fetched:
-    """The answers of each query from the newest day on; `ended` is a sentence where not all could be asked."""
+class TypicalFetchResult:
+    """The answers of each query, the newest day first; `ended` is the message if days are missing."""
 
     answers: dict[str, list[bytes]]
     started_ns: int
     ended: Json | None = None
 
 
-def fetch_usual(run_id: UUID) -> str | None:
-    """Fetch for one run, and read it. Returns the state of the collector, None where there was nothing to do."""
-    db, blobs = database(), artifact_store()
+def fetch_typical_ranges(run_id: UUID) -> str | None:
+    """Fetch and parse the typical values of one run.
+
+    Return the state of the collector, or None if there was nothing to do.
+    """
+    db, blobs = get_database(), artifact_store()
     order = _plan(db, run_id)
     if order is None:
         return None
@@ -80,48 +84,44 @@ def fetch_usual(run_id: UUID) -> str | None:
     return _read(db, blobs, run_id, order.run_collector_id) if state == "done" else state
 
 
-def earlier(window: Window, back: int) -> Window:
-    """The same time of day `back` days before, with the reach of what is looked at together on both sides."""
+def shift_range(window: QueryRange, back: int) -> QueryRange:
+    """Return the same time of day `back` days earlier, extended by the aggregation range on both sides."""
     moved = back * DAY_S
-    return Window(window.start_s - REACH_S - moved, window.end_s + REACH_S - moved, MAX_STEPS, STEP_S)
+    return QueryRange(
+        window.start_s - WINDOW_HALF_S - moved, window.end_s + WINDOW_HALF_S - moved, MAX_STEPS, STEP_S
+    )
 
 
-def _plan(db: Database, run_id: UUID) -> Order | None:
+def _plan(db: Database, run_id: UUID) -> TypicalFetchSpec | None:
     with db.sessions() as session:
-        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_USUAL)
+        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_TYPICAL)
         if run is None or run.host is None or planned is None:
             return None
-        now = session.scalar(
-            select(RunCollector).where(RunCollector.run_id == run_id, RunCollector.collector == PROM_IMPORT)
-        )
-        asked_ns = (now.started_ns if now is not None else None) or time.time_ns()
-        window = window_of(run.t0_ns or asked_ns, run.t1_ns or asked_ns, asked_ns / 1e9)
-        lanes = _lanes(session, now.id) if now is not None else {}
-        service = services.measured(session, run.host)
+        now = find_run_collector(session, run_id, PROM_SERVICE)
+        requested_ns = (now.started_ns if now is not None else None) or time.time_ns()
+        window = window_of(run.t0_ns or requested_ns, run.t1_ns or requested_ns, requested_ns / 1e9)
+        routes = _load_routes(session, now.id) if now is not None else {}
+        service = services.find_measured_service(session, run.host)
         if service is None:
-            return Order(planned.id, None, window, lanes, {"key": "service.gone", "params": {}})
-        if not lanes:
-            return Order(planned.id, None, window, lanes, {"key": "reports.prometheus_empty", "params": {}})
+            return TypicalFetchSpec(planned.id, None, window, routes, {"key": "service.gone", "params": {}})
+        if not routes:
+            return TypicalFetchSpec(
+                planned.id, None, window, routes, {"key": "reports.prometheus_empty", "params": {}}
+            )
         try:
-            asked = prometheus.asked_of(service, services.rules(session), vault())
-        except SecretUnreadable:
+            source = prometheus.load_source(service, load_network_rules(session), get_vault())
+        except SecretUnreadableError:
             why = {"key": "service.token_unreadable", "params": {"name": service.name}}
-            return Order(planned.id, None, window, lanes, why)
-        return Order(planned.id, asked, window, lanes)
+            return TypicalFetchSpec(planned.id, None, window, routes, why)
+        return TypicalFetchSpec(planned.id, source, window, routes)
 
 
-def _lanes(session: Session, run_collector_id: UUID) -> dict[str, list[str]]:
-    """The routes of each metric, those first that reach highest: the timeline draws no more of them than these."""
-    query = select(SeriesChunk.metric, SeriesChunk.labels, SeriesChunk.summary).where(
-        SeriesChunk.run_collector_id == run_collector_id,
-        SeriesChunk.level == 0,
-        SeriesChunk.metric.in_(METRICS),
-        SeriesChunk.summary.is_not(None),
-    )
+def _load_routes(session: Session, run_collector_id: UUID) -> dict[str, list[str]]:
+    """Return the routes of each metric with the highest values first: the timeline shows no more of them."""
     most: dict[str, dict[str, float]] = defaultdict(dict)
-    for metric, labels, summary in session.execute(query):
+    for metric, labels, summary in list_summaries(session, run_collector_id, METRICS):
         route = str(labels.get("route", ""))
-        high = float(read_summary(summary or b"")[HIGH].max(initial=0.0))
+        high = float(decode_summary(summary or b"")[HIGH].max(initial=0.0))
         most[metric][route] = max(most[metric].get(route, 0.0), 0.0 if math.isnan(high) else high)
     return {
         metric: sorted(routes, key=lambda route: (-routes[route], route))[:MAX_ROUTES]
@@ -129,75 +129,82 @@ def _lanes(session: Session, run_collector_id: UUID) -> dict[str, list[str]]:
     }
 
 
-def _fetch(order: Order) -> Fetched:
-    """Day by day from the newest. Whatever ends it, the days that came before count."""
-    fetched = Fetched({}, time.time_ns(), order.failure)
-    if order.asked is None:
+def _fetch(order: TypicalFetchSpec) -> TypicalFetchResult:
+    """Query day by day, the newest first. After a failure, the completed days count."""
+    fetched = TypicalFetchResult({}, time.time_ns(), order.failure)
+    if order.source is None:
         return fetched
-    fetched.answers = {name: [] for name in order.asked.queries}
+    fetched.answers = {name: [] for name in order.source.queries}
     until, size = time.monotonic() + TOTAL_S, 0
     for back in range(1, DAYS + 1):
-        window = earlier(order.window, back)
-        for name in order.asked.queries:
+        window = shift_range(order.window, back)
+        for name in order.source.queries:
             left_s = until - time.monotonic()
             if left_s < LEAST_S or size > MAX_TOTAL_BYTES:
-                key = "usual.too_large" if size > MAX_TOTAL_BYTES else "usual.too_slow"
-                fetched.ended = {"key": key, "params": {"days": back - 1, "asked": DAYS}}
+                key = "typical.too_large" if size > MAX_TOTAL_BYTES else "typical.too_slow"
+                fetched.ended = {"key": key, "params": {"days": back - 1, "source": DAYS}}
                 return fetched
             try:
-                reply = prometheus.ask(order.asked, name, window, total_s=min(QUERY_S, left_s))
+                reply = prometheus.query_range(order.source, name, window, total_s=min(QUERY_S, left_s))
             except OutgoingError as error:
                 fetched.ended = error.sentence
                 return fetched
             size += len(reply.body)
-            # JSON has line breaks only between its tokens: without them an answer is one line.
+            # JSON has line breaks only between tokens: without them an answer is one line.
             fetched.answers[name].append(reply.body.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")
     return fetched
 
 
-def _told(order: Order, fetched: Fetched) -> bytes:
-    """What was asked of whom, as a part of its own; the token is not in it."""
-    assert order.asked is not None
-    told = {
-        "service": order.asked.service,
-        "url": order.asked.url,
+def _describe_queries(order: TypicalFetchSpec, fetched: TypicalFetchResult) -> bytes:
+    """Return the queries and their server as a separate part, without the token."""
+    assert order.source is not None
+    reported = {
+        "service": order.source.service,
+        "url": order.source.url,
         "start_s": round(order.window.start_s, 3),
         "end_s": round(order.window.end_s, 3),
         "earlier": [
-            {"start_s": round(one.start_s, 3), "end_s": round(one.end_s, 3), "step_s": one.step_s}
-            for one in (earlier(order.window, back) for back in range(1, DAYS + 1))
+            {"start_s": round(item.start_s, 3), "end_s": round(item.end_s, 3), "step_s": item.step_s}
+            for item in (shift_range(order.window, back) for back in range(1, DAYS + 1))
         ],
-        "latency_unit": order.asked.latency_unit,
-        "queries": dict(order.asked.queries),
-        "lanes": order.lanes,
+        "latency_unit": order.source.latency_unit,
+        "queries": dict(order.source.queries),
+        "routes": order.routes,
         "ended": fetched.ended,
     }
-    return json.dumps(told, indent=1, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(reported, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetched: Fetched) -> str | None:
-    """Write down what came back. None where somebody else was faster. No answer at all is a failure."""
+def _settle(
+    db: Database, blobs: ArtifactStore, run_id: UUID, order: TypicalFetchSpec, fetched: TypicalFetchResult
+) -> str | None:
+    """Store the result. Return None if another worker was faster. No answer at all is a failure."""
     bodies = {f"{name}.jsonl": b"".join(lines) for name, lines in fetched.answers.items() if lines}
     if bodies:
-        bodies[ASKED] = _told(order, fetched)
+        bodies[QUERY_PART] = _describe_queries(order, fetched)
     stored = {name: blobs.put([body], 2 * MAX_TOTAL_BYTES) for name, body in bodies.items()}
     with unit_of_work(db.sessions) as session:
-        planned = still_planned(session, run_id, PROM_USUAL, lock=True)
+        planned = still_planned(session, run_id, PROM_TYPICAL, lock=True)
         if planned is None:
             return None
         planned.state = "done" if bodies else "failed"
         planned.reason = None if bodies else fetched.ended
         keep_parts(session, planned, stored, fetched.started_ns)
-        if order.asked is not None:
-            planned.argv = f"query_range {order.asked.url}"
+        if order.source is not None:
+            planned.argv = f"query_range {order.source.url}"
         return planned.state
 
 
 def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
-    """Read the fetched parts alone; everything else of the run stays as it was read."""
+    """Parse only the fetched parts; other results of the run are unchanged."""
     readings = readings_of(db, blobs, run_id, run_collector_id)
     with unit_of_work(db.sessions) as session:
         for reading in readings:
-            add(session, run_id, reading)
+            add_readings(session, run_id, reading)
         session.flush()
         return session.get_one(RunCollector, run_collector_id).state
+
+
+JOB = Job(
+    "culprit.fetch_typical_ranges", "parse", fetch_typical_ranges, lambda: pending_fetches(PROM_TYPICAL)
+)

@@ -1,4 +1,4 @@
-"""What was fetched from elsewhere for a run: kept as artifacts of its collector, and read beside what came home."""
+"""Store fetched answers as artifacts of a collector, and parse them."""
 
 from __future__ import annotations
 
@@ -6,53 +6,53 @@ import time
 from collections.abc import Mapping
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.config import settings
-from culprit.infra.artifacts import ArtifactStore, Stored
-from culprit.infra.bounded import workspace
-from culprit.infra.db import Database
-from culprit.models import Artifact, Run, RunCollector
-from culprit.workflows.parse_run import LIMITS, Reading, Work, gather, read_all
-
-
-def still_planned(
-    session: Session, run_id: UUID, collector: str, *, lock: bool = False
-) -> RunCollector | None:
-    """The collector of a run that is still to be fetched; None where somebody else has done it."""
-    query = select(RunCollector).where(
-        RunCollector.run_id == run_id, RunCollector.collector == collector, RunCollector.state == "queued"
-    )
-    return session.scalar(query.with_for_update() if lock else query)
+from culprit.evidence.parsing.parse_run import (
+    LIMITS,
+    ParsedCollector,
+    ParseWork,
+    collect_parse_jobs,
+    parse_all,
+)
+from culprit.infra.artifacts.blob_files import StoredBlob
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.db.session import Database
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.sandbox.process import create_workspace
+from culprit.infra.settings import get_settings
 
 
 def keep_parts(
-    session: Session, planned: RunCollector, stored: Mapping[str, Stored], started_ns: int
+    session: Session, planned: RunCollector, stored: Mapping[str, StoredBlob], started_ns: int
 ) -> None:
-    """Write the parts down with the collector, and when they were fetched."""
+    """Store the parts with the collector and the time of the fetch."""
     planned.started_ns, planned.ended_ns = started_ns, time.time_ns()
-    planned.bytes = sum(one.size for one in stored.values())
-    for name, one in stored.items():
+    planned.bytes = sum(item.size for item in stored.values())
+    for name, item in stored.items():
         session.add(
             Artifact(
                 run_id=planned.run_id,
                 run_collector_id=planned.id,
                 part=name,
-                sha256=one.sha256,
-                size=one.size,
-                stored_size=one.size,
+                sha256=item.sha256,
+                size=item.size,
+                stored_size=item.size,
                 media_type="application/json",
             )
         )
 
 
-def readings_of(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> list[Reading]:
-    """Read the fetched parts alone; everything else of the run stays as it was read."""
+def readings_of(
+    db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID
+) -> list[ParsedCollector]:
+    """Parse only the fetched parts; other results of the run are unchanged."""
     with db.sessions() as session:
         run = session.get_one(Run, run_id)
-        work = Work(run_id, run.fence, run.clock, run.facts or {})
-        gather(session, blobs, work, only=run_collector_id)
-    with workspace(settings().home / "work") as directory:
-        read_all(work, directory, LIMITS)
+        work = ParseWork(run_id, run.fence, run.clock, run.facts or {})
+        collect_parse_jobs(session, blobs, work, only=run_collector_id)
+    with create_workspace(get_settings().home / "work") as directory:
+        parse_all(work, directory, LIMITS)
     return work.readings

@@ -1,7 +1,7 @@
-"""What the building of profiles and of comparisons has in common: claims, failures, and being tried again.
+"""Claims, failures and retries of builds of profiles and comparisons.
 
-A claim is an attempt number: whoever comes back with an older one is refused. A message that got lost, or a
-worker that died, is made up for by the scheduler, which rings again for what is queued or was abandoned.
+A claim is an attempt number: a worker with an older number is refused. The sweep enqueues queued and
+abandoned builds again, so that a lost message or worker only delays them.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import and_, func, or_, update
+from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from culprit.models import Profile, ProfileDiff
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.profile_comparison import ProfileComparison
+from culprit.json_types import Json
 
-Json = dict[str, Any]
-Build = type[Profile] | type[ProfileDiff]
+#: Key of an advisory lock.
+FACTS_LOCK = 0x46414354  # two runs of one host may be stored at the same time
+Build = type[Profile] | type[ProfileComparison]
 
 MAX_ATTEMPTS = 3
 # Longer than any child may take.
 STALE_AFTER = timedelta(minutes=12)
-TASKS: dict[Build, str] = {Profile: "culprit.build_profile", ProfileDiff: "culprit.build_diff"}
 _now = func.clock_timestamp()
 
 
-def claim(session: Session, what: Build, build_id: UUID) -> int | None:
-    """The number of this attempt; None where somebody else is at it, or it needs no more."""
+def claim_build(session: Session, what: Build, build_id: UUID) -> int | None:
+    """Claim a build and return the attempt number, or None if another worker has it or it is done."""
     abandoned = and_(what.state == "running", what.started_at < _now - STALE_AFTER)
     attempt: int | None = session.scalar(
         update(what)
@@ -36,19 +39,19 @@ def claim(session: Session, what: Build, build_id: UUID) -> int | None:
         .execution_options(synchronize_session=False)
     )
     if attempt is not None and attempt > MAX_ATTEMPTS:
-        finish(session, what, build_id, attempt, state="failed", failure=given_up())
+        finish_build(session, what, build_id, attempt, state="failed", failure=fail_abandoned_builds())
         return None
     return attempt
 
 
-def given_up() -> Json:
-    """Why a build is not tried any more."""
+def fail_abandoned_builds() -> Json:
+    """Return the message of builds that failed too often."""
     return {"key": "profile.gave_up", "params": {"attempts": MAX_ATTEMPTS}}
 
 
-def finish(session: Session, what: Build, build_id: UUID, attempt: int, **values: Any) -> bool:
-    """Writes the outcome of an attempt; False where a later one is under way."""
-    if what is ProfileDiff:
+def finish_build(session: Session, what: Build, build_id: UUID, attempt: int, **values: Any) -> bool:
+    """Store the outcome of an attempt. Return False if a later attempt exists."""
+    if what is ProfileComparison:
         values["ended_at"] = _now
     done = session.execute(
         update(what)
@@ -58,3 +61,21 @@ def finish(session: Session, what: Build, build_id: UUID, attempt: int, **values
         .execution_options(synchronize_session=False)
     ).first()
     return done is not None
+
+
+def lock_run(session: Session, run_id: UUID, fence: int | None = None) -> Run | None:
+    """Return a run, locked, or None; with `fence`, only the run of that claim."""
+    query = select(Run).where(Run.id == run_id)
+    if fence is not None:
+        query = query.where(Run.fence == fence)
+    return session.scalar(query.with_for_update(of=Run, key_share=True))
+
+
+def lock_host_facts(session: Session, host_id: UUID) -> None:
+    """Lock the facts of a host until the end of the transaction."""
+    session.execute(select(func.pg_advisory_xact_lock(FACTS_LOCK, func.hashtext(str(host_id)))))
+
+
+def lock_host_series(session: Session, host_id: UUID) -> None:
+    """Lock the series of a host until the end of the transaction."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(str(host_id), 0))))

@@ -1,7 +1,7 @@
-"""Writes the events of one run, and recognises those that an earlier capture has brought home already.
+"""Store the events of one run, and match events that an earlier run contains.
 
-A host's log is read anew at every capture. The same boot, kind and text at the same time, as far as both times
-can be told, is one event. Every run keeps its own row; see `Event`.
+Every capture reads the host's log again. Events with the same boot, kind, text and (within uncertainty) time
+are the same event. Every run keeps its own row; see `StoredEvent`.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import delete, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from culprit.models import Event, Run
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.event import StoredEvent
+from culprit.jobs.ingest.queries import list_repetitions, select_event_ids
+from culprit.json_types import Json
 
 BATCH = 500
-#: How many shown events before and after a time are looked at: what bounds the work for each new one.
+#: Number of displayed events before and after a time that are compared with each new event.
 NEAREST = 8
-Json = dict[str, Any]
 RunsAt = dict[UUID, set[UUID | None]]
 
 _NEAR = text(
@@ -43,8 +44,8 @@ _NEAR = text(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One event as far as it matters for being the same as another."""
+class ExistingEvent:
+    """The fields of an event that decide whether it equals another."""
 
     id: UUID
     run_id: UUID | None
@@ -53,118 +54,120 @@ class Seen:
     end_ns: int | None
     uncertainty_ns: int
 
-    def may_be(self, other: Seen) -> bool:
-        """Whether the two times may be one. Two lines of one log are two events, however near."""
+    def may_be(self, other: ExistingEvent) -> bool:
+        """Return whether the two times may be equal. Two lines of one log are two events at any distance."""
         return self.run_id != other.run_id and self.away(other) <= self.uncertainty_ns + other.uncertainty_ns
 
-    def away(self, other: Seen) -> int:
-        """How far apart the two are."""
+    def away(self, other: ExistingEvent) -> int:
+        """Return the distance of the two times."""
         return abs(self.t_ns - other.t_ns)
 
-    def tells_more(self, shown: Seen) -> bool:
-        """Whether this is the one to show: it saw more of what went on, or knows better when it began."""
-        own, theirs = (self.end_ns or self.t_ns) - self.t_ns, (shown.end_ns or shown.t_ns) - shown.t_ns
-        return own > theirs or (own == theirs and self.uncertainty_ns < shown.uncertainty_ns)
+    def has_more_details(self, seen: ExistingEvent) -> bool:
+        """Return whether this event has more details or a more exact time than `shown`."""
+        own, theirs = (self.end_ns or self.t_ns) - self.t_ns, (seen.end_ns or seen.t_ns) - seen.t_ns
+        return own > theirs or (own == theirs and self.uncertainty_ns < seen.uncertainty_ns)
 
 
 def same_key(host_id: UUID, boot_id: str, kind: str, detail: str) -> bytes:
-    """Equal for events that are the same if they happened at the same time.
+    """Return a hash that is equal for events that are the same if they happened at the same time.
 
-    The host is in it so that a look-up names nothing else: the planner then cannot walk along all events of
-    a host in search of a key that it never had.
+    It includes the host so that a lookup needs no other column: otherwise the planner may scan all events of
+    a host for a key that does not exist.
     """
     return hashlib.blake2b(f"{host_id}\0{boot_id}\0{kind}\0{detail}".encode(), digest_size=16).digest()
 
 
 def replace_events(session: Session, run: Run, rows: list[Json]) -> None:
-    """Put `rows` in the place of the events that were read of this run before.
+    """Replace the events of this run by `rows`.
 
-    Expects that the caller is the only one who writes about this host (see `replace_series`).
+    The caller must be the only writer for this host (see `replace_series`).
     """
     freed = _free(session, run.id)
-    session.execute(delete(Event).where(Event.run_id == run.id))
+    session.execute(delete(StoredEvent).where(StoredEvent.run_id == run.id))
     for row in rows:
         row["same_key"] = row["repeats_id"] = None
         if run.boot_id is not None and run.host_id is not None and row["detail"]:
             row["same_key"] = same_key(run.host_id, run.boot_id, row["kind"], row["detail"])
     for at in range(0, len(rows), BATCH):
-        session.execute(insert(Event), rows[at : at + BATCH])
-    fresh = [Seen(**{name: row[name] for name in Seen.__slots__}) for row in rows if row["same_key"]]
-    coming = sorted(fresh, key=lambda one: one.t_ns) + freed
-    shown = _shown_near(session, coming)
-    _repeat(session, recognise(coming, shown, _repeated_by(session, shown, freed)))
+        session.execute(insert(StoredEvent), rows[at : at + BATCH])
+    fresh = [
+        ExistingEvent(**{name: row[name] for name in ExistingEvent.__slots__})
+        for row in rows
+        if row["same_key"]
+    ]
+    coming = sorted(fresh, key=lambda item: item.t_ns) + freed
+    displayed = _displayed_near(session, coming)
+    _repeat(session, match_repeated_events(coming, displayed, _repeated_by(session, displayed, freed)))
 
 
-def _free(session: Session, run_id: UUID) -> list[Seen]:
-    """The events of other runs that repeat one of this run, which are looked at anew."""
-    of_run = select(Event.id).where(Event.run_id == run_id)
-    names = [getattr(Event, name) for name in Seen.__slots__]
+def _free(session: Session, run_id: UUID) -> list[ExistingEvent]:
+    """Release the events of other runs that repeat one of this run, to match them again."""
+    names = [getattr(StoredEvent, name) for name in ExistingEvent.__slots__]
     freed = session.execute(
-        update(Event)
-        .where(Event.repeats_id.in_(of_run))
+        update(StoredEvent)
+        .where(StoredEvent.repeats_id.in_(select_event_ids(run_id)))
         .values(repeats_id=None)
         .returning(*names)
         .execution_options(synchronize_session=False)
     )
-    return sorted((Seen(*row) for row in freed), key=lambda one: (one.t_ns, one.id))
+    return sorted((ExistingEvent(*row) for row in freed), key=lambda seen: (seen.t_ns, seen.id))
 
 
-def _shown_near(session: Session, coming: Sequence[Seen]) -> list[Seen]:
-    """The shown events that may be the same as one of `coming`, those left out."""
-    found: dict[UUID, Seen] = {}
+def _displayed_near(session: Session, coming: Sequence[ExistingEvent]) -> list[ExistingEvent]:
+    """Return the displayed events that may equal one of `coming`."""
+    seens: dict[UUID, ExistingEvent] = {}
     for at in range(0, len(coming), BATCH):
         part = coming[at : at + BATCH]
-        asked = {"keys": [o.same_key for o in part], "times": [o.t_ns for o in part]}
-        found |= {row.id: Seen(*row) for row in session.execute(_NEAR, asked)}
-    for one in coming:
-        found.pop(one.id, None)
-    return list(found.values())
+        requested = {"keys": [o.same_key for o in part], "times": [o.t_ns for o in part]}
+        seens |= {row.id: ExistingEvent(*row) for row in session.execute(_NEAR, requested)}
+    for item in coming:
+        seens.pop(item.id, None)
+    return list(seens.values())
 
 
-def _repeated_by(session: Session, shown: Iterable[Seen], freed: Iterable[Seen]) -> RunsAt:
-    """Which of the runs of `freed` have another event that repeats one of `shown`."""
-    runs = {one.run_id for one in freed}
-    query = select(Event.repeats_id, Event.run_id).where(
-        Event.run_id.in_(runs), Event.repeats_id.in_([one.id for one in shown])
-    )
-    found: RunsAt = defaultdict(set)
-    for shown_id, run_id in session.execute(query) if runs else ():
-        if shown_id is not None:
-            found[shown_id].add(run_id)
-    return found
+def _repeated_by(session: Session, seens: Iterable[ExistingEvent], freed: Iterable[ExistingEvent]) -> RunsAt:
+    """Return which runs of `freed` have another event that repeats one of `shown`."""
+    runs = {item.run_id for item in freed}
+    displayed_ids = [seen.id for seen in seens]
+    runs_at: RunsAt = defaultdict(set)
+    for displayed_id, run_id in list_repetitions(session, runs, displayed_ids) if runs else ():
+        if displayed_id is not None:
+            runs_at[displayed_id].add(run_id)
+    return runs_at
 
 
-def recognise(
-    coming: Iterable[Seen], shown: Iterable[Seen], repeated_by: RunsAt | None = None
+def match_repeated_events(
+    coming: Iterable[ExistingEvent], seens: Iterable[ExistingEvent], repeated_by: RunsAt | None = None
 ) -> dict[UUID, UUID]:
-    """Which event repeats which. Of one run, no two repeat the same: each takes the nearest that is free.
+    """Match events with displayed events. Events of one run never repeat the same one: each takes the nearest
+    free one.
 
-    A shown event that is told better by a later one repeats that; what repeated it before goes on doing so,
-    so that the work does not grow with how often an event came home.
+    If a later event has more details, the displayed one repeats it; earlier repetitions keep their reference,
+    so that the work does not grow with the number of repetitions.
     """
-    by_key: Mapping[bytes, list[Seen]] = defaultdict(list)
-    for one in shown:
-        by_key[one.same_key].append(one)
+    by_key: Mapping[bytes, list[ExistingEvent]] = defaultdict(list)
+    for seen in seens:
+        by_key[seen.same_key].append(seen)
     repeats: dict[UUID, UUID] = {}
     runs_at: RunsAt = defaultdict(set, repeated_by or {})
-    for one in coming:
-        leaders = by_key[one.same_key]
-        free = [lead for lead in leaders if one.may_be(lead) and one.run_id not in runs_at[lead.id]]
+    for seen in coming:
+        leaders = by_key[seen.same_key]
+        free = [lead for lead in leaders if seen.may_be(lead) and seen.run_id not in runs_at[lead.id]]
         if not free:
-            leaders.append(one)
+            leaders.append(seen)
             continue
-        lead = min(free, key=one.away)
-        if one.tells_more(lead):
-            leaders[leaders.index(lead)] = one
-            runs_at[one.id] = runs_at[lead.id] | {lead.run_id}
-            repeats[lead.id] = one.id
+        lead = min(free, key=seen.away)
+        if seen.has_more_details(lead):
+            leaders[leaders.index(lead)] = seen
+            runs_at[seen.id] = runs_at[lead.id] | {lead.run_id}
+            repeats[lead.id] = seen.id
         else:
-            runs_at[lead.id].add(one.run_id)
-            repeats[one.id] = lead.id
+            runs_at[lead.id].add(seen.run_id)
+            repeats[seen.id] = lead.id
     return repeats
 
 
 def _repeat(session: Session, repeats: Mapping[UUID, UUID]) -> None:
-    rows = [{"id": one, "repeats_id": other} for one, other in repeats.items()]
+    rows = [{"id": item, "repeats_id": other} for item, other in repeats.items()]
     for at in range(0, len(rows), BATCH):
-        session.execute(update(Event), rows[at : at + BATCH])
+        session.execute(update(StoredEvent), rows[at : at + BATCH])

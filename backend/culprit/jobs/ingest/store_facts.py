@@ -1,4 +1,4 @@
-"""Remembers what was found of a host: what is as it was before costs no row, what is otherwise is a new span."""
+"""Store the facts of a host: an unchanged value extends its time range, a changed one starts a new range."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, func, select, update
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import bindparam, delete, update
 from sqlalchemy.orm import Session
 
-from culprit.core.fact_history import Span, noted
-from culprit.core.fact_names import Fact, listed
-from culprit.kit.uuid7 import uuid7
-from culprit.models import HostFact
+from culprit.domain.hosts.fact_history import FactSpan, add_reading
+from culprit.domain.hosts.fact_names import FactReading, is_listed_completely
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.evidence.host_fact import HostFact
+from culprit.jobs.ingest.locks import lock_host_facts
+from culprit.jobs.ingest.queries import load_facts, select_oldest_facts
 
 PREFLIGHT = "preflight"
 MAX_SPANS = 20_000
-"""Of one host; the oldest go first."""
-
-LOCK = 0x46414354  # two runs of one host may be read at once
+"""Maximum number of ranges per host; the oldest are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a reading stands. A look at a host leaves no artifact."""
+class FactSource:
+    """Source of a reading. A preflight check leaves no artifact."""
 
     run_id: UUID | None = None
     artifact_id: UUID | None = None
@@ -32,101 +31,101 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Who read it (`preflight` or a collector), when, and in which run; `parts` are its artifacts by name."""
+class FactReader:
+    """Reader (`preflight` or a collector), time and run; `parts` are its artifacts by name."""
 
     name: str
     at_ns: int
     run_id: UUID | None = None
     parts: Mapping[str, UUID] | None = None
 
-    def place(self, fact: Fact) -> Place:
-        """Where a fact stands."""
-        return Place(self.run_id, (self.parts or {}).get(fact.part), fact.line)
+    def place(self, fact: FactReading) -> FactSource:
+        """Return the source of a fact."""
+        return FactSource(self.run_id, (self.parts or {}).get(fact.part), fact.line)
 
-    def place_of_none(self) -> Place:
-        """Where something does not stand: the artifact that would list it."""
-        return Place(self.run_id, next(iter((self.parts or {}).values()), None))
+    def place_of_none(self) -> FactSource:
+        """Return the source of a missing setting: the artifact that would list it."""
+        return FactSource(self.run_id, next(iter((self.parts or {}).values()), None))
 
 
-def keep(session: Session, host_id: UUID, source: Source, facts: Sequence[Fact], *, whole: bool) -> None:
-    """Note one reading. `whole`: everything was read, so that what is missing of a list is gone."""
+def store_facts(
+    session: Session, host_id: UUID, source: FactReader, facts: Sequence[FactReading], *, whole: bool
+) -> None:
+    """Store one reading. `whole`: everything was read, so that missing items of a list were removed."""
     if not facts:
         return
-    session.execute(select(func.pg_advisory_xact_lock(LOCK, func.hashtext(str(host_id)))))
+    lock_host_facts(session, host_id)
     of_source = (HostFact.host_id == host_id, HostFact.source == source.name)
-    before = _by_name(session, of_source, HostFact.since_ns <= source.at_ns, newest=True)
-    after = _by_name(session, of_source, HostFact.since_ns > source.at_ns, newest=False)
-    told = {fact.name: (fact.value, source.place(fact)) for fact in facts}
-    values: dict[str, tuple[str | None, Place]] = dict(told)
+    before = load_facts(session, of_source, HostFact.since_ns <= source.at_ns, newest=True)
+    after = load_facts(session, of_source, HostFact.since_ns > source.at_ns, newest=False)
+    reported = {fact.name: (fact.value, source.place(fact)) for fact in facts}
+    values: dict[str, tuple[str | None, FactSource]] = dict(reported)
     if whole:
-        gone = (name for name, row in before.items() if listed(name) and row.value is not None)
-        values |= {name: (None, source.place_of_none()) for name in gone if name not in told}
+        gone = (name for name, row in before.items() if is_listed_completely(name) and row.value is not None)
+        values |= {name: (None, source.place_of_none()) for name in gone if name not in reported}
     last = max(before.values(), key=lambda row: row.seen_ns, default=None)
     book = _Book(session, host_id, source.name)
     for name, (value, place) in values.items():
         earlier, later = before.get(name), after.get(name)
-        spans = noted(_span(earlier), _span(later), value, source.at_ns, place)
-        if whole and earlier is None and last is not None and listed(name) and last.seen_ns < source.at_ns:
-            # It was listed at no reading before: it was not there.
-            there = Place(last.last_run_id, last.last_artifact_id)
-            spans = (Span(None, last.seen_ns, last.seen_ns, there, there), *spans)
+        spans = add_reading(_span(earlier), _span(later), value, source.at_ns, place)
+        if (
+            whole
+            and earlier is None
+            and last is not None
+            and is_listed_completely(name)
+            and last.seen_ns < source.at_ns
+        ):
+            # No earlier reading listed it: it did not exist.
+            there = FactSource(last.last_run_id, last.last_artifact_id)
+            spans = (FactSpan(None, last.seen_ns, last.seen_ns, there, there), *spans)
         book.write(name, {row.id: row for row in (earlier, later) if row is not None}, spans)
     book.close()
 
 
-def _by_name(
-    session: Session, of_source: Iterable[object], when: object, *, newest: bool
-) -> dict[str, HostFact]:
-    order = HostFact.since_ns.desc() if newest else HostFact.since_ns
-    query = select(HostFact).where(*of_source, when).ext(distinct_on(HostFact.name))  # type: ignore[arg-type]
-    return {row.name: row for row in session.scalars(query.order_by(HostFact.name, order))}
-
-
-def _span(row: HostFact | None) -> Span[Place] | None:
+def _span(row: HostFact | None) -> FactSpan[FactSource] | None:
     if row is None:
         return None
-    first = Place(row.first_run_id, row.first_artifact_id, row.first_line)
-    last = Place(row.last_run_id, row.last_artifact_id, row.last_line)
-    return Span(row.value, row.since_ns, row.seen_ns, first, last, row.id)
+    first = FactSource(row.first_run_id, row.first_artifact_id, row.first_line)
+    last = FactSource(row.last_run_id, row.last_artifact_id, row.last_line)
+    return FactSpan(row.value, row.since_ns, row.seen_ns, first, last, row.id)
 
 
 class _Book:
-    """Collects what is to be written, so that some hundred facts that were seen again are one statement."""
+    """Collect changes, so that hundreds of unchanged facts are one statement."""
 
     def __init__(self, session: Session, host_id: UUID, source: str) -> None:
         self.session, self.host_id, self.source = session, host_id, source
         self.seen: list[dict[str, object]] = []
         self.grew = False
 
-    def write(self, name: str, rows: Mapping[UUID, HostFact], spans: Iterable[Span[Place]]) -> None:
-        """Rows become spans: they are changed, added, and removed where two have become one."""
+    def write(self, name: str, rows: Mapping[UUID, HostFact], spans: Iterable[FactSpan[FactSource]]) -> None:
+        """Convert rows to ranges: change, add, and delete rows that were merged."""
         left = dict(rows)
-        for one in spans:
-            row = left.pop(one.key, None) if isinstance(one.key, UUID) else None
+        for span in spans:
+            row = left.pop(span.key, None) if isinstance(span.key, UUID) else None
             if row is None:
-                row = HostFact(id=uuid7(), host_id=self.host_id, source=self.source, name=name)
-                _fill(row, one)
+                row = HostFact(id=new_uuid7(), host_id=self.host_id, source=self.source, name=name)
+                _fill(row, span)
                 self.session.add(row)
                 self.grew = True
-            elif (row.value, row.since_ns) == (one.value, one.since_ns):
-                if row.seen_ns != one.seen_ns:
+            elif (row.value, row.since_ns) == (span.value, span.since_ns):
+                if row.seen_ns != span.seen_ns:
                     self.seen.append(
                         {
                             "row": row.id,
-                            "seen": one.seen_ns,
-                            "run": one.last.run_id,
-                            "artifact": one.last.artifact_id,
-                            "line": one.last.line,
+                            "seen": span.seen_ns,
+                            "run": span.last.run_id,
+                            "artifact": span.last.artifact_id,
+                            "line": span.last.line,
                         }
                     )
             else:
-                _fill(row, one)
+                _fill(row, span)
         for row in left.values():
             self.session.delete(row)
 
     def close(self) -> None:
-        """Write it, and forget the oldest of too many."""
+        """Write the changes, and delete the oldest of too many."""
         self.session.flush()
         if self.seen:
             self.session.connection().execute(
@@ -141,27 +140,22 @@ class _Book:
                 self.seen,
             )
         if self.grew:
-            oldest = (
-                select(HostFact.id)
-                .where(HostFact.host_id == self.host_id)
-                .order_by(HostFact.seen_ns.desc(), HostFact.id.desc())
-                .offset(MAX_SPANS)
-            )
+            oldest = select_oldest_facts(self.host_id, MAX_SPANS)
             self.session.execute(
                 delete(HostFact).where(HostFact.id.in_(oldest)),
                 execution_options={"synchronize_session": False},
             )
 
 
-def _fill(row: HostFact, one: Span[Place]) -> None:
-    row.value, row.since_ns, row.seen_ns = one.value, one.since_ns, one.seen_ns
+def _fill(row: HostFact, fact_span: FactSpan[FactSource]) -> None:
+    row.value, row.since_ns, row.seen_ns = fact_span.value, fact_span.since_ns, fact_span.seen_ns
     row.first_run_id, row.first_artifact_id, row.first_line = (
-        one.first.run_id,
-        one.first.artifact_id,
-        one.first.line,
+        fact_span.first.run_id,
+        fact_span.first.artifact_id,
+        fact_span.first.line,
     )
     row.last_run_id, row.last_artifact_id, row.last_line = (
-        one.last.run_id,
-        one.last.artifact_id,
-        one.last.line,
+        fact_span.last.run_id,
+        fact_span.last.artifact_id,
+        fact_span.last.line,
     )

@@ -1,4 +1,4 @@
-"""Writes the chunks of one run, and keeps the lanes of its host and their hours in step with them."""
+"""Store the chunks of one run, and update the series of its host and their hourly summaries."""
 
 from __future__ import annotations
 
@@ -9,25 +9,30 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, delete, func
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from culprit.core.chunks import HOUR_NS, read_summary
-from culprit.core.rollup import HOURS, Row, combine, day_with
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Run, Series, SeriesChunk, SeriesDay
+from culprit.domain.series.chunks import HOUR_NS, decode_summary
+from culprit.domain.series.rollup import HOURS, SummaryRow, combine_rows, update_day
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.series import StoredSeries
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
+from culprit.infra.models.evidence.series_day import SeriesDay
+from culprit.jobs.ingest.locks import lock_host_series
+from culprit.jobs.ingest.queries import list_chunk_summaries, list_hours, list_series_days
 
 BATCH = 500
 Hours = set[tuple[UUID, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
-    """One series of one run as the confined child wrote it, with the bytes of its chunks.
+class SeriesWrite:
+    """One series of one run from the sandboxed child, with the bytes of its chunks.
 
-    `in_capture`: it was measured by the capture, and the span of the run is made of it. What was fetched from
-    elsewhere reaches beyond.
+    `in_capture`: the capture measured it, and it counts for the time range of the run. Fetched series extend
+    beyond it.
     """
 
     run_collector_id: UUID
@@ -42,26 +47,28 @@ class Lane:
 
     @property
     def labels_key(self) -> str:
-        """The canonical spelling of the labels."""
+        """Return the canonical form of the labels."""
         return json.dumps(dict(self.labels), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def replace_series(session: Session, run: Run, lanes: list[Lane], *, only: UUID | None = None) -> None:
-    """Put `lanes` in the place of everything that was read of this run before, or of its collector `only`."""
+def replace_series(
+    session: Session, run: Run, series_list: list[SeriesWrite], *, only: UUID | None = None
+) -> None:
+    """Replace all series of this run, or those of its collector `only`."""
     stale = set()
     if run.host_id is not None:
-        # One writer per host: hours are made of the chunks of all its runs.
-        session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(str(run.host_id), 0))))
+        # One writer per host: hourly summaries use the chunks of all its runs.
+        lock_host_series(session, run.host_id)
         stale = _hours_of(session, run.id, only)
     session.execute(delete(SeriesChunk).where(*_of(run.id, only)))
-    ids = _lanes_of_host(session, run.host_id, lanes) if run.host_id is not None else {}
+    ids = _upsert_host_series(session, run.host_id, series_list) if run.host_id is not None else {}
     rows: list[dict[str, Any]] = []
-    for lane in lanes:
-        series_id = ids.get((lane.metric, lane.labels_key))
-        rows.extend(_row(run, lane, series_id, chunk) for chunk in lane.chunks)
+    for series in series_list:
+        series_id = ids.get((series.metric, series.labels_key))
+        rows.extend(_row(run, series, series_id, chunk) for chunk in series.chunks)
     for at in range(0, len(rows), BATCH):
         session.execute(insert(SeriesChunk), rows[at : at + BATCH])
-    measured = [chunk for lane in lanes if lane.in_capture for chunk in lane.chunks]
+    measured = [chunk for series in series_list if series.in_capture for chunk in series.chunks]
     if measured and only is None:
         run.t0_ns = min(chunk["t0_ns"] for chunk in measured)
         run.t1_ns = max(chunk["t1_ns"] for chunk in measured)
@@ -75,118 +82,110 @@ def _of(run_id: UUID, only: UUID | None) -> list[ColumnElement[bool]]:
 
 
 def _hours_of(session: Session, run_id: UUID, only: UUID | None) -> Hours:
-    query = (
-        select(SeriesChunk.series_id, SeriesChunk.t0_ns // HOUR_NS)
-        .where(*_of(run_id, only), SeriesChunk.level == 0, SeriesChunk.series_id.is_not(None))
-        .distinct()
-    )
-    return {(series_id, int(hour)) for series_id, hour in session.execute(query) if series_id is not None}
+    rows = list_hours(session, _of(run_id, only), HOUR_NS)
+    return {(series_id, int(hour)) for series_id, hour in rows if series_id is not None}
 
 
-def _lanes_of_host(session: Session, host_id: UUID, lanes: list[Lane]) -> dict[tuple[str, str], UUID]:
-    """The ids of the host's lanes by metric and labels; lanes that are new are added."""
-    wanted: dict[tuple[str, str], dict[str, Any]] = {}
-    for lane in lanes:
-        first = min(chunk["t0_ns"] for chunk in lane.chunks)
-        last = max(chunk["t1_ns"] for chunk in lane.chunks)
-        row = wanted.setdefault(
-            (lane.metric, lane.labels_key),
+def _upsert_host_series(
+    session: Session, host_id: UUID, series_list: list[SeriesWrite]
+) -> dict[tuple[str, str], UUID]:
+    """Return the IDs of the host's series by metric and labels; add new series."""
+    requested: dict[tuple[str, str], dict[str, Any]] = {}
+    for series in series_list:
+        first = min(chunk["t0_ns"] for chunk in series.chunks)
+        last = max(chunk["t1_ns"] for chunk in series.chunks)
+        row = requested.setdefault(
+            (series.metric, series.labels_key),
             {
-                "id": uuid7(),
+                "id": new_uuid7(),
                 "host_id": host_id,
-                "metric": lane.metric,
-                "labels": dict(lane.labels),
-                "labels_key": lane.labels_key,
-                "axis": lane.axis,
+                "metric": series.metric,
+                "labels": dict(series.labels),
+                "labels_key": series.labels_key,
+                "axis": series.axis,
                 "first_ns": first,
                 "last_ns": last,
             },
         )
         row["first_ns"], row["last_ns"] = min(row["first_ns"], first), max(row["last_ns"], last)
     ids: dict[tuple[str, str], UUID] = {}
-    rows = list(wanted.values())
+    rows = list(requested.values())
     for at in range(0, len(rows), BATCH):
-        statement = insert(Series).values(rows[at : at + BATCH])
+        statement = insert(StoredSeries).values(rows[at : at + BATCH])
         statement = statement.on_conflict_do_update(
             index_elements=["host_id", "metric", "labels_key"],
             set_={
-                "first_ns": func.least(Series.first_ns, statement.excluded.first_ns),
-                "last_ns": func.greatest(Series.last_ns, statement.excluded.last_ns),
+                "first_ns": func.least(StoredSeries.first_ns, statement.excluded.first_ns),
+                "last_ns": func.greatest(StoredSeries.last_ns, statement.excluded.last_ns),
                 "axis": statement.excluded.axis,
             },
         )
         for series_id, metric, key in session.execute(
-            statement.returning(Series.id, Series.metric, Series.labels_key)
+            statement.returning(StoredSeries.id, StoredSeries.metric, StoredSeries.labels_key)
         ):
             ids[metric, key] = series_id
     return ids
 
 
-def _row(run: Run, lane: Lane, series_id: UUID | None, chunk: Mapping[str, Any]) -> dict[str, Any]:
+def _row(run: Run, series: SeriesWrite, series_id: UUID | None, chunk: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "id": uuid7(),
+        "id": new_uuid7(),
         "series_id": series_id,
         "host_id": run.host_id,
         "run_id": run.id,
-        "run_collector_id": lane.run_collector_id,
-        "metric": lane.metric,
-        "labels": dict(lane.labels),
-        "axis": lane.axis,
-        "axis_values": lane.axis_values,
-        "artifact_id": lane.artifact_id,
-        "parser_version": lane.parser_version,
+        "run_collector_id": series.run_collector_id,
+        "metric": series.metric,
+        "labels": dict(series.labels),
+        "axis": series.axis,
+        "axis_values": series.axis_values,
+        "artifact_id": series.artifact_id,
+        "parser_version": series.parser_version,
         **chunk,
     }
 
 
 def roll_up(session: Session, hours: Iterable[tuple[UUID, int]]) -> None:
-    """Make these hours of these lanes anew out of the chunks that are there now."""
-    wanted: dict[int, dict[UUID, set[int]]] = defaultdict(lambda: defaultdict(set))
+    """Compute these hours of these series from the existing chunks."""
+    requested: dict[int, dict[UUID, set[int]]] = defaultdict(lambda: defaultdict(set))
     for series_id, hour in hours:
-        wanted[hour // HOURS][series_id].add(hour)
-    for day, lanes in sorted(wanted.items()):
-        found = _summaries(session, day, lanes)
-        stored = {
-            row.series_id: row
-            for row in session.scalars(
-                select(SeriesDay).where(SeriesDay.day == day, SeriesDay.series_id.in_(list(lanes)))
-            )
-        }
-        for series_id, of_lane in lanes.items():
-            replaced = {hour % HOURS: combine(found[series_id, hour]) for hour in of_lane}
+        requested[hour // HOURS][series_id].add(hour)
+    for day, series_list in sorted(requested.items()):
+        result = _summaries(session, day, series_list)
+        stored = {row.series_id: row for row in list_series_days(session, day, list(series_list))}
+        for series_id, of_series in series_list.items():
+            replaced = {hour % HOURS: combine_rows(result[series_id, hour]) for hour in of_series}
             _store_day(session, series_id, day, stored.get(series_id), replaced)
     session.flush()
 
 
 def _summaries(
-    session: Session, day: int, lanes: Mapping[UUID, set[int]]
-) -> dict[tuple[UUID, int], list[Row]]:
-    """Every chunk's summary within one day by lane and hour."""
-    query = select(
-        SeriesChunk.series_id, SeriesChunk.t0_ns, SeriesChunk.axis_values, SeriesChunk.summary
-    ).where(
-        SeriesChunk.series_id.in_(list(lanes)),
-        SeriesChunk.t0_ns >= day * HOURS * HOUR_NS,
-        SeriesChunk.t0_ns < (day + 1) * HOURS * HOUR_NS,
-        SeriesChunk.level == 0,
+    session: Session, day: int, series_list: Mapping[UUID, set[int]]
+) -> dict[tuple[UUID, int], list[SummaryRow]]:
+    """Return the summary of every chunk of one day by series and hour."""
+    rows = list_chunk_summaries(
+        session, list(series_list), day * HOURS * HOUR_NS, (day + 1) * HOURS * HOUR_NS
     )
-    found: dict[tuple[UUID, int], list[Row]] = defaultdict(list)
-    for series_id, t0_ns, columns, summary in session.execute(query):
+    summary_rows: dict[tuple[UUID, int], list[SummaryRow]] = defaultdict(list)
+    for series_id, t0_ns, columns, summary in rows:
         hour = t0_ns // HOUR_NS
-        if series_id is not None and summary is not None and hour in lanes[series_id]:
-            found[series_id, hour].append(Row(tuple(columns or ("",)), read_summary(summary)))
-    return found
+        if series_id is not None and summary is not None and hour in series_list[series_id]:
+            summary_rows[series_id, hour].append(SummaryRow(tuple(columns or ("",)), decode_summary(summary)))
+    return summary_rows
 
 
 def _store_day(
-    session: Session, series_id: UUID, day: int, stored: SeriesDay | None, hours: Mapping[int, Row | None]
+    session: Session,
+    series_id: UUID,
+    day: int,
+    stored: SeriesDay | None,
+    hours: Mapping[int, SummaryRow | None],
 ) -> None:
     if stored is None:
-        columns, planes = day_with((), None, hours)
+        columns, planes = update_day((), None, hours)
         stored = SeriesDay(series_id=series_id, day=day)
         session.add(stored)
     else:
         before = [stored.low, stored.mean, stored.high, stored.count]
-        columns, planes = day_with(tuple(stored.axis_values), before, hours)
+        columns, planes = update_day(tuple(stored.axis_values), before, hours)
     stored.axis_values = list(columns)
     stored.low, stored.mean, stored.high, stored.count = planes

@@ -1,4 +1,4 @@
-"""Signs of life: which processes of the platform were seen when."""
+"""Heartbeats: which processes of the platform are alive."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Any
 from sqlalchemy import delete, func
 from sqlalchemy.dialects.postgresql import insert
 
-from culprit.config import settings
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import WorkerState
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.system.process_heartbeat import ProcessHeartbeat
+from culprit.infra.settings import get_settings
 
-FORGOTTEN_AFTER = timedelta(days=1)
+FORGET_AFTER = timedelta(days=1)
 
 
-def seen(db: Database, name: str, detail: dict[str, Any]) -> None:
-    """Notes that `name` lives, and forgets those that did not for a day. Raises DBAPIError."""
+def record_heartbeat(db: Database, name: str, detail: dict[str, Any]) -> None:
+    """Record that process `name` is alive, and delete heartbeats older than a day. Raises DBAPIError."""
     at = func.clock_timestamp()
-    note = insert(WorkerState).values(name=name, seen_at=at, detail=detail)
-    note = note.on_conflict_do_update(
-        index_elements=[WorkerState.name], set_={"seen_at": at, "detail": detail}
+    row = insert(ProcessHeartbeat).values(name=name, seen_at=at, detail=detail)
+    row = row.on_conflict_do_update(
+        index_elements=[ProcessHeartbeat.name], set_={"seen_at": at, "detail": detail}
     )
     with unit_of_work(db.sessions) as session:
-        session.execute(note)
-        session.execute(delete(WorkerState).where(WorkerState.seen_at < at - FORGOTTEN_AFTER))
+        session.execute(row)
+        session.execute(delete(ProcessHeartbeat).where(ProcessHeartbeat.seen_at < at - FORGET_AFTER))
 
 
 def touch_alive_file() -> None:
-    """Show the health check of a container that this process works, whatever the database does."""
-    path = settings().alive_file
+    """Update the file for the health check of a container. It does not depend on the database."""
+    path = get_settings().alive_file
     if path is not None:
         with contextlib.suppress(OSError):
             path.touch()
 
 
-def gone(db: Database, name: str) -> None:
-    """Notes that `name` has ended properly. Raises DBAPIError."""
+def remove_heartbeat(db: Database, name: str) -> None:
+    """Delete the heartbeat of a process that ended normally. Raises DBAPIError."""
     with unit_of_work(db.sessions) as session:
-        session.execute(delete(WorkerState).where(WorkerState.name == name))
+        session.execute(delete(ProcessHeartbeat).where(ProcessHeartbeat.name == name))

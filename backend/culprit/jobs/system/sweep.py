@@ -1,8 +1,8 @@
-"""Finds what fell between the chairs: lost workers, lost messages, runs that waited too long.
+"""Recover lost work: lost workers, lost messages, runs that waited too long.
 
-The broker may lose everything at any time; what is to be done stands in the database, and this rings for it
-again. Several sweepers at once do no harm: rows are taken with SKIP LOCKED, every change is by comparison,
-and a doorbell that rings twice is answered once.
+The broker may lose everything at any time; the database holds all state, and the sweep enqueues pending work
+again. Concurrent sweeps are safe: rows are locked with SKIP LOCKED, every change is a compare-and-set, and a
+repeated message does nothing.
 """
 
 from __future__ import annotations
@@ -13,87 +13,86 @@ from uuid import UUID
 
 import structlog
 from redis import Redis
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, update
 from sqlalchemy.orm import Session
 
-from collectors.plans import tier_of
+from collectors.plans import highest_tier
 from collectors.registry import COLLECTORS
-from culprit.captures.leases import settle_capture
-from culprit.core.retries import Tried, pause_s
-from culprit.imports import upload_claims
-from culprit.infra.db import Database
-from culprit.infra.progress import Publisher
-from culprit.kit.unit_of_work import after_commit, unit_of_work
-from culprit.models import (
-    Alert,
-    Capture,
-    GrafanaAnnotation,
-    Notice,
-    Preflight,
-    Run,
-    RunCollector,
-    Standby,
-    StorageLook,
-    TriggerDelivery,
+from culprit.captures.locks import settle_capture
+from culprit.captures.uploads import locks as claims
+from culprit.domain.runs.retries import AttemptHistory, compute_retry_pause_s
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import after_commit, unit_of_work
+from culprit.infra.event_stream import EventPublisher
+from culprit.infra.models.automation.alert import Alert
+from culprit.infra.models.automation.trigger_delivery import TriggerDelivery
+from culprit.infra.models.automation.watcher import Watcher
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.hosts.preflight import Preflight
+from culprit.infra.models.notifications.grafana_annotation import GrafanaAnnotation
+from culprit.infra.models.notifications.notification import Notification
+from culprit.infra.models.system.storage_check import StorageCheck
+from culprit.jobs.system.locks import lock_expired_runs, lock_stale_queued_runs
+from culprit.jobs.system.pending_jobs import enqueue_pending, list_pending_jobs
+from culprit.jobs.system.queries import (
+    has_recent_measurement,
+    select_old_alerts,
+    select_old_annotations,
+    select_old_notifications,
+    select_old_storage_checks,
 )
-from culprit.workflows.doorbells import doorbells, ring
+from culprit.json_types import Json
 
 BATCH = 100
 QUEUE_LIMIT = timedelta(hours=1)
 KEEP_ALERTS = timedelta(days=90)
 CHECK_LIMIT = timedelta(minutes=10)
 MEASURE_EVERY = timedelta(hours=1)
-Json = dict[str, Any]
 log = structlog.get_logger("culprit.sweep")
 
 _now = func.clock_timestamp
 
 
-def sweep(db: Database, redis: Redis, publisher: Publisher) -> None:
-    """One round of everything. Raises DBAPIError while the database is away."""
+def run_sweep(db: Database, redis: Redis, publisher: EventPublisher) -> None:
+    """Run all steps once. Raises DBAPIError while the database is unreachable."""
     with unit_of_work(db.sessions) as session:
         expire_leases(session, publisher)
     with unit_of_work(db.sessions) as session:
-        expire_waiting(session, publisher)
-        expire_standbys(session)
+        expire_queued_runs(session, publisher)
+        expire_watchers(session)
         fail_stuck_checks(session)
-        upload_claims.free_lapsed(session)
-        forget_old(session)
-        measure_again(session)
+        claims.release_expired(session)
+        delete_expired_rows(session)
+        enqueue_measurement(session)
     with db.sessions() as session:
-        waiting = doorbells(session)
-    ring(redis, waiting)
+        waiting = list_pending_jobs(session)
+    enqueue_pending(redis, waiting)
 
 
-def expire_leases(session: Session, publisher: Publisher) -> int:
-    """Runs whose worker was not heard of for a whole lease: again into the queue, or to their end."""
-    query = (
-        select(Run)
-        .where(Run.state == "running", Run.lease_until < _now())
-        .order_by(Run.lease_until)
-        .limit(BATCH)
-        .with_for_update(of=Run, key_share=True, skip_locked=True)
-    )
-    lost = session.scalars(query).all()
-    for run in sorted(lost, key=lambda one: (one.capture_id, one.id)):
-        _take_from_the_lost(session, run)
+def expire_leases(session: Session, publisher: EventPublisher) -> int:
+    """Release runs whose worker sent no heartbeat for a whole lease: requeue or end them."""
+    lost = lock_expired_runs(session, BATCH)
+    for run in sorted(lost, key=lambda item: (item.capture_id, item.id)):
+        _release_lost_run(session, run)
         settle_capture(session, run.capture_id)
-        _tell_later(session, publisher, run)
+        _publish_after_commit(session, publisher, run)
     if lost:
         log.warning("leases_expired", runs=[str(run.id) for run in lost])
     return len(lost)
 
 
-def _take_from_the_lost(session: Session, run: Run) -> None:
+def _release_lost_run(session: Session, run: Run) -> None:
     capture = session.get_one(Capture, run.capture_id)
-    tier = tier_of(one["id"] for one in capture.collectors if one["id"] in COLLECTORS)
+    tier = highest_tier(collector["id"] for collector in capture.collectors if collector["id"] in COLLECTORS)
     losses = run.worker_losses + 1
-    pause = pause_s(Tried("worker", tier, losses, run.host_failures, begun=True))
+    pause = compute_retry_pause_s(AttemptHistory("worker", tier, losses, run.host_failures, begun=True))
     values: Json = {"fence": Run.fence + 1, "lease_until": None, "worker_losses": losses, "progress": None}
     outcome = "queued"
     if run.cancel_requested_at is not None:
-        values |= {"state": "cancelled", "ended_at": _now()}
-        outcome = "cancelled"
+        values |= {"state": "canceled", "ended_at": _now()}
+        outcome = "canceled"
     elif pause is None:
         key = "run.worker_lost_expensive" if losses == 1 else "run.worker_lost"
         failure = {"key": key, "params": {"tier": str(tier), "times": losses}}
@@ -111,39 +110,32 @@ def _take_from_the_lost(session: Session, run: Run) -> None:
     )
 
 
-def expire_waiting(session: Session, publisher: Publisher) -> int:
-    """Runs that nobody started in an hour: what they were wanted for is over."""
-    query = (
-        select(Run)
-        .where(Run.state == "queued", Run.queued_at < _now() - QUEUE_LIMIT)
-        .order_by(Run.queued_at)
-        .limit(BATCH)
-        .with_for_update(of=Run, key_share=True, skip_locked=True)
-    )
-    waited = session.scalars(query).all()
-    for run in sorted(waited, key=lambda one: (one.capture_id, one.id)):
+def expire_queued_runs(session: Session, publisher: EventPublisher) -> int:
+    """End runs that did not start within an hour."""
+    waited = lock_stale_queued_runs(session, QUEUE_LIMIT, BATCH)
+    for run in sorted(waited, key=lambda item: (item.capture_id, item.id)):
         minutes = int(QUEUE_LIMIT.total_seconds() // 60)
         failure = run.failure or {"key": "run.expired", "params": {"minutes": minutes}}
         _update(session, run.id, state="expired", ended_at=_now(), failure=failure, waiting=None)
         session.execute(
             update(RunCollector)
             .where(RunCollector.run_id == run.id)
-            .values(state="cancelled")
+            .values(state="canceled")
             .execution_options(synchronize_session=False)
         )
         settle_capture(session, run.capture_id)
-        _tell_later(session, publisher, run)
+        _publish_after_commit(session, publisher, run)
     return len(waited)
 
 
-def expire_standbys(session: Session) -> None:
-    """What waits on hosts and lost its worker: to be begun again, or over. Also what nobody began in its time."""
-    lost = (Standby.state == "watching", Standby.lease_until < _now())
-    over = or_(Standby.cancel_requested_at.is_not(None), Standby.until < _now())
-    ended: Json = {"lease_until": None, "waiting": None, "fence": Standby.fence + 1, "ended_at": _now()}
+def expire_watchers(session: Session) -> None:
+    """Requeue or end watchers whose worker was lost, and end those that did not start in time."""
+    lost = (Watcher.state == "watching", Watcher.lease_until < _now())
+    over = or_(Watcher.cancel_requested_at.is_not(None), Watcher.expires_at < _now())
+    ended: Json = {"lease_until": None, "wait_reason": None, "fence": Watcher.fence + 1, "ended_at": _now()}
     changes: list[tuple[tuple[ColumnElement[bool], ...], Json]] = [
-        ((*lost, Standby.cancel_requested_at.is_not(None)), {"state": "cancelled", **ended}),
-        ((*lost, Standby.until < _now()), {"state": "expired", **ended}),
+        ((*lost, Watcher.cancel_requested_at.is_not(None)), {"state": "canceled", **ended}),
+        ((*lost, Watcher.expires_at < _now()), {"state": "expired", **ended}),
         (
             (*lost, ~over),
             {
@@ -152,21 +144,21 @@ def expire_standbys(session: Session) -> None:
                 "started_at": None,
                 "cost": None,
                 "readings": None,
-                "fence": Standby.fence + 1,
-                "interrupted": Standby.interrupted + 1,
-                "waiting": {"key": "standby.worker_lost", "params": {}},
+                "fence": Watcher.fence + 1,
+                "interruption_count": Watcher.interruption_count + 1,
+                "wait_reason": {"key": "watcher.worker_lost", "params": {}},
             },
         ),
-        ((Standby.state == "waiting", Standby.until < _now()), {"state": "expired", **ended}),
+        ((Watcher.state == "waiting", Watcher.expires_at < _now()), {"state": "expired", **ended}),
     ]
     for which, values in changes:
         session.execute(
-            update(Standby).where(*which).values(**values).execution_options(synchronize_session=False)
+            update(Watcher).where(*which).values(**values).execution_options(synchronize_session=False)
         )
 
 
 def fail_stuck_checks(session: Session) -> None:
-    """Checks of hosts have no lease; one that nobody finished in ten minutes was lost with its worker."""
+    """Fail preflight checks that did not finish within ten minutes; they have no lease."""
     session.execute(
         update(Preflight)
         .where(Preflight.state.in_(("queued", "running")), Preflight.at < _now() - CHECK_LIMIT)
@@ -175,30 +167,24 @@ def fail_stuck_checks(session: Session) -> None:
     )
 
 
-def forget_old(session: Session) -> None:
-    """Requests that triggers could not be sent again by now, and alerts and messages that nobody looks for any more."""
+def delete_expired_rows(session: Session) -> None:
+    """Delete requests that triggers can no longer receive twice, and old alerts and messages."""
     session.execute(delete(TriggerDelivery).where(TriggerDelivery.until < _now()))
-    old = select(Alert.id).where(Alert.last_at < _now() - KEEP_ALERTS).limit(BATCH)
+    old = select_old_alerts(KEEP_ALERTS, BATCH)
     session.execute(delete(Alert).where(Alert.id.in_(old)).execution_options(synchronize_session=False))
-    said = (
-        select(Notice.id)
-        .where(Notice.state != "queued", Notice.created_at < _now() - KEEP_ALERTS)
-        .limit(BATCH)
+    message = select_old_notifications(KEEP_ALERTS, BATCH)
+    session.execute(
+        delete(Notification).where(Notification.id.in_(message)).execution_options(synchronize_session=False)
     )
-    session.execute(delete(Notice).where(Notice.id.in_(said)).execution_options(synchronize_session=False))
-    drawn = (
-        select(GrafanaAnnotation.id)
-        .where(GrafanaAnnotation.state != "queued", GrafanaAnnotation.not_before < _now() - KEEP_ALERTS)
-        .limit(BATCH)
-    )
+    rendered = select_old_annotations(KEEP_ALERTS, BATCH)
     session.execute(
         delete(GrafanaAnnotation)
-        .where(GrafanaAnnotation.id.in_(drawn))
+        .where(GrafanaAnnotation.id.in_(rendered))
         .execution_options(synchronize_session=False)
     )
-    looks = select(StorageLook.id).where(StorageLook.created_at < _now() - KEEP_ALERTS).limit(BATCH)
+    checks = select_old_storage_checks(KEEP_ALERTS, BATCH)
     session.execute(
-        delete(StorageLook).where(StorageLook.id.in_(looks)).execution_options(synchronize_session=False)
+        delete(StorageCheck).where(StorageCheck.id.in_(checks)).execution_options(synchronize_session=False)
     )
 
 
@@ -208,15 +194,12 @@ def _update(session: Session, run_id: UUID, **values: Any) -> None:
     )
 
 
-def _tell_later(session: Session, publisher: Publisher, run: Run) -> None:
+def _publish_after_commit(session: Session, publisher: EventPublisher, run: Run) -> None:
     capture_id, run_id = run.capture_id, run.id
     after_commit(session, lambda: publisher.publish(capture_id, "run", {"run": str(run_id)}))
 
 
-def measure_again(session: Session) -> None:
-    """Has the storage measured every hour: how large it is by day is what growth and limits are read from."""
-    lately = select(StorageLook.id).where(
-        StorageLook.kind == "measure", StorageLook.created_at > _now() - MEASURE_EVERY
-    )
-    if session.scalar(lately.limit(1)) is None:
-        session.add(StorageLook(kind="measure"))
+def enqueue_measurement(session: Session) -> None:
+    """Request a measurement of the storage every hour; growth and limits are computed from these."""
+    if not has_recent_measurement(session, MEASURE_EVERY):
+        session.add(StorageCheck(kind="measure"))

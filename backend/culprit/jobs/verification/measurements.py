@@ -1,4 +1,4 @@
-"""The two sides of a verification: which runs were before, and the windows of a side's runs as they are judged."""
+"""Select the runs of both sides of a verification, and measure their windows."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.core import primary
-from culprit.core.rules.contract import Subject
-from culprit.core.rules.view import View
-from culprit.core.stack_search import top
-from culprit.core.stacks import Filter
-from culprit.core.verification_form import Drawn
-from culprit.core.verify import MIN_SINGLE, MIN_WINDOWS, Better
-from culprit.models import Capture, Fix, Host, IncidentRun, Run, Verification
+from culprit.domain.profiles.search import list_top_functions
+from culprit.domain.profiles.stacks import SampleFilter
+from culprit.domain.rules.finding import Subject
+from culprit.domain.rules.view import HostView
+from culprit.domain.verification import primary_number
+from culprit.domain.verification.judge import MIN_SINGLE, MIN_WINDOWS, Better
+from culprit.domain.verification.result import PlottedNumber
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.incidents.fix import Fix
+from culprit.infra.models.incidents.verification import Verification
+from culprit.jobs.verification import queries
 
-Json = dict[str, Any]
 Signature = tuple[Any, ...]
 MAX_BEFORE = 12
-"""Runs of one host that a side takes, the latest before the fix: what is older says less of it."""
+"""Maximum number of runs of a host on one side, the latest before the fix."""
 
 TOP_FUNCTIONS = 300
-HOME = ("done", "partial")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be judged: the number, the hosts that were changed, and the one that was not."""
+class VerificationSpec:
+    """What to judge: the primary number and the changed hosts."""
 
     verification: Verification
     fix: Fix
@@ -41,63 +42,59 @@ class Asked:
 
     @property
     def needed(self) -> int:
-        """Windows that each side of a host needs. Of a cohort the hosts are what is counted."""
+        """How many windows each side of a host needs. In a cohort the hosts are counted."""
         if self.verification.kind == "cohort":
             return 1
-        return MIN_SINGLE if primary.single(self.read) else MIN_WINDOWS
+        return MIN_SINGLE if primary_number.is_single_reading(self.read) else MIN_WINDOWS
 
 
-def asked(session: Session, verification: Verification) -> Asked | None:
-    """What a verification asks; None where no number was fixed for it.
+def load_verification_spec(session: Session, verification: Verification) -> VerificationSpec | None:
+    """Load what to judge; None without a primary number.
 
-    One that is not of a cohort is about one host: of several that were changed, the one with most runs from before.
+    Without a cohort it is about one host: of several changed hosts, the one with most runs from before.
     """
     fix = session.get_one(Fix, verification.fix_id)
-    told = verification.primary or {}
-    if not told.get("read") or told.get("better") not in ("lower", "higher"):
+    primary = verification.primary or {}
+    if not primary.get("read") or primary.get("better") not in ("lower", "higher"):
         return None
-    what = Asked(verification, fix, told["read"], told["better"], tuple(UUID(str(one)) for one in fix.hosts))
-    if verification.kind == "cohort" or len(what.hosts) < 2:
-        return what
-    most = {host: _most(_groups(session, replace(what, hosts=(host,))), (host,)) for host in what.hosts}
-    return replace(what, hosts=(max(what.hosts, key=lambda host: len(most[host])),))
-
-
-def runs_before(session: Session, what: Asked) -> list[Run]:
-    """The runs of the changed hosts from before the fix that were taken alike, by host, the earliest first.
-
-    Of those that the verification names, else of the incident's: the plan (with its collectors, seconds, options and
-    scope) of which most are there on the host that has fewest, one that can tell the number at all.
-    """
-    best = _most(_groups(session, what), what.hosts)
-    return [run for host in what.hosts for run in [one for one in best if one.host_id == host][-MAX_BEFORE:]]
-
-
-def _groups(session: Session, what: Asked) -> dict[Signature, list[Run]]:
-    """The runs that may be the side before, by how they were taken."""
-    query = (
-        select(Run, Capture)
-        .join(Capture, Capture.id == Run.capture_id)
-        .where(Run.host_id.in_(what.hosts), Run.state.in_(HOME), Run.t0_ns.is_not(None))
-        .order_by(Run.t0_ns)
+    spec = VerificationSpec(
+        verification, fix, primary["read"], primary["better"], tuple(UUID(str(host)) for host in fix.hosts)
     )
-    if what.verification.before:
-        query = query.where(Run.id.in_([UUID(str(one)) for one in what.verification.before]))
-    else:
-        query = query.join(IncidentRun, IncidentRun.run_id == Run.id).where(
-            IncidentRun.incident_id == what.fix.incident_id, IncidentRun.role.in_(("before", "evidence"))
-        )
+    if verification.kind == "cohort" or len(spec.hosts) < 2:
+        return spec
+    most = {host: _most(_groups(session, replace(spec, hosts=(host,))), (host,)) for host in spec.hosts}
+    return replace(spec, hosts=(max(spec.hosts, key=lambda host: len(most[host])),))
+
+
+def list_runs_before(session: Session, spec: VerificationSpec) -> list[Run]:
+    """List the runs of the changed hosts before the fix with the same settings, by host, the earliest first.
+
+    The candidates are the runs that the verification names, else those of the incident. The settings (plan, collectors,
+    seconds, options and scope) with most runs on the host with the fewest are used, if they measure the number.
+    """
+    best = _most(_groups(session, spec), spec.hosts)
+    return [
+        run for host in spec.hosts for run in [item for item in best if item.host_id == host][-MAX_BEFORE:]
+    ]
+
+
+def _groups(session: Session, spec: VerificationSpec) -> dict[Signature, list[Run]]:
+    """Return the candidates of the side before, by their settings."""
+    run_ids = [UUID(str(item)) for item in spec.verification.before]
+    rows = queries.list_runs_of_side_before(session, spec.fix.incident_id, spec.hosts, run_ids)
     groups: dict[Signature, list[Run]] = defaultdict(list)
-    for run, capture in session.execute(query).all():
-        if _before_fix(run, what.fix) and _can_tell(capture, what.read):
-            groups[signature(capture)].append(run)
+    for run, capture in rows:
+        if _before_fix(run, spec.fix) and _is_measurable(capture, spec.read):
+            groups[capture_signature(capture)].append(run)
     return groups
 
 
 def _most(groups: Mapping[Signature, Sequence[Run]], hosts: Sequence[UUID]) -> Sequence[Run]:
-    """The group with most runs on the host that has fewest; of equals that with more runs, then the latest."""
+    """Return the group with most runs on the host with the fewest; then with more runs; then the latest."""
     return max(
-        groups.values(), key=lambda one: (_least(one, hosts), len(one), one[-1].t0_ns or 0), default=()
+        groups.values(),
+        key=lambda group: (_least(group, hosts), len(group), group[-1].t0_ns or 0),
+        default=(),
     )
 
 
@@ -105,95 +102,100 @@ def _before_fix(run: Run, fix: Fix) -> bool:
     return fix.applied_at is not None and (run.t1_ns or run.t0_ns or 0) <= fix.applied_at.timestamp() * 1e9
 
 
-def _can_tell(capture: Capture, read: str) -> bool:
-    """Whether its collectors suffice for the number. What was fetched from elsewhere is not in the plan."""
-    had = {one["id"] for one in capture.collectors}
-    return all(had & set(any_of) or "prom_import" in any_of for any_of in primary.collectors_of(read))
+def _is_measurable(capture: Capture, read: str) -> bool:
+    """Return whether its collectors measure the number. Fetched metrics are not in the plan."""
+    had = {collector["id"] for collector in capture.collectors}
+    return all(
+        had & set(any_of) or "prom_service" in any_of for any_of in primary_number.list_collectors(read)
+    )
 
 
 def _least(runs: Sequence[Run], hosts: Sequence[UUID]) -> int:
     return min(sum(run.host_id == host for run in runs) for host in hosts)
 
 
-def signature(capture: Capture) -> Signature:
-    """What makes two captures the same measurement."""
+def capture_signature(capture: Capture) -> Signature:
+    """Return the settings that make two captures comparable."""
     collectors = sorted(
-        (one["id"], one.get("seconds"), repr(sorted((one.get("options") or {}).items())))
-        for one in capture.collectors
+        (collector["id"], collector.get("seconds"), repr(sorted((collector.get("options") or {}).items())))
+        for collector in capture.collectors
     )
     return capture.plan, tuple(collectors), repr(sorted(capture.scope.items()))
 
 
-def runs_of_captures(session: Session, captures: Sequence[UUID], host_id: UUID) -> list[Run]:
-    """The runs of these captures on a host that came home, the earliest first."""
-    query = select(Run).where(
-        Run.capture_id.in_(captures), Run.host_id == host_id, Run.state.in_(HOME), Run.t0_ns.is_not(None)
-    )
-    return list(session.scalars(query.order_by(Run.t0_ns)))
+def list_capture_runs(session: Session, captures: Sequence[UUID], host_id: UUID) -> list[Run]:
+    """List the finished runs of these captures on a host, the earliest first."""
+    return queries.list_finished_runs(session, captures, host_id)
 
 
-def control_before(session: Session, what: Asked, before: Sequence[Run]) -> list[Run]:
-    """The unchanged host at the same times: its runs of the same captures."""
-    host_id = what.verification.control_host_id
-    return runs_of_captures(session, [run.capture_id for run in before], host_id) if host_id else []
+def list_control_runs(session: Session, spec: VerificationSpec, before: Sequence[Run]) -> list[Run]:
+    """List the runs of the control host in the same captures."""
+    host_id = spec.verification.control_host_id
+    return list_capture_runs(session, [run.capture_id for run in before], host_id) if host_id else []
 
 
-class Sides:
-    """Reads the runs of all sides once, as views, and cuts out the windows."""
+class SideReader:
+    """Load each run once, and measure its windows."""
 
-    def __init__(self, read_one: Callable[[UUID], View], names: Mapping[UUID, str], what: Asked) -> None:
-        self._read_one = read_one
+    def __init__(
+        self, load_run: Callable[[UUID], HostView], names: Mapping[UUID, str], spec: VerificationSpec
+    ) -> None:
+        self._load_run = load_run
         self._names = names
-        self._what = what
-        self._views: dict[UUID, View] = {}
+        self._spec = spec
+        self._views: dict[UUID, HostView] = {}
 
     def name(self, host_id: UUID) -> str:
-        """A host by name."""
+        """Return the name of a host."""
         return self._names.get(host_id, str(host_id))
 
-    def view(self, run: Run) -> View:
-        """What one run brought home."""
+    def view(self, run: Run) -> HostView:
+        """Return the view of a run."""
         if run.id not in self._views:
-            self._views[run.id] = self._read_one(run.id)
+            self._views[run.id] = self._load_run(run.id)
         return self._views[run.id]
 
-    def windows(self, side: str, runs: Sequence[Run], subject: Subject) -> list[Drawn]:
-        """A window for each run."""
-        read, better = self._what.read, self._what.better
+    def windows(self, side: str, runs: Sequence[Run], subject: Subject) -> list[PlottedNumber]:
+        """Measure a window for each run."""
+        read, better = self._spec.read, self._spec.better
         return [
-            Drawn(
+            PlottedNumber(
                 side,
                 str(run.id),
                 self.name(run.host_id) if run.host_id else "",
-                primary.seen(self.view(run), read, subject, better),
+                primary_number.measure_primary(self.view(run), read, subject, better),
             )
             for run in runs
         ]
 
     def subject(self, runs: Sequence[Run]) -> Subject:
-        """What the number is about on the host of these runs."""
-        return primary.subject_of([self.view(run) for run in runs], self._what.read, self._what.better)
+        """Select the subject of the number on the host of these runs."""
+        return primary_number.select_subject(
+            [self.view(run) for run in runs], self._spec.read, self._spec.better
+        )
 
     def shares(self, runs: Sequence[Run]) -> dict[str, float]:
-        """The mean own share of each function over the runs that have a CPU profile; {} where none has."""
-        found = [shares for run in runs if (shares := _shares(self.view(run)))]
-        names = {name for shares in found for name in shares}
-        return {name: sum(shares.get(name, 0.0) for shares in found) / len(found) for name in names}
+        """Return the mean own share of each function over the runs with a CPU profile; {} without any."""
+        matching_runs = [shares for run in runs if (shares := _shares(self.view(run)))]
+        names = {name for shares in matching_runs for name in shares}
+        return {
+            name: sum(shares.get(name, 0.0) for shares in matching_runs) / len(matching_runs)
+            for name in names
+        }
 
 
-def _shares(view: View) -> dict[str, float]:
+def _shares(view: HostView) -> dict[str, float]:
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
         return {}
-    seen = stacks.profile.view(Filter(hide_idle=True))
-    rows = top(seen, TOP_FUNCTIONS) if seen.weight else []
+    seen = stacks.profile.view(SampleFilter(hide_idle=True))
+    rows = list_top_functions(seen, TOP_FUNCTIONS) if seen.weight else []
     shares: dict[str, float] = defaultdict(float)
     for row in rows:
         shares[row.frame] += row.own / seen.weight
     return dict(shares)
 
 
-def names_of(session: Session, hosts: Sequence[UUID]) -> dict[UUID, str]:
-    """Hosts by name."""
-    query = select(Host.id, Host.name).where(Host.id.in_(hosts))
-    return {row.id: row.name for row in session.execute(query)}
+def load_host_names(session: Session, hosts: Sequence[UUID]) -> dict[UUID, str]:
+    """Return the names of these hosts."""
+    return queries.map_host_names(session, hosts)

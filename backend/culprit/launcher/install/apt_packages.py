@@ -1,7 +1,7 @@
-"""Debian and Ubuntu packages unpacked into a directory of ours: fetched by apt, installed nowhere.
+"""Download Debian and Ubuntu packages with apt and unpack them into a directory, without installing them.
 
-apt resolves what is missing on this machine, verifies signatures and hashes, and only downloads; dpkg-deb
-unpacks. No script of a package runs, no service starts, dpkg's own records stay as they are.
+apt resolves what is missing on this machine, verifies signatures and hashes, and only downloads. dpkg-deb
+unpacks. No script of a package runs, no service starts, and the records of dpkg stay unchanged.
 """
 
 from __future__ import annotations
@@ -12,68 +12,53 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
-from culprit.launch import children
+from culprit.launcher.install import requirements
+from culprit.launcher.supervision import child_processes
 
 APT_TIMEOUT_S = 300.0
 LISTS = Path("/var/lib/apt/lists")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Programs that captures use, with the Debian package of each.
+PACKAGES = {"sshd": "openssh-server", "perf": "linux-perf", "iostat": "sysstat", "numastat": "numactl"}
+UBUNTU = {"perf": "linux-tools-generic"}
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A program that captures want, and the packages that have it, first choice first."""
-
-    program: str
-    packages: dict[str, str]  # distribution → package
-
-    def package(self, distribution: str) -> str:
-        """What the package is called there."""
-        return self.packages.get(distribution, self.packages["debian"])
+def find_program(program: str) -> Path | None:
+    """Return a program from the PATH of root, including sbin, or None."""
+    result = shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}")
+    return Path(result) if result else None
 
 
-SSHD = Tool("sshd", {"debian": "openssh-server"})
-WANTED = (
-    SSHD,
-    Tool("perf", {"debian": "linux-perf", "ubuntu": "linux-tools-generic"}),
-    Tool("iostat", {"debian": "sysstat"}),
-    Tool("numastat", {"debian": "numactl"}),
-)
+def is_working(program: str) -> bool:
+    """Return whether the program runs.
 
-
-def find(program: str) -> Path | None:
-    """A program where root's PATH would find it, and sbin too."""
-    found = shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}")
-    return Path(found) if found else None
-
-
-def works(program: str) -> bool:
-    """Whether it is there and runs: Ubuntu's /usr/bin/perf is a stub that looks for the kernel's own."""
-    found = find(program)
-    if found is None:
-        return False
-    if program != "perf":
-        return True
+    The /usr/bin/perf of Ubuntu is a stub that looks for the perf of the running kernel.
+    """
+    path = find_program(program)
+    if path is None or program != "perf":
+        return path is not None
     try:
-        done = subprocess.run([found, "--version"], capture_output=True, check=False, timeout=20)
+        return (
+            subprocess.run([path, "--version"], capture_output=True, check=False, timeout=20).returncode == 0
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
 
 
-def missing() -> list[Tool]:
-    """What this machine lacks of `WANTED`."""
-    return [tool for tool in WANTED if not works(tool.program)]
+def list_missing_tools() -> dict[str, str]:
+    """Return the programs of `PACKAGES` that this machine does not have, with their packages."""
+    names = PACKAGES | (UBUNTU if requirements.read_distribution() == "ubuntu" else {})
+    return {program: package for program, package in names.items() if not is_working(program)}
 
 
 class AptError(Exception):
-    """apt could not do it; the message is its last line."""
+    """apt failed. The message is its last line."""
 
 
 class Packages:
-    """The directory `root`: what was downloaded, what was unpacked, and `bin` with a wrapper per program."""
+    """The directory `root`: downloads, unpacked packages, and `bin` with a wrapper for each program."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -82,51 +67,50 @@ class Packages:
         self.tree = root / "tree"
         self.bin = root / "bin"
 
-    def fetch(self, tools: list[Tool], distribution: str) -> list[Tool]:
-        """Download and unpack; returns the tools that could not be had. Raises AptError where none could."""
+    def fetch(self, tools: dict[str, str]) -> dict[str, AptError]:
+        """Download and unpack the packages of `tools`; return the tools that are not available and why."""
         (self.archives / "partial").mkdir(parents=True, exist_ok=True)
-        errors: list[str] = []
-        lost: list[Tool] = []
-        try:
-            self._download([tool.package(distribution) for tool in tools])
-        except AptError:
-            # One package that the archive does not have fails all of them: one by one then.
-            for tool in tools:
-                try:
-                    self._download([tool.package(distribution)])
-                except AptError as error:
-                    errors.append(str(error))
-                    lost.append(tool)
-        if len(lost) == len(tools):
-            raise AptError(errors[0] if errors else "nothing to fetch")
+        errors: dict[str, AptError] = {}
+        # One by one: apt fails for all packages if the archive lacks one of them.
+        for tool, package in tools.items():
+            try:
+                self._download(package)
+            except AptError as error:
+                errors[tool] = error
         self._unpack()
         self._wrap(tools)
         shutil.rmtree(self.archives, ignore_errors=True)
         shutil.rmtree(self.lists, ignore_errors=True)
-        return lost
+        return errors
 
     def program(self, name: str) -> Path | None:
-        """An unpacked program, without its wrapper."""
-        for folder in ("usr/sbin", "usr/bin", "sbin", "bin"):
-            candidate = self.tree / folder / name
-            if candidate.is_file() and not candidate.is_symlink():
-                if name == "perf" and b"\0" not in candidate.read_bytes()[:4096]:
-                    break  # a stub; the real one lies with the kernel's version
-                return candidate
-        versions = sorted(self.tree.glob(f"usr/lib/linux-tools*/*/{name}"), key=version_key)
-        versions += sorted(self.tree.glob(f"usr/lib/linux-tools-*/{name}"), key=version_key)
-        real = [path for path in versions if path.is_file() and not path.is_symlink()]
-        return real[-1] if real else None
+        """Return an unpacked program, without its wrapper."""
+        versions = [
+            *self.tree.glob(f"usr/lib/linux-tools*/*/{name}"),
+            *self.tree.glob(f"usr/lib/linux-tools-*/{name}"),
+        ]
+        versions.sort(
+            key=lambda path: [int(number) for number in re.findall(r"\d+", str(path))], reverse=True
+        )
+        folders = ("usr/sbin", "usr/bin", "sbin", "bin")
+        for path in (*(self.tree / folder / name for folder in folders), *versions):
+            # /usr/bin/perf may be a script: the program is in the directory of a kernel version.
+            if (
+                path.is_file()
+                and not path.is_symlink()
+                and (name != "perf" or b"\0" in path.read_bytes()[:4096])
+            ):
+                return path
+        return None
 
     def libraries(self) -> str:
-        """LD_LIBRARY_PATH of the unpacked programs."""
-        found: list[Path] = []
-        for folder in ("usr/lib", "lib"):
-            found += [path for path in (self.tree / folder).glob("*-linux-gnu*") if path.is_dir()]
-            found += [self.tree / folder] if (self.tree / folder).is_dir() else []
-        return os.pathsep.join(str(path) for path in found)
+        """Return LD_LIBRARY_PATH of the unpacked programs."""
+        paths: list[Path] = []
+        for folder in (self.tree / "usr/lib", self.tree / "lib"):
+            paths += [path for path in (*folder.glob("*-linux-gnu*"), folder) if path.is_dir()]
+        return os.pathsep.join(str(path) for path in paths)
 
-    # -- inside ----------------------------------------------------------------------------------------
+    # -- internal --------------------------------------------------------------------------------------
 
     def _apt(self, *arguments: str) -> None:
         options = [
@@ -134,24 +118,18 @@ class Packages:
             f"Dir::Cache::pkgcache={self.root}/pkgcache.bin",
             f"Dir::Cache::srcpkgcache={self.root}/srcpkgcache.bin",
             "Debug::NoLocking=true",
-            "APT::Sandbox::User=root",  # the sandbox user cannot enter our directory
+            "APT::Sandbox::User=root",  # the sandbox user cannot enter this directory
             "APT::Install-Recommends=false",
             "APT::Keep-Downloaded-Packages=true",
             "Acquire::Retries=2",
         ]
         if self.lists.exists():
             options.append(f"Dir::State::lists={self.lists}/")
-        command = [
-            "apt-get",
-            "-q",
-            "-y",
-            *(part for option in options for part in ("-o", option)),
-            *arguments,
-        ]
+        command = ["apt-get", "-q", "-y", *(f"-o{option}" for option in options), *arguments]
         environment = dict(os.environ) | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
         try:
             done = subprocess.run(
-                children.guarded(command), env=environment, capture_output=True, text=True, check=False,
+                child_processes.guard_command(command), env=environment, capture_output=True, text=True, check=False,
                 timeout=APT_TIMEOUT_S, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
@@ -160,9 +138,11 @@ class Packages:
             lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("E:")]
             raise AptError((lines or [f"apt-get {arguments[0]} failed"])[-1].removeprefix("E: "))
 
-    def _download(self, packages: list[str]) -> None:
-        """With the machine's lists; with fresh ones of our own where those are missing or out of date."""
-        fetch = ("--download-only", "install", *packages)
+    def _download(self, package: str) -> None:
+        """Download with the package lists of the machine, or with fresh private lists if those are missing or
+        outdated.
+        """
+        fetch = ("--download-only", "install", package)
         if any(LISTS.glob("*_Packages*")) and not self.lists.exists():
             try:
                 self._apt(*fetch)
@@ -183,25 +163,14 @@ class Packages:
             if done.returncode != 0:
                 raise AptError(f"dpkg-deb -x {archive.name}: {done.stderr.strip()[-200:]}")
 
-    def _wrap(self, tools: Iterable[Tool]) -> None:
-        """A script per program that sets the way to its libraries: LD_LIBRARY_PATH for it and nobody else."""
+    def _wrap(self, tools: Iterable[str]) -> None:
+        """Write a script for each program that sets LD_LIBRARY_PATH for that program only."""
         self.bin.mkdir(exist_ok=True)
-        names = {tool.program for tool in tools} - {SSHD.program}
-        if "iostat" in names:
-            names |= {"mpstat", "pidstat"}
-        for name in sorted(names):
+        more = ("mpstat", "pidstat") if "iostat" in tools else ()
+        for name in {*tools, *more} - {"sshd"}:
             program = self.program(name)
-            if program is None:
-                continue
-            wrapper = self.bin / name
-            wrapper.write_text(
-                "#!/bin/sh\n"
-                f'LD_LIBRARY_PATH={shlex.quote(self.libraries())} exec {shlex.quote(str(program))} "$@"\n',
-                "utf-8",
-            )
-            wrapper.chmod(0o755)
-
-
-def version_key(path: Path) -> list[int]:
-    """Orders paths by the numbers in them."""
-    return [int(number) for number in re.findall(r"\d+", str(path))]
+            if program is not None:
+                libraries, path = shlex.quote(self.libraries()), shlex.quote(str(program))
+                wrapper = self.bin / name
+                wrapper.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {path} "$@"\n', "utf-8")
+                wrapper.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What this machine is and has: refuse in one line what cannot work, say what will be used before it is."""
+"""Check this machine: refuse what cannot work, and print what will be used."""
 
 from __future__ import annotations
 
@@ -9,69 +9,66 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from culprit.launch.progress import Refusal
+from culprit.launcher.progress import LauncherError
 
-PYTHON_OLDEST = (3, 11)
-PYTHON_BEYOND = (3, 15)
-GLIBC_OLDEST = (2, 28)  # what the wheels of PostgreSQL and Valkey are built for
+GLIBC_OLDEST = (2, 28)  # The wheels of PostgreSQL and Valkey are built for these.
 NODE_OLDEST = (22, 12)
-MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+MACHINES = ("x86_64", "aarch64")
 # Measured on Debian 12, x86_64: .venv with embedded engines and Node, node_modules, unpacked packages.
 DISK_INSTALL_MB = 900
 DISK_DATA_MB = 300
-# PSS of all processes, as `./culprit status` adds it up, after two dozen captures (855 MB); 740 MB when fresh.
-# docs/decisions/0034 has the table; a test compares a fresh platform with it.
+# PSS of all processes, as `./culprit status` adds it up, after two dozen captures (855 MB); 740 MB when
+# fresh. docs/decisions/0034 has the table; a test compares a fresh platform with it.
 MEMORY_MB = 900
 
 
-def machine() -> str:
-    """`x86_64` or `aarch64`. Raises Refusal elsewhere."""
-    found = MACHINES.get(platform.machine().lower())
-    if found is None:
-        raise Refusal(f"Culprit runs on x86_64 and arm64, this is {platform.machine()}")
-    return found
+def machine_architecture() -> str:
+    """Return `x86_64` or `aarch64`. Raises LauncherError for others."""
+    machine = platform.machine()
+    if machine not in MACHINES:
+        raise LauncherError(f"Culprit runs on x86_64 and arm64, this is {machine}")
+    return machine
 
 
-def check() -> None:
-    """Raises Refusal where the platform cannot run on this machine."""
-    if sys.platform != "linux":
-        raise Refusal(f"Culprit's server runs on Linux, this is {sys.platform}")
-    if not PYTHON_OLDEST <= sys.version_info[:2] < PYTHON_BEYOND:
-        raise Refusal(
-            f"Culprit needs Python 3.11 to 3.14, this is {platform.python_version()}; "
-            "on Ubuntu 22.04: apt-get install python3.11"
-        )
-    machine()
+def check_requirements() -> None:
+    """Check platform and tools. Raises LauncherError if Culprit cannot run on this machine."""
     name, version = platform.libc_ver()
-    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if name != "glibc" or numbers < GLIBC_OLDEST:
-        raise Refusal(
-            f"Culprit needs glibc ≥ 2.28 (Debian 10, Ubuntu 20.04 or newer), this is {name} {version}"
+    if name != "glibc" or tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < GLIBC_OLDEST:
+        raise LauncherError(
+            "Culprit needs Linux with glibc ≥ 2.28 (Debian 10, Ubuntu 20.04 or newer), "
+            f"this is {platform.system()} with {name or 'no glibc'} {version}"
         )
+    machine_architecture()
+    if shutil.which("setpriv") is None:
+        raise LauncherError("Culprit needs setpriv: apt-get install util-linux")
 
 
-def memory_available_mb() -> int:
-    """MemAvailable of /proc/meminfo; 0 where it is not told."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.M)
-    return int(found[1]) // 1024 if found else 0
+def read_available_memory_mb() -> int:
+    """Return MemAvailable of /proc/meminfo, or 0 if unknown."""
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.M)
+    return int(match[1]) // 1024 if match else 0
 
 
-def existing_parent(path: Path) -> Path:
-    """`path` or the nearest directory above that exists."""
+def find_existing_parent(path: Path) -> Path:
+    """Return `path` or the nearest existing directory above it."""
     return next(place for place in (path, *path.parents) if place.exists())
 
 
-def needs(root: Path, home: Path, *, installed: bool, has_data: bool) -> str:
-    """One line: what will be used and what there is. Raises Refusal where the disk is too small."""
-    wanted = (0 if installed else DISK_INSTALL_MB) + (0 if has_data else DISK_DATA_MB)
-    free = min(shutil.disk_usage(existing_parent(place)).free for place in (root, home)) >> 20
-    memory = memory_available_mb()
-    if wanted and free < wanted:
-        raise Refusal(f"Culprit needs about {wanted} MB of disk below {root}, only {free} MB are free")
+def describe_needs(root: Path, home: Path, *, installed: bool, has_data: bool) -> str:
+    """Return one line with required and available disk and memory.
+
+    Raises LauncherError if the disk is too small.
+    """
+    disk_install_mb = (0 if installed else DISK_INSTALL_MB) + (0 if has_data else DISK_DATA_MB)
+    free = min(shutil.disk_usage(find_existing_parent(place)).free for place in (root, home)) >> 20
+    memory = read_available_memory_mb()
+    if disk_install_mb and free < disk_install_mb:
+        raise LauncherError(
+            f"Culprit needs about {disk_install_mb} MB of disk below {root}, only {free} MB are free"
+        )
     parts = []
     if not installed:
         parts.append(f"about {DISK_INSTALL_MB} MB of disk in {root} for packages")
@@ -83,40 +80,40 @@ def needs(root: Path, home: Path, *, installed: bool, has_data: bool) -> str:
     )
 
 
-def node_version(program: str | Path) -> tuple[int, int] | None:
-    """(major, minor) of a Node, None where it does not run."""
+def read_node_version(program: str | Path) -> tuple[int, int] | None:
+    """Return (major, minor) of a Node, or None if it does not run."""
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=20)
+        message = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, check=False, timeout=20
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.match(r"v(\d+)\.(\d+)", said.stdout)
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.match(r"v(\d+)\.(\d+)", message.stdout)
+    return (int(match[1]), int(match[2])) if match else None
 
 
-def system_node() -> Path | None:
-    """The directory of a Node of the system that is new enough and has npm, else None."""
+def find_system_node() -> Path | None:
+    """Return the directory of a system Node that is new enough and has npm, or None."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
-        version = node_version(node)
+        version = read_node_version(node)
         if version is not None and version >= NODE_OLDEST:
             return Path(node).parent
     return None
 
 
-def distribution() -> tuple[str, str]:
-    """(id, version) of os-release, such as ("debian", "12"); empty where it is not told."""
+def read_distribution() -> str:
+    """Return the ID of os-release, such as "debian"; empty if unknown."""
     try:
-        text = Path("/etc/os-release").read_text("utf-8")
+        return platform.freedesktop_os_release()["ID"]
     except OSError:
-        return "", ""
-    fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    return fields.get("ID", "").strip('"'), fields.get("VERSION_ID", "").strip('"')
+        return ""
 
 
-def free_port(address: str, wanted: int, *, tries: int = 1) -> int | None:
-    """The first of `tries` ports from `wanted` on that can be listened on; 0: any. None where none can."""
+def find_free_port(address: str, requested: int, *, tries: int = 1) -> int | None:
+    """Return the first free port of `tries` from `wanted`; 0 means any. None if no port is free."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    for port in range(wanted, wanted + tries):
+    for port in range(requested, requested + tries):
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -128,21 +125,21 @@ def free_port(address: str, wanted: int, *, tries: int = 1) -> int | None:
 
 
 def parse_listen(text: str, default_port: int) -> tuple[str, int, bool]:
-    """`ADDR`, `ADDR:PORT`, `[V6]:PORT` or `:PORT` → (address, port, whether the port was given).
+    """Parse `ADDR`, `ADDR:PORT`, `[V6]:PORT` or `:PORT` into (address, port, whether the port was set).
 
-    Raises Refusal for anything else.
+    Raises LauncherError for other forms.
     """
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\s\[\]]*)|([0-9A-Fa-f]*:[0-9A-Fa-f:.]+))(?::(\d{1,5}))?", text
     )
-    if not found or (found[4] and not 0 < int(found[4]) < 65536):
-        raise Refusal(f"--listen takes ADDR or ADDR:PORT ([ADDR]:PORT for IPv6), not {text!r}")
-    address = found[1] or found[2] or found[3] or "127.0.0.1"
-    return address, int(found[4] or default_port), bool(found[4])
+    if not match or (match[4] and not 0 < int(match[4]) < 65536):
+        raise LauncherError(f"--listen takes ADDR or ADDR:PORT ([ADDR]:PORT for IPv6), not {text!r}")
+    address = match[1] or match[2] or match[3] or "127.0.0.1"
+    return address, int(match[4] or default_port), bool(match[4])
 
 
-def outward_address() -> str:
-    """The address by which others reach this machine, by its route outward; without one its name."""
+def find_outward_address() -> str:
+    """Return the address by which others reach this machine: of its default route, else its name."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # documentation range: nothing is sent
@@ -151,8 +148,8 @@ def outward_address() -> str:
             return socket.gethostname()
 
 
-def tunnel_line(environment: Mapping[str, str], user: str, port: int) -> str | None:
-    """The `ssh -L` line for a person who came by SSH to a platform on loopback, else None."""
+def format_tunnel_command(environment: Mapping[str, str], user: str, port: int) -> str | None:
+    """Return the `ssh -L` command for a user who came by SSH to a platform on loopback, else None."""
     parts = environment.get("SSH_CONNECTION", "").split()
     if len(parts) != 4:
         return None
@@ -161,9 +158,12 @@ def tunnel_line(environment: Mapping[str, str], user: str, port: int) -> str | N
     return f"ssh -L {port}:127.0.0.1:{port}{option} {user}@{server}"
 
 
-def who() -> str:
-    """The name of the user who runs us. Raises Refusal where passwd has no entry: sshd would not let in."""
+def current_user() -> str:
+    """Return the name of the current user.
+
+    Raises LauncherError without an entry in passwd: sshd would refuse the login.
+    """
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
-        raise Refusal(f"user {os.geteuid()} has no entry in /etc/passwd; add one") from None
+        raise LauncherError(f"user {os.geteuid()} has no entry in /etc/passwd; add one") from None

@@ -1,4 +1,4 @@
-"""The parts of a running platform as the supervisor sees them, and the rules by which it restarts them."""
+"""State of the parts of a running platform, and the rules for restarts."""
 
 from __future__ import annotations
 
@@ -14,23 +14,20 @@ LONGEST_PAUSE_S = 30.0
 # A part that ends this often within the window is given up.
 FAILURES_MAX = 6
 FAILURE_WINDOW_S = 300.0
-# A part that has run so long is healthy: what happened before no longer counts.
+# After this time without failure, earlier failures no longer count.
 HEALTHY_S = 60.0
-# A part that was given up gets one try from time to time: a full disk or short memory may be over by then.
+# Pause between attempts to start a part that was given up: a full disk or short memory may be over.
 RETRY_FAILED_S = 600.0
-# A part that is started again must be ready within this time. PostgreSQL may have to replay its log first.
+# A restarted part must be ready within this time. PostgreSQL may have to replay its log first.
 START_LIMIT_S = 180.0
-# Without a port to look at, a process that lives so long has started.
-SETTLE_S = 2.0
-LOG_LINES = 12
 
 State = Literal["ok", "restarting", "failed", "stopped"]
 Change = Literal["ended", "given_up", "recovered", "stopped"]
 
 
 @dataclass(slots=True)
-class Part:
-    """One process and how it fares. `start_at` and `started` are monotonic, `since` is wall-clock seconds."""
+class SupervisedPart:
+    """One process and its state. `start_at` and `started` are monotonic, `since` is wall-clock seconds."""
 
     name: str
     state: State = "ok"
@@ -39,7 +36,7 @@ class Part:
     start_at: float | None = None
     restarts: int = 0
     failures: list[float] = field(default_factory=list)
-    is_given_up: bool = False
+    has_failed: bool = False
     exit_code: int | None = None
     is_out_of_memory: bool = False
     problem: str = ""
@@ -50,23 +47,16 @@ class Part:
         if state != self.state:
             self.state, self.since = state, time.time()
 
-    def record_end(self, code: int, log: list[str], *, is_out_of_memory: bool = False) -> Change:
-        """Note that the process ended, and plan its next start."""
-        now = time.monotonic()
-        self.exit_code, self.problem, self.log = code, "", log
+    def record_end(
+        self, code: int | None, log: list[str], *, problem: str = "", is_out_of_memory: bool = False
+    ) -> Change:
+        """Record that the process ended, or the `problem` with its start, and plan its next start."""
+        self.exit_code, self.problem, self.log = code, problem, log
         self.is_out_of_memory = is_out_of_memory and code == -signal.SIGKILL
-        return self._plan(now)
-
-    def record_problem(self, problem: str, log: list[str]) -> Change:
-        """Note that the process could not be started, and plan the next try."""
-        self.exit_code, self.problem, self.log = None, problem, log
-        self.is_out_of_memory = False
-        return self._plan(time.monotonic())
-
-    def _plan(self, now: float) -> Change:
+        now = time.monotonic()
         self.failures = [at for at in self.failures if now - at < FAILURE_WINDOW_S] + [now]
-        if self.is_given_up or len(self.failures) >= FAILURES_MAX:
-            self.is_given_up = True
+        if self.has_failed or len(self.failures) >= FAILURES_MAX:
+            self.has_failed = True
             self.set_state("failed")
             self.start_at = now + RETRY_FAILED_S
             return "given_up"
@@ -75,7 +65,7 @@ class Part:
         return "ended"
 
     def record_start(self) -> None:
-        """Note that the process was started again."""
+        """Record that the process was started again."""
         self.start_at = None
         self.started = time.monotonic()
         self.restarts += 1
@@ -84,25 +74,25 @@ class Part:
         """Reset the counters of a part that has run long enough."""
         if self.failures and time.monotonic() - self.started > HEALTHY_S:
             self.failures.clear()
-            self.is_given_up = False
+            self.has_failed = False
 
     def forget_failures(self) -> None:
-        """Reset the counters, and start at once where the part waits for that."""
+        """Reset the counters, and start immediately if the part waits for that."""
         self.failures.clear()
-        self.is_given_up = False
+        self.has_failed = False
         if self.start_at is not None:
             self.start_at = time.monotonic()
             self.set_state("restarting")
 
     @property
     def reason(self) -> str:
-        """Why it ended last, in words; empty where it never did."""
+        """Return why it ended last; empty if it never did."""
         if self.problem:
             return self.problem
         return "" if self.exit_code is None else describe_end(self.exit_code, self.is_out_of_memory)
 
     def as_json(self) -> dict[str, Any]:
-        """For the file that says what runs. No secrets, except what the log itself may hold."""
+        """Return the state for the state file. It contains no secrets, except those in the log."""
         next_start = None if self.start_at is None else time.time() + self.start_at - time.monotonic()
         return {
             "state": self.state,
@@ -123,7 +113,7 @@ def format_time(seconds: float) -> str:
 
 
 def signal_name(code: int | None) -> str | None:
-    """`SIGKILL` for -9; None for an exit code that is no signal."""
+    """Return `SIGKILL` for -9, or None for an exit code that is no signal."""
     if code is None or code >= 0:
         return None
     try:
@@ -133,10 +123,10 @@ def signal_name(code: int | None) -> str | None:
 
 
 def describe_end(code: int, is_out_of_memory: bool = False) -> str:
-    """Say in words how a process ended."""
+    """Return a description of how a process ended."""
     name = signal_name(code)
     if name is None:
-        return f"ended by itself with exit code {code}"
+        return f"exited with code {code}"
     if is_out_of_memory:
         return f"killed by {name} while the kernel was out of memory: check `dmesg` and free memory"
     if code == -signal.SIGKILL:
@@ -145,7 +135,7 @@ def describe_end(code: int, is_out_of_memory: bool = False) -> str:
 
 
 def count_oom_kills() -> int:
-    """Return how many processes the kernel has killed for want of memory since it started."""
+    """Return how many processes the kernel has killed since boot because memory was exhausted."""
     try:
         lines = Path("/proc/vmstat").read_text("ascii").splitlines()
     except OSError:

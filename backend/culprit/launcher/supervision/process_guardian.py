@@ -1,9 +1,9 @@
-"""Two processes that watch each other, so that no kill of either leaves a child of theirs behind.
+"""Two processes that watch each other, so that killing either leaves no child behind.
 
-The warden is what the person started; the supervisor is its child and starts everything else. Both adopt
-orphans below them (PR_SET_CHILD_SUBREAPER). When the supervisor dies, the warden kills whatever is left; when
-the warden dies, the supervisor gets SIGTERM and stops in order; when both die at once, each direct child of
-the supervisor gets the signal that its guard asked for.
+The user starts the guardian. The supervisor is its child and starts everything else. Both adopt orphans below
+them (PR_SET_CHILD_SUBREAPER). When the supervisor dies, the guardian kills all descendants. When the guardian
+dies, the supervisor gets SIGTERM and stops in order. When both die at once, each direct child of the
+supervisor gets the signal that it asked the kernel for.
 """
 
 from __future__ import annotations
@@ -20,45 +20,36 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from culprit.launch import guard
+from culprit.launcher.supervision import child_processes
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 SWEEP_S = 10.0
 
 
 def adopt_orphans() -> None:
-    """Orphaned descendants become our children."""
+    """Make orphaned descendants children of this process."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def descendants(pid: int) -> list[int]:
-    """All processes below `pid`, by one pass over /proc."""
+def list_descendants(pid: int) -> list[int]:
+    """Return all processes below `pid`, by one pass over /proc."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            stat = (entry / "stat").read_text("ascii", "replace")
-            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
-    found: list[int] = []
+        if entry.name.isdigit() and (stat := child_processes.read_stat(entry.name)):
+            parents.setdefault(int(stat[1]), []).append(int(entry.name))
+    results: list[int] = []
     queue = [pid]
     while queue:
         below = parents.get(queue.pop(), [])
-        found += below
+        results += below
         queue += below
-    return found
-
-
-def reap() -> None:
-    """Collect children that have ended."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG) != (0, 0):
-            pass
+    return results
 
 
 def reap_adopted(own: set[int]) -> None:
-    """Collect ended orphans that we adopted, but no child of `own`, whose exit codes others wait for."""
+    """Collect adopted orphans that have ended, but no child of `own`, whose exit codes others wait for."""
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
             if ended.si_pid in own:
@@ -66,19 +57,19 @@ def reap_adopted(own: set[int]) -> None:
             os.waitpid(ended.si_pid, 0)
 
 
-def sweep(grace_s: float = 0.0) -> list[int]:
-    """Let what is below us end within `grace_s`, kill the rest; returns what had to be killed."""
+def kill_descendants(grace_s: float = 0.0) -> list[int]:
+    """Let descendants end within `grace_s`, then kill them. Return the killed ones."""
     deadline = time.monotonic() + grace_s
     while time.monotonic() < deadline:
-        reap()
-        if not descendants(os.getpid()):
+        reap_adopted(set())
+        if not list_descendants(os.getpid()):
             return []
         time.sleep(0.05)
     killed: set[int] = set()
     deadline = time.monotonic() + SWEEP_S
     while time.monotonic() < deadline:
-        reap()
-        left = descendants(os.getpid())
+        reap_adopted(set())
+        left = list_descendants(os.getpid())
         if not left:
             break
         for pid in left:
@@ -89,13 +80,15 @@ def sweep(grace_s: float = 0.0) -> list[int]:
     return sorted(killed)
 
 
-def watch_over(supervisor: Callable[[], int]) -> int:
-    """Run `supervisor` in a child and be its warden; returns its exit code once nothing is left below us."""
+def run_guarded(supervisor: Callable[[], int]) -> int:
+    """Run `supervisor` in a child and be its guardian. Return its exit code when no descendant is left."""
     sys.stdout.flush()
-    warden = os.getpid()
+    guardian = os.getpid()
     child = os.fork()
     if child == 0:
-        guard.die_with_parent(signal.SIGTERM, warden)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != guardian:
+            os._exit(1)
         adopt_orphans()
         _run(supervisor)
     adopt_orphans()
@@ -106,20 +99,20 @@ def watch_over(supervisor: Callable[[], int]) -> int:
 
     for number in FORWARDED:
         signal.signal(number, forward)
-    # Ctrl-C reaches the whole foreground group: the supervisor acts on it, we wait for it.
+    # Ctrl-C reaches the whole foreground group: the supervisor handles it, the guardian waits for it.
     signal.signal(signal.SIGINT, lambda *_: None)
     status = _wait(child)
-    sweep()
+    kill_descendants()
     if os.WIFSIGNALED(status):
         sys.stderr.write(
-            f"culprit: the supervisor was killed (signal {os.WTERMSIG(status)}); all is stopped\n"
+            f"culprit: the supervisor was killed (signal {os.WTERMSIG(status)}); all processes are stopped\n"
         )
         return 128 + os.WTERMSIG(status)
     return os.WEXITSTATUS(status)
 
 
 def _run(supervisor: Callable[[], int]) -> NoReturn:
-    """The forked child never returns into the warden's code, whatever happens."""
+    """Run the supervisor in the forked child, which never returns into the code of the guardian."""
     code = 1
     try:
         code = supervisor()

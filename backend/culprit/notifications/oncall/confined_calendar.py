@@ -1,7 +1,7 @@
-"""Runs in a confined child: the turns of an iCalendar, recurrences and time zones worked out.
+"""Parse an iCalendar in the sandbox: shifts with recurrences and time zones resolved.
 
-Each attendee of an event is on call during it; where an event names none, its summary is the name. It leaves
-`result.json`. What the library cannot read ends the child, and whoever started it says so.
+Each attendee of an event is on call during it; without attendees, the summary is the name. The output is
+`result.json`. If the library fails, the process ends and the parent reports it.
 """
 
 from __future__ import annotations
@@ -17,78 +17,78 @@ from zoneinfo import ZoneInfo
 import recurring_ical_events  # type: ignore[import-untyped]
 from icalendar import Calendar, Event
 
-from culprit.core.cron import first_valid
-from culprit.infra.inputs import open_input
-from culprit.oncall.found import MAX_TURNS, plain
+from culprit.domain.scheduling.cron import resolve_local_time
+from culprit.infra.sandbox.inputs import open_input
+from culprit.json_types import Json
+from culprit.notifications.oncall.external_shift import MAX_SHIFTS, clean_name
 
 MAX_EVENTS = 5000
-#: Nobody is on call for a minute, and a rule that repeats so often is there to keep a reader busy.
-_RESTLESS = re.compile(rb"FREQ\s*=\s*(SECONDLY|MINUTELY|HOURLY)", re.IGNORECASE)
+#: Limits against calendars that exhaust the parser: shortest shift, and number of recurrences.
+_TOO_FREQUENT = re.compile(rb"FREQ\s*=\s*(SECONDLY|MINUTELY|HOURLY)", re.IGNORECASE)
 _EVENT = re.compile(rb"^BEGIN:VEVENT\s*$", re.IGNORECASE | re.MULTILINE)
-Json = dict[str, Any]
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {path, start, end, zone}; times as in 2026-11-22T09:00:00+00:00."""
+    """Parse a calendar. `request` is {path, start, end, zone}; times as in 2026-11-22T09:00:00+00:00."""
     with open_input(Path(request["path"])) as stream:
-        result = _read(stream.read(), request)
+        result = _parse(stream.read(), request)
     Path("result.partial").write_text(json.dumps(result), encoding="utf-8")
     Path("result.partial").replace("result.json")
 
 
-def _read(data: bytes, request: Mapping[str, Any]) -> Json:
+def _parse(data: bytes, request: Mapping[str, Any]) -> Json:
     if b"BEGIN:VCALENDAR" not in data[:4096].upper():
-        return _refused("oncall.no_calendar")
+        return _failure("oncall.no_calendar")
     events = len(_EVENT.findall(data))
     if events > MAX_EVENTS:
-        return _refused("oncall.calendar_too_long", events=events, most=MAX_EVENTS)
+        return _failure("oncall.calendar_too_long", events=events, most=MAX_EVENTS)
     unfolded = data.replace(b"\r\n ", b"").replace(b"\n ", b"").replace(b"\r\n\t", b"").replace(b"\n\t", b"")
-    if (restless := _RESTLESS.search(unfolded)) is not None:
-        return _refused("oncall.calendar_restless", rule=restless.group(1).decode().upper())
+    if (restless := _TOO_FREQUENT.search(unfolded)) is not None:
+        return _failure("oncall.calendar_restless", rule=restless.group(1).decode().upper())
     try:
         calendar = Calendar.from_ical(data)
     except ValueError:
-        return _refused("oncall.calendar_unreadable")
+        return _failure("oncall.calendar_unreadable")
     start, end = (datetime.fromisoformat(request[name]) for name in ("start", "end"))
     zone = ZoneInfo(request["zone"])
-    found: list[Json] = []
+    results: list[Json] = []
     for event in recurring_ical_events.of(calendar, components=["VEVENT"]).between(start, end):
         if str(event.get("STATUS", "")).upper() == "CANCELLED":
             continue
-        found += _turns(event, zone)
-        if len(found) > MAX_TURNS:
-            return _refused("oncall.too_many_turns", most=MAX_TURNS)
-    return {"turns": found}
+        results += _event_shifts(event, zone)
+        if len(results) > MAX_SHIFTS:
+            return _failure("oncall.too_many_shifts", most=MAX_SHIFTS)
+    return {"shifts": results}
 
 
-def _refused(key: str, **params: str | int) -> Json:
+def _failure(key: str, **params: str | int) -> Json:
     return {"failure": {"key": key, "params": params}}
 
 
-def _turns(event: Event, zone: ZoneInfo) -> Iterator[Json]:
-    start, end = _instant(event.start, zone), _instant(event.end, zone)
+def _event_shifts(event: Event, zone: ZoneInfo) -> Iterator[Json]:
+    start, end = _to_utc(event.start, zone), _to_utc(event.end, zone)
     if start >= end:
         return
-    for who, address in _people(event):
+    for who, address in _event_people(event):
         yield {"start": start.isoformat(), "end": end.isoformat(), "who": who, "address": address}
 
 
-def _instant(at: date | datetime, zone: ZoneInfo) -> datetime:
-    """A time without a zone, or a day, is one of `zone`."""
+def _to_utc(at: date | datetime, zone: ZoneInfo) -> datetime:
+    """Convert to UTC; a date or a time without a zone is in `zone`."""
     if isinstance(at, datetime):
-        return at.astimezone(UTC) if at.tzinfo is not None else first_valid(at, zone).at
-    return first_valid(datetime.combine(at, time()), zone).at
+        return at.astimezone(UTC) if at.tzinfo is not None else resolve_local_time(at, zone).at
+    return resolve_local_time(datetime.combine(at, time()), zone).at
 
 
-def _people(event: Event) -> Iterator[tuple[str, str | None]]:
-    given = event.get("ATTENDEE", [])
+def _event_people(event: Event) -> Iterator[tuple[str, str | None]]:
+    supplied = event.get("ATTENDEE", [])
     named = False
-    for one in given if isinstance(given, list) else [given]:
-        address = plain(re.sub(r"^mailto:", "", str(one), flags=re.IGNORECASE))
-        name = plain(one.params.get("CN", "")) if hasattr(one, "params") else ""
+    for item in supplied if isinstance(supplied, list) else [supplied]:
+        address = clean_name(re.sub(r"^mailto:", "", str(item), flags=re.IGNORECASE))
+        name = clean_name(item.params.get("CN", "")) if hasattr(item, "params") else ""
         if name or address:
             named = True
             yield name or address, address if "@" in address else None
-    summary = plain(event.get("SUMMARY", ""))
+    summary = clean_name(event.get("SUMMARY", ""))
     if not named and summary:
         yield summary, None

@@ -1,4 +1,4 @@
-"""Who is on call, as it is sent."""
+"""Build responses of on-call rotations."""
 
 from __future__ import annotations
 
@@ -9,43 +9,45 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.auth.schemas import Role
-from culprit.core.oncall import FOREVER, Turn, now_and_next
-from culprit.kit.clock import now
-from culprit.models import OncallOverride, Rotation, UserAccount
-from culprit.oncall import duty, queries
-from culprit.oncall.schemas import (
-    OncallRead,
-    OverrideRead,
-    Person,
-    RotationRead,
+from culprit.accounts.schemas import Role
+from culprit.domain.scheduling.rotations import NO_END, Shift, find_current_and_next
+from culprit.infra.db.clock import utc_now
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.notifications.oncall_override import OncallOverride
+from culprit.infra.models.notifications.rotation import Rotation
+from culprit.notifications.oncall import assignments, queries
+from culprit.notifications.oncall.schemas import (
+    OncallResponse,
+    OncallUser,
+    OverrideResponse,
     RotationRef,
-    TurnRead,
+    RotationResponse,
+    ShiftResponse,
 )
 
-#: So far ahead and back turns are shown.
+#: Shifts are returned this far back and ahead.
 AHEAD = timedelta(weeks=8)
 BEHIND = timedelta(days=7)
-#: The next one may be far away where turns are long.
+#: The next shift can be far ahead if shifts are long.
 FAR = timedelta(days=366)
-SHOWN = 200
+SHIFT_RANGE = 200
 Kind = Literal["simple", "calendar", "pagerduty"]
 People = Mapping[str, UserAccount]
 
 
-def on_call(session: Session, rows: Sequence[Rotation]) -> list[OncallRead]:
-    """Who is on call now and next, in each rotation."""
-    at = now()
-    found = duty.turns(session, rows, at, at + FAR)
-    people = _people(session, rows, found)
+def build_on_call(session: Session, rows: Sequence[Rotation]) -> list[OncallResponse]:
+    """Return who is on call now and next, for each rotation."""
+    at = utc_now()
+    shifts = assignments.list_shifts(session, rows, at, at + FAR)
+    people = _load_accounts(session, rows, shifts)
     read = []
     for row in rows:
-        present, following = now_and_next(found[row.id], at)
+        present, following = find_current_and_next(shifts[row.id], at)
         read.append(
-            OncallRead(
+            OncallResponse(
                 rotation=RotationRef(id=row.id, name=row.name),
-                now=[_turn(one, people) for one in present],
-                next=_turn(following, people) if following else None,
+                now=[_build_shift(item, people) for item in present],
+                next=_build_shift(following, people) if following else None,
                 fetched_at=row.fetched_at,
                 failure=row.failure,
             )
@@ -53,18 +55,18 @@ def on_call(session: Session, rows: Sequence[Rotation]) -> list[OncallRead]:
     return read
 
 
-def rotations(session: Session, rows: Sequence[Rotation]) -> list[RotationRead]:
-    """Rotations with the turns of the next weeks."""
-    at = now()
-    found = duty.turns(session, rows, at - BEHIND, at + FAR)
-    people = _people(session, rows, found)
-    overrides = queries.overrides(session, [row.id for row in rows], at, at + FAR)
+def build_rotations(session: Session, rows: Sequence[Rotation]) -> list[RotationResponse]:
+    """Build rotations with the shifts of the next weeks."""
+    at = utc_now()
+    shifts = assignments.list_shifts(session, rows, at - BEHIND, at + FAR)
+    people = _load_accounts(session, rows, shifts)
+    overrides = queries.load_overrides(session, [row.id for row in rows], at, at + FAR)
     read = []
     for row in rows:
-        present, following = now_and_next(found[row.id], at)
-        near = [one for one in found[row.id] if one.start < at + AHEAD][:SHOWN]
+        present, following = find_current_and_next(shifts[row.id], at)
+        near = [item for item in shifts[row.id] if item.start < at + AHEAD][:SHIFT_RANGE]
         read.append(
-            RotationRead(
+            RotationResponse(
                 id=row.id,
                 name=row.name,
                 kind=cast(Kind, row.kind),
@@ -72,14 +74,14 @@ def rotations(session: Session, rows: Sequence[Rotation]) -> list[RotationRead]:
                 handover=row.handover,
                 first_day=row.first_day,
                 days=row.days,
-                people=[one for who in row.people if (one := _person(who, people)) is not None],
+                people=[user for who in row.people if (user := _build_user(who, people)) is not None],
                 source=row.source,
                 has_secret=row.ciphertext is not None,
-                accounts={name: UUID(one) for name, one in row.accounts.items()},
-                overrides=[_override(one, people) for one in overrides.get(row.id, [])],
-                now=[_turn(one, people) for one in present],
-                next=_turn(following, people) if following else None,
-                turns=[_turn(one, people) for one in near],
+                accounts={name: UUID(item) for name, item in row.accounts.items()},
+                overrides=[_build_override(item, people) for item in overrides.get(row.id, [])],
+                now=[_build_shift(item, people) for item in present],
+                next=_build_shift(following, people) if following else None,
+                shifts=[_build_shift(item, people) for item in near],
                 fetched_at=row.fetched_at,
                 failure=row.failure,
                 version=row.version,
@@ -88,42 +90,46 @@ def rotations(session: Session, rows: Sequence[Rotation]) -> list[RotationRead]:
     return read
 
 
-def _people(session: Session, rows: Sequence[Rotation], found: Mapping[UUID, Sequence[Turn]]) -> People:
-    wanted = {who for row in rows for who in row.people}
-    wanted |= {turn.who for turns in found.values() for turn in turns}
+def _load_accounts(
+    session: Session, rows: Sequence[Rotation], shifts: Mapping[UUID, Sequence[Shift]]
+) -> People:
+    requested_rows = {who for row in rows for who in row.people}
+    requested_rows |= {shift.who for each in shifts.values() for shift in each}
     ids = []
-    for one in wanted:
+    for row in requested_rows:
         try:
-            ids.append(UUID(one))
+            ids.append(UUID(row))
         except ValueError:
-            continue  # a name from elsewhere
-    return {str(one.id): one for one in queries.accounts(session, ids)}
+            continue  # an external name
+    return {str(account.id): account for account in queries.list_accounts(session, ids)}
 
 
-def _person(who: str, people: People) -> Person | None:
-    one = people.get(who)
-    if one is None:
+def _build_user(who: str, people: People) -> OncallUser | None:
+    person = people.get(who)
+    if person is None:
         return None
-    return Person(id=one.id, name=one.name, role=cast(Role, one.role), disabled=one.disabled_at is not None)
-
-
-def _turn(one: Turn, people: People) -> TurnRead:
-    person = _person(one.who, people)
-    return TurnRead(
-        start=one.start,
-        end=None if one.end >= FOREVER else one.end,
-        who=person.name if person else one.who,
-        person=person,
-        how=one.how,
-        level=one.level,
+    return OncallUser(
+        id=person.id, name=person.name, role=cast(Role, person.role), disabled=person.disabled_at is not None
     )
 
 
-def _override(one: OncallOverride, people: People) -> OverrideRead:
-    return OverrideRead(
-        id=one.id,
-        person=_person(str(one.user_id), people),
-        starts_at=one.starts_at,
-        ends_at=one.ends_at,
-        reason=one.reason,
+def _build_shift(shift: Shift, people: People) -> ShiftResponse:
+    person = _build_user(shift.who, people)
+    return ShiftResponse(
+        start=shift.start,
+        end=None if shift.end >= NO_END else shift.end,
+        who=person.name if person else shift.who,
+        person=person,
+        source=shift.source,
+        level=shift.level,
+    )
+
+
+def _build_override(oncall_override: OncallOverride, people: People) -> OverrideResponse:
+    return OverrideResponse(
+        id=oncall_override.id,
+        person=_build_user(str(oncall_override.user_id), people),
+        starts_at=oncall_override.starts_at,
+        ends_at=oncall_override.ends_at,
+        reason=oncall_override.reason,
     )

@@ -1,4 +1,4 @@
-"""What goes in and out about who is on call."""
+"""Requests and responses of on-call rotations."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from pydantic import (
     StringConstraints,
 )
 
-from culprit.auth.schemas import Name, Role, Strict
+from culprit.accounts.schemas import Name, Role
+from culprit.web.schemas import MessageRef, RequestModel
 
-Sentence = dict[str, Any]
 Zone = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{0,63}$")]
 Handover = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 Reason = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=400, strip_whitespace=True)]
-There = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")]
+ExternalName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")]
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[!-~]{1,400}$", strip_whitespace=True)]
 PagerId = Annotated[str, StringConstraints(pattern=r"^[A-Z0-9]{1,30}$")]
 Version = Annotated[int, Field(ge=1, le=(1 << 31) - 1)]
 
 
-def _of_our_time(at: datetime) -> datetime:
+def validate_time_range(at: datetime) -> datetime:
     if not 1970 <= at.year <= 2200:
         raise ValueError("not a time of a turn")
     return at
 
 
-def _day_of_our_time(day: date) -> date:
+def validate_day_range(day: date) -> date:
     if not 1970 <= day.year <= 2200:
         raise ValueError("not a day of a turn")
     return day
 
 
 def _printable(secret: SecretStr) -> SecretStr:
-    """It goes into a request as it is: printable, without spaces."""
+    """Require printable text without spaces, because it becomes part of a request."""
     if not all("!" <= c <= "~" for c in secret.get_secret_value()):
         raise ValueError("printable ASCII characters and no spaces")
     return secret
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_of_our_time)]
-Day = Annotated[date, AfterValidator(_day_of_our_time)]
+Moment = Annotated[AwareDatetime, AfterValidator(validate_time_range)]
+Day = Annotated[date, AfterValidator(validate_day_range)]
 Secret = Annotated[SecretStr, Field(min_length=1, max_length=2000), AfterValidator(_printable)]
 
 
-class Simple(Strict):
-    """Handed over every so many days, at one time of the clock of a zone, to the next of these accounts."""
+class SimpleSource(RequestModel):
+    """A rotation that hands over every few days, at one local time of a zone, to the next account."""
 
     kind: Literal["simple"]
     people: Annotated[list[UUID], Field(min_length=1, max_length=100)]
@@ -62,10 +62,10 @@ class Simple(Strict):
     zone: Zone = "UTC"
 
 
-class CalendarFrom(Strict):
-    """An iCalendar that is fetched from `url`, or uploaded afterwards. `zone` is for what names none itself.
+class CalendarSource(RequestModel):
+    """An iCalendar that is fetched from `url`, or uploaded. `zone` applies to times without a zone.
 
-    The address of such a calendar is a secret as a rule, and kept like one.
+    The address usually grants access to the calendar, so it is stored as a secret.
     """
 
     kind: Literal["calendar"]
@@ -73,7 +73,7 @@ class CalendarFrom(Strict):
     zone: Zone = "UTC"
 
 
-class PagerDuty(Strict):
+class PagerDutySource(RequestModel):
     """On-calls of PagerDuty (REST, version 2), of these schedules and escalation policies, or of all."""
 
     kind: Literal["pagerduty"]
@@ -83,29 +83,29 @@ class PagerDuty(Strict):
     policies: Annotated[list[PagerId], Field(max_length=20)] = Field(default_factory=list)
 
 
-Origin = Annotated[Simple | CalendarFrom | PagerDuty, Field(discriminator="kind")]
-Accounts = Annotated[dict[There, UUID], Field(max_length=200)]
+RotationSource = Annotated[SimpleSource | CalendarSource | PagerDutySource, Field(discriminator="kind")]
+Accounts = Annotated[dict[ExternalName, UUID], Field(max_length=200)]
 
 
-class RotationCreate(Strict):
-    """A rotation. `accounts` says which account a name or address there stands for."""
+class RotationCreate(RequestModel):
+    """A rotation. `accounts` maps external names or addresses to accounts."""
 
     name: Name
-    origin: Origin
+    source: RotationSource
     accounts: Accounts = Field(default_factory=dict)
 
 
-class RotationUpdate(Strict):
-    """What is not mentioned stays; so does a secret, unless another server is named."""
+class RotationUpdate(RequestModel):
+    """A change; absent fields are kept, including the secret unless the server changes."""
 
     version: Version
     name: Name | None = None
-    origin: Origin | None = None
+    source: RotationSource | None = None
     accounts: Accounts | None = None
 
 
-class OverrideCreate(Strict):
-    """This account takes over for a while."""
+class OverrideCreate(RequestModel):
+    """Put this account on call for a time."""
 
     user_id: UUID
     starts_at: Moment
@@ -113,8 +113,8 @@ class OverrideCreate(Strict):
     reason: Reason = ""
 
 
-class Person(BaseModel):
-    """An account, and what its role is: what somebody on call may do follows from that alone."""
+class OncallUser(BaseModel):
+    """An account with its role, which alone determines its permissions."""
 
     id: UUID
     name: str
@@ -122,31 +122,31 @@ class Person(BaseModel):
     disabled: bool
 
 
-class TurnRead(BaseModel):
-    """Somebody is on call. `end` is null where no end is known, `person` where no account is known by that name."""
+class ShiftResponse(BaseModel):
+    """A shift. `end` is null if it has no end, `person` if no account matches the name."""
 
     start: datetime
     end: datetime | None
     who: str
-    person: Person | None
-    how: Literal["rotation", "calendar", "override"]
+    person: OncallUser | None
+    source: Literal["rotation", "calendar", "override"]
     level: int
 
 
-class OverrideRead(BaseModel):
-    """Who takes over, and for how long."""
+class OverrideResponse(BaseModel):
+    """Who replaces the rotation, and for how long."""
 
     id: UUID
-    person: Person | None
+    person: OncallUser | None
     starts_at: datetime
     ends_at: datetime
     reason: str
 
 
-class RotationRead(BaseModel):
-    """A rotation with its turns of the next weeks. `source` is what may be shown of where they come from.
+class RotationResponse(BaseModel):
+    """A rotation with the shifts of the next weeks. `source` contains no secret.
 
-    `failure` says why the last fetch brought nothing; the turns are those of `fetched_at` then.
+    `failure` is the reason of a failed fetch; the shifts are then those of `fetched_at`.
     """
 
     id: UUID
@@ -156,16 +156,16 @@ class RotationRead(BaseModel):
     handover: str
     first_day: date | None
     days: int
-    people: list[Person]
+    people: list[OncallUser]
     source: dict[str, Any]
     has_secret: bool
     accounts: dict[str, UUID]
-    overrides: list[OverrideRead]
-    now: list[TurnRead]
-    next: TurnRead | None
-    turns: list[TurnRead]
+    overrides: list[OverrideResponse]
+    now: list[ShiftResponse]
+    next: ShiftResponse | None
+    shifts: list[ShiftResponse]
     fetched_at: datetime | None
-    failure: Sentence | None
+    failure: MessageRef | None
     version: int
 
 
@@ -176,18 +176,18 @@ class RotationRef(BaseModel):
     name: str
 
 
-class OncallRead(BaseModel):
-    """Who is on call in one rotation, and who is next."""
+class OncallResponse(BaseModel):
+    """Who is on call in one rotation now and next."""
 
     rotation: RotationRef
-    now: list[TurnRead]
-    next: TurnRead | None
+    now: list[ShiftResponse]
+    next: ShiftResponse | None
     fetched_at: datetime | None
-    failure: Sentence | None
+    failure: MessageRef | None
 
 
-class Colleague(BaseModel):
-    """Somebody who can be put on call."""
+class OncallCandidateResponse(BaseModel):
+    """An account that can be put on call."""
 
     id: UUID
     name: str

@@ -1,4 +1,4 @@
-"""`python -m culprit.backup make TARGET | restore FILE [--drill]`: by the launcher, with a database to work on."""
+"""Commands `make TARGET` and `restore FILE [--drill]`, started by the launcher."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 import psycopg
 
-from culprit.backup.archive import Refused
-from culprit.backup.make import Made, make
-from culprit.backup.restore import Restored, restore
-from culprit.config import Settings, settings
-from culprit.infra.artifacts import make_store
-from culprit.infra.s3 import UNUSABLE
+from culprit.infra.artifacts.s3 import UNUSABLE
+from culprit.infra.artifacts.store import make_store
+from culprit.infra.settings import Settings, get_settings
+from culprit.server.backup.archive import BackupError
+from culprit.server.backup.make import BackupResult, create_backup
+from culprit.server.backup.restore import RestoreResult, restore_backup
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def size(count: int) -> str:
-    """Bytes for people."""
+def format_size(count: int) -> str:
+    """Return a size as text."""
     value = float(count)
     for unit in UNITS:
         if value < 1000 or unit == UNITS[-1]:
@@ -29,34 +29,34 @@ def size(count: int) -> str:
     raise AssertionError
 
 
-def say(text: str) -> None:
-    """A line about how far it is."""
+def print_line(text: str) -> None:
+    """Print a line of progress."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit status: 0 done, 2 refused with a sentence, 3 done with artifacts missing."""
-    parser = argparse.ArgumentParser(prog="culprit.backup")
+    """Run one command. Exit status: 0 done, 2 refused with a message, 3 done with missing artifacts."""
+    parser = argparse.ArgumentParser(prog="culprit.server.backup")
     commands = parser.add_subparsers(dest="what", required=True)
     making = commands.add_parser("make")
     making.add_argument("target", type=Path)
     restoring = commands.add_parser("restore")
     restoring.add_argument("file", type=Path)
     restoring.add_argument("--drill", action="store_true")
-    given = parser.parse_args(arguments)
-    config = settings()
+    args = parser.parse_args(arguments)
+    config = get_settings()
     try:
-        if given.what == "make":
-            return _made(make(config, make_store(config), given.target, say))
-        done = restore(config, make_store(config), given.file, say, drill=given.drill)
-        _restored(config, done, drill=given.drill)
-    except Refused as refused:
+        if args.what == "make":
+            return _run_make(create_backup(config, make_store(config), args.target, print_line))
+        done = restore_backup(config, make_store(config), args.file, print_line, drill=args.drill)
+        _restored(config, done, drill=args.drill)
+    except BackupError as refused:
         return _refused(str(refused))
     except psycopg.OperationalError as error:
-        return _refused(f"the database of DATABASE_URL cannot be used: {_first_line(error)}")
+        return _refused(f"cannot use the database of DATABASE_URL: {_first_line(error)}")
     except UNUSABLE as error:
-        return _refused(f"the store of S3_BUCKET and S3_ENDPOINT cannot be used: {_first_line(error)}")
+        return _refused(f"cannot use the store of S3_BUCKET and S3_ENDPOINT: {_first_line(error)}")
     return 0
 
 
@@ -66,33 +66,38 @@ def _refused(why: str) -> int:
 
 
 def _first_line(error: Exception) -> str:
-    """What libraries say beneath it is for their authors."""
+    """Return the first line of an error; the other lines are for developers of the library."""
     return str(error).partition("\n")[0][:400]
 
 
-def _made(made: Made) -> int:
-    say(
-        f"{made.path}: {size(made.bytes)}, and {size(made.copied_bytes)} of artifacts copied, in {made.seconds:.1f} s"
+def _run_make(backup_result: BackupResult) -> int:
+    print_line(
+        f"{backup_result.path}: {format_size(backup_result.bytes)}, and "
+        f"{format_size(backup_result.copied_bytes)} of artifacts copied,"
+        f" in {backup_result.seconds:.1f} s"
     )
-    say(
-        "The key that opens stored credentials is NOT in it. Keep that apart, or hosts must be enrolled again."
+    print_line(
+        "The key of stored credentials is NOT part of the backup. "
+        "Store it separately, or all hosts must be added again."
     )
-    return 3 if made.missing else 0
+    return 3 if backup_result.missing else 0
 
 
-def _restored(config: Settings, done: Restored, *, drill: bool) -> None:
+def _restored(config: Settings, done: RestoreResult, *, drill: bool) -> None:
     steps = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in done.seconds.items())
     counted = f"{done.rows} rows, {done.objects} artifacts, {done.audit_entries} audit entries"
-    say(f"{counted} are as they were on {done.made_at}")
-    say(f"incident #{done.incident} opens" if done.incident is not None else "there is no incident to open")
+    print_line(f"{counted} are as they were on {done.created_at}")
+    print_line(
+        f"incident #{done.incident} opens" if done.incident is not None else "there is no incident to open"
+    )
     if done.key_fits is False:
         where = "of this machine" if drill else f"in {config.home}"
-        say(
+        print_line(
             f"The key {where} does not open its credentials: put the key of the platform that was backed up there."
         )
     elif done.key_fits:
-        say("The key opens its credentials.")
-    say(f"{'Drill passed' if drill else 'Restored'} in {sum(done.seconds.values()):.1f} s ({steps}).")
+        print_line("The key opens its credentials.")
+    print_line(f"{'Drill passed' if drill else 'Restored'} in {sum(done.seconds.values()):.1f} s ({steps}).")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""The form of a backup: a tar whose last two members say what is in it, and that this was all.
+"""Backup format: a tar file that ends with a manifest and its digest.
 
-    tables/<name>.zst   rows as PostgreSQL's COPY writes them (text), packed with zstd
-    objects.txt.zst     a line `sha256 bytes` for each artifact that belongs to it
-    objects/<sha256>    the artifacts themselves, unless they lie beside it in the same directory
-    manifest.json       form, versions, and rows, bytes and SHA-256 of every member
-    manifest.sha256     of the manifest
+    tables/<name>.zst   rows in the text format of PostgreSQL's COPY, compressed with zstd
+    objects.txt.zst     a line `sha256 bytes` for each artifact of the backup
+    objects/<sha256>    the artifacts, unless they are stored in the same directory
+    manifest.json       format, versions, and rows, bytes and SHA-256 of every member
+    manifest.sha256     digest of the manifest
 
-COPY's text is the same in every version of PostgreSQL, and so a backup moves between them. A file without its last
-member is no backup; it is written under another name and renamed at the end, so that none is ever seen.
+The text format of COPY is the same in every version of PostgreSQL, so that a backup is portable. A file
+without its last member is incomplete; a backup is written under a temporary name and renamed at the end.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import zstandard
+
+from culprit.json_types import Json
 
 FORMAT = "culprit-backup"
 FORMAT_VERSION = 1
@@ -30,15 +32,14 @@ SUFFIX = ".culprit-backup"
 MANIFEST, SEAL, OBJECTS = "manifest.json", "manifest.sha256", "objects.txt.zst"
 MAX_MANIFEST = 64 << 20
 PIECE = 1 << 20
-Json = dict[str, Any]
 
 
-class Refused(Exception):
-    """Why a backup cannot be made or restored, and what to do; for people."""
+class BackupError(Exception):
+    """A backup cannot be created or restored. The message states why and what to do."""
 
 
-class Writer:
-    """Members in turn, each with its digest. Nothing may follow `seal`."""
+class BackupWriter:
+    """Write members, each with its digest. No member may follow `seal`."""
 
     def __init__(self, tar: tarfile.TarFile, scratch: Callable[[], IO[bytes]]) -> None:
         self._tar = tar
@@ -46,7 +47,10 @@ class Writer:
         self.members: list[Json] = []
 
     def packed(self, name: str, pieces: Iterable[bytes]) -> Json:
-        """A member out of pieces, packed; its lines are counted. A tar wants the size first, hence the scratch file."""
+        """Write a compressed member from pieces and count its lines.
+
+        A tar needs the size first, hence the scratch file.
+        """
         with self._scratch() as file:
             rows = 0
             with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as out:
@@ -58,19 +62,19 @@ class Writer:
             digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
             file.seek(0)
             self._add(name, size, file)
-        told = {"name": name, "rows": rows, "bytes": size, "sha256": digest}
-        self.members.append(told)
-        return told
+        reported = {"name": name, "rows": rows, "bytes": size, "sha256": digest}
+        self.members.append(reported)
+        return reported
 
     def object(self, sha256: str, size: int, file: IO[bytes]) -> None:
-        """An artifact. Raises Refused where it is not what its name says."""
+        """Write an artifact. Raises BackupError if it does not match its digest."""
         reading = _Hashed(file)
         self._add(f"objects/{sha256}", size, reading)
         if reading.digest.hexdigest() != sha256:
-            raise Refused(f"the artifact {sha256} is altered: ./culprit storage check says more")
+            raise BackupError(f"the artifact {sha256} is altered. For details run ./culprit storage check")
 
     def seal(self, manifest: Json) -> None:
-        """The manifest and its digest: from here on it is whole."""
+        """Write the manifest and its digest, which completes the backup."""
         text = json.dumps({**manifest, "members": self.members}, indent=1, sort_keys=True).encode()
         self._add(MANIFEST, len(text), io.BytesIO(text))
         seal = f"{hashlib.sha256(text).hexdigest()}\n".encode()
@@ -96,17 +100,17 @@ class _Hashed:
 
 
 @contextmanager
-def writing(path: Path, scratch: Callable[[], IO[bytes]]) -> Iterator[Writer]:
-    """A new file that appears at `path` when the block ends well, and not at all otherwise."""
+def open_writer(path: Path, scratch: Callable[[], IO[bytes]]) -> Iterator[BackupWriter]:
+    """Yield a writer for a new file that appears at `path` only if the block succeeds."""
     partial = path.with_name(f".{path.name}.partial")
     partial.unlink(missing_ok=True)
     try:
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-                yield Writer(tar, scratch)
+                yield BackupWriter(tar, scratch)
             file.flush()
             os.fsync(file.fileno())
-        # A link and not a rename: it refuses to replace a backup that has appeared meanwhile.
+        # Use a link and not a rename: it does not replace an existing backup.
         path.hardlink_to(partial)
     finally:
         partial.unlink(missing_ok=True)
@@ -116,28 +120,28 @@ def writing(path: Path, scratch: Callable[[], IO[bytes]]) -> Iterator[Writer]:
         os.close(handle)
 
 
-class Reader:
-    """A whole backup, opened. Raises Refused for anything else."""
+class BackupReader:
+    """A complete backup, opened for reading. Raises BackupError for other files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             self._file = path.open("rb")
         except OSError as error:
-            raise Refused(f"cannot read {path}: {error.strerror}") from None
+            raise BackupError(f"cannot read {path}: {error.strerror}") from None
         try:
             self._tar = tarfile.open(fileobj=self._file, mode="r:")  # noqa: SIM115 - closed by `close`
             self._at = {member.name: member for member in self._tar if member.isfile()}
         except (OSError, tarfile.TarError) as error:
             self._file.close()
-            raise Refused(f"{path} is no backup: {error}") from None
+            raise BackupError(f"{path} is not a backup: {error}") from None
         try:
             self.manifest = self._manifest()
-        except Refused:
+        except BackupError:
             self.close()
             raise
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> BackupReader:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,16 +154,17 @@ class Reader:
 
     def _manifest(self) -> Json:
         if MANIFEST not in self._at or SEAL not in self._at or self._at[MANIFEST].size > MAX_MANIFEST:
-            raise Refused(f"{self.path} is not whole: its writing was interrupted; take another backup")
+            raise BackupError(f"{self.path} is incomplete: writing was interrupted. Use another backup")
         text, seal = self._bytes(MANIFEST), self._bytes(SEAL).strip()
         if hashlib.sha256(text).hexdigest().encode() != seal:
-            raise Refused(f"{self.path} is altered: its table of contents does not match its checksum")
+            raise BackupError(f"{self.path} is altered: its manifest does not match its checksum")
         manifest: Json = json.loads(text)
         if manifest.get("format") != FORMAT:
-            raise Refused(f"{self.path} is no backup of Culprit")
+            raise BackupError(f"{self.path} is not a backup of Culprit")
         if manifest["format_version"] > FORMAT_VERSION:
-            raise Refused(
-                f"{self.path} was made by Culprit {manifest['culprit']}, which is newer: restore with that"
+            raise BackupError(
+                f"{self.path} was created by Culprit {manifest['culprit']}, which is newer. "
+                "Restore it with that version"
             )
         return manifest
 
@@ -169,18 +174,18 @@ class Reader:
         return file.read()
 
     def check(self) -> None:
-        """Holds every member against its digest. Raises Refused."""
+        """Verify the digest of every member. Raises BackupError."""
         for member in self.manifest["members"]:
             if self._digest(member["name"]) != member["sha256"]:
-                raise Refused(f"{self.path} is altered: {member['name']} does not match its checksum")
+                raise BackupError(f"{self.path} is altered: {member['name']} does not match its checksum")
         for sha256, size in self.objects():
             if self.manifest["objects_inside"]:
                 name = f"objects/{sha256}"
                 whole = name in self._at and self._at[name].size == size and self._digest(name) == sha256
             else:
-                whole = _file_digest(self._beside(sha256)) == sha256
+                whole = _file_digest(self._object_directory(sha256)) == sha256
             if not whole:
-                raise Refused(f"{self.path} is altered: the artifact {sha256} is missing or not what it was")
+                raise BackupError(f"{self.path} is altered: the artifact {sha256} is missing or changed")
 
     def _digest(self, name: str) -> str | None:
         if name not in self._at:
@@ -189,11 +194,11 @@ class Reader:
         assert file is not None
         return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
-    def _beside(self, sha256: str) -> Path:
+    def _object_directory(self, sha256: str) -> Path:
         return self.path.parent / "objects" / sha256[:2] / sha256[2:]
 
     def rows(self, name: str) -> Iterator[bytes]:
-        """A packed member, unpacked piece by piece."""
+        """Yield an uncompressed member in pieces."""
         file = self._tar.extractfile(self._at[name])
         assert file is not None
         with zstandard.ZstdDecompressor().stream_reader(file) as plain:
@@ -201,7 +206,7 @@ class Reader:
                 yield piece
 
     def objects(self) -> Iterator[tuple[str, int]]:
-        """Digest and bytes of every artifact that belongs to it."""
+        """Yield digest and size of every artifact of the backup."""
         rest = b""
         for piece in self.rows(OBJECTS):
             *lines, rest = (rest + piece).split(b"\n")
@@ -210,9 +215,9 @@ class Reader:
                 yield sha256, int(size)
 
     def open(self, sha256: str) -> IO[bytes]:
-        """One artifact."""
+        """Return one artifact."""
         if not self.manifest["objects_inside"]:
-            return self._beside(sha256).open("rb")
+            return self._object_directory(sha256).open("rb")
         file = self._tar.extractfile(self._at[f"objects/{sha256}"])
         assert file is not None
         return file

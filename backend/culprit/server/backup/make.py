@@ -1,7 +1,7 @@
-"""Makes a backup while the platform runs.
+"""Create a backup while the platform runs.
 
-The rows are of one moment. The artifacts are copied after it: they are stored before the row that names them and never
-change, so whatever a row of that moment names is there; and retention deletes none of them as long as this runs.
+The rows are of one moment. The artifacts are copied after it: they are stored before the row that refers to
+them and never change, so every referenced artifact exists; retention deletes none of them during the backup.
 """
 
 from __future__ import annotations
@@ -15,27 +15,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from culprit.backup import rows
-from culprit.backup.archive import FORMAT, FORMAT_VERSION, OBJECTS, SUFFIX, Refused, Writer, writing
-from culprit.config import Settings
-from culprit.infra.artifacts import (
-    ArtifactAltered,
-    ArtifactMissing,
-    ArtifactStore,
-    blocks,
+from culprit import VERSION
+from culprit.infra.artifacts.blob_files import (
+    ArtifactAlteredError,
+    ArtifactMissingError,
+    read_blocks,
     sync_directory,
     write_incoming,
 )
-from culprit.kit.version import VERSION
-
-Json = dict[str, Any]
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.settings import Settings
+from culprit.json_types import Json
+from culprit.server.backup import rows
+from culprit.server.backup.archive import (
+    FORMAT,
+    FORMAT_VERSION,
+    OBJECTS,
+    SUFFIX,
+    BackupError,
+    BackupWriter,
+    open_writer,
+)
 
 
 @dataclass(slots=True)
-class Made:
-    """What was written, and how long it took. `copied` are artifacts that a directory did not have yet."""
+class BackupResult:
+    """Content and duration of a backup. `copied` are artifacts that a directory did not have yet."""
 
     path: Path
     tables: int = 0
@@ -48,57 +55,60 @@ class Made:
     seconds: float = 0.0
 
 
-def key_marks(config: Settings) -> Json:
-    """By what a key is recognised that may open the credentials of a backup; tells nothing of the key."""
+def compute_key_marks(config: Settings) -> Json:
+    """Return marks that identify the keys of the credentials in a backup; they reveal nothing of a key."""
     try:
         ring = config.key_ring()
     except (ValueError, OSError):
         return {}
-    return {str(version): key_mark(key) for version, key in ring.items()}
+    return {str(version): compute_key_mark(key) for version, key in ring.items()}
 
 
-def key_mark(key: bytes) -> str:
-    """32 hex digits that only this key gives."""
+def compute_key_mark(key: bytes) -> str:
+    """Return 32 hex digits derived from the key."""
     return hmac.new(key, b"culprit backup: which key is this", hashlib.sha256).hexdigest()[:32]
 
 
-def make(config: Settings, store: ArtifactStore, target: Path, said: Callable[[str], None]) -> Made:
-    """A backup at `target`: a directory takes artifacts once for all its backups, a file holds everything.
+def create_backup(
+    config: Settings, store: ArtifactStore, target: Path, message: Callable[[str], None]
+) -> BackupResult:
+    """Create a backup at `target`: a directory stores artifacts once for all backups, a file contains
+    everything.
 
-    Raises Refused.
+    Raises BackupError.
     """
     began = time.monotonic()
     directory = target.is_dir() or (not target.exists() and target.suffix == "")
     path = target / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}{SUFFIX}" if directory else target
     if path.exists():
-        raise Refused(f"{path} is there already; a backup is never overwritten")
+        raise BackupError(f"{path} already exists. Backups are never overwritten")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    made = Made(path)
+    backup_result = BackupResult(path)
 
     def scratch() -> IO[bytes]:
         return tempfile.TemporaryFile(dir=path.parent)
 
-    made_at = datetime.now(UTC).isoformat()
-    with rows.one_moment(config.database_url) as connection, writing(path, scratch) as out:
-        at = rows.revision(connection)
+    result_at = datetime.now(UTC).isoformat()
+    with rows.read_snapshot(config.database_url) as connection, open_writer(path, scratch) as out:
+        at = rows.get_revision(connection)
         if at is None:
-            raise Refused("there is nothing to back up: the database has no tables")
-        if at != rows.newest():
-            ours = rows.newest()
-            raise Refused(
-                f"the database has the tables {at}, this Culprit makes {ours}: ./culprit up brings them up"
+            raise BackupError("nothing to back up: the database has no tables")
+        if at != rows.get_newest_revision():
+            ours = rows.get_newest_revision()
+            raise BackupError(
+                f"the database has migration {at}, this Culprit needs {ours}. To migrate, run ./culprit up"
             )
         tables = []
-        for name in rows.tables():
-            names = rows.columns(connection, name)
-            told = out.packed(f"tables/{name}.zst", rows.copy_out(connection, name, names))
-            tables.append({"name": name, "columns": names, "rows": told["rows"]})
-            made.tables += 1
-            made.rows += told["rows"]
-        said(f"{made.rows} rows of {made.tables} tables")
-        put = _beside(path.parent) if directory else _inside(out)
-        missing = _objects(out, store, rows.digests(connection), put, made)
-        said(f"{made.objects} artifacts, {made.copied} of them new here")
+        for name in rows.list_tables():
+            names = rows.list_columns(connection, name)
+            reported = out.packed(f"tables/{name}.zst", rows.copy_out(connection, name, names))
+            tables.append({"name": name, "columns": names, "rows": reported["rows"]})
+            backup_result.tables += 1
+            backup_result.rows += reported["rows"]
+        message(f"{backup_result.rows} rows of {backup_result.tables} tables")
+        put = _write_objects_to(path.parent) if directory else _inside(out)
+        missing = _objects(out, store, rows.list_digests(connection), put, backup_result)
+        message(f"{backup_result.objects} artifacts, {backup_result.copied} of them new here")
         head = connection.execute(
             "SELECT encode(hash, 'hex'), seq FROM audit_entry ORDER BY seq DESC LIMIT 1"
         )
@@ -109,32 +119,34 @@ def make(config: Settings, store: ArtifactStore, target: Path, said: Callable[[s
                 "format_version": FORMAT_VERSION,
                 "culprit": VERSION,
                 "schema": at,
-                "made_at": made_at,
+                "created_at": result_at,
                 "tables": tables,
-                "objects": made.objects,
+                "objects": backup_result.objects,
                 "objects_inside": not directory,
                 "missing": missing,
                 "audit": {"head": last[0], "seq": last[1]} if last else None,
-                "keys": key_marks(config),
+                "keys": compute_key_marks(config),
             }
         )
-    made.missing = len(missing)
-    made.bytes = path.stat().st_size
-    made.seconds = time.monotonic() - began
+    backup_result.missing = len(missing)
+    backup_result.bytes = path.stat().st_size
+    backup_result.seconds = time.monotonic() - began
     if missing:
-        said(
-            f"{len(missing)} artifacts that rows name were not in the store: ./culprit storage check names them"
+        message(
+            f"{len(missing)} referenced artifacts are missing in the store. For a list run ./culprit storage check"
         )
-    return made
+    return backup_result
 
 
 Put = Callable[[str, int, IO[bytes]], bool]
 
 
-def _objects(out: Writer, store: ArtifactStore, digests: Iterator[str], put: Put, made: Made) -> list[str]:
-    """Copies artifacts and then lists them. Returns those that are not there, which a backup must survive.
+def _objects(
+    out: BackupWriter, store: ArtifactStore, digests: Iterator[str], put: Put, backup_result: BackupResult
+) -> list[str]:
+    """Copy artifacts, then write their list. Return the missing ones; the backup continues without them.
 
-    Raises Refused where none is: that is no damage, but another store.
+    Raises BackupError if all are missing: then it is the wrong store.
     """
     missing: list[str] = []
     with tempfile.TemporaryFile() as listed:
@@ -142,26 +154,27 @@ def _objects(out: Writer, store: ArtifactStore, digests: Iterator[str], put: Put
             try:
                 size = store.size(sha256)
                 if size is None:
-                    raise ArtifactMissing(sha256)
+                    raise ArtifactMissingError(sha256)
                 with store.open(sha256) as file:
                     if put(sha256, size, file):
-                        made.copied += 1
-                        made.copied_bytes += size
-            except (ArtifactMissing, ArtifactAltered, FileNotFoundError):
+                        backup_result.copied += 1
+                        backup_result.copied_bytes += size
+            except (ArtifactMissingError, ArtifactAlteredError, FileNotFoundError):
                 missing.append(sha256)
                 continue
-            made.objects += 1
+            backup_result.objects += 1
             listed.write(f"{sha256} {size}\n".encode())
-        if missing and not made.objects:
-            raise Refused(
-                f"not one of the {len(missing)} artifacts that rows name is in the store: is this the platform's own?"
+        if missing and not backup_result.objects:
+            raise BackupError(
+                f"none of the {len(missing)} referenced artifacts is in the store. "
+                "Check that it is the store of this platform"
             )
         listed.seek(0)
-        out.packed(OBJECTS, blocks(listed))
+        out.packed(OBJECTS, read_blocks(listed))
     return missing
 
 
-def _inside(out: Writer) -> Put:
+def _inside(out: BackupWriter) -> Put:
     def put(sha256: str, size: int, file: IO[bytes]) -> bool:
         out.object(sha256, size, file)
         return True
@@ -169,8 +182,8 @@ def _inside(out: Writer) -> Put:
     return put
 
 
-def _beside(directory: Path) -> Put:
-    """Artifacts as files below `objects`, each one only once: the next backup copies what is new."""
+def _write_objects_to(directory: Path) -> Put:
+    """Store artifacts as files below `objects`, each once: the next backup copies only new ones."""
     objects = directory / "objects"
     objects.mkdir(mode=0o700, exist_ok=True)
 
@@ -179,11 +192,11 @@ def _beside(directory: Path) -> Put:
         if place.is_file() and place.stat().st_size == size:
             return False
         place.parent.mkdir(mode=0o700, exist_ok=True)
-        with write_incoming(objects, blocks(file), size) as (fresh, stored):  # type: ignore[arg-type]
+        with write_incoming(objects, read_blocks(file), size) as (fresh, stored):  # type: ignore[arg-type]
             if stored.sha256 != sha256:
-                raise ArtifactAltered(sha256)
+                raise ArtifactAlteredError(sha256)
             fresh.chmod(0o400)
-            os.replace(fresh, place)  # noqa: PTH105 - says that it replaces
+            os.replace(fresh, place)  # noqa: PTH105 - the name states that it replaces
         sync_directory(place.parent)
         return True
 

@@ -1,4 +1,4 @@
-"""Rows of all tables out of one moment of a database, and into an empty one."""
+"""Copy rows of all tables out of a database snapshot, and into an empty database."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from psycopg import sql
 
-from culprit.config import REPOSITORY
-from culprit.models import Base
-from culprit.storage.retain import STORE_LOCK
+from culprit.evidence.retention.retain import STORE_LOCK
+from culprit.infra.models import load_all
+from culprit.infra.models.base import Base
+from culprit.infra.settings import REPOSITORY
 
-#: What is worth nothing on another day, or lets somebody in: sessions, links to log in, tries, who is alive.
+#: Tables that are not backed up: sessions, login links, login attempts, heartbeats.
 LEFT_OUT = frozenset(
     {
-        "doomed_blob", "idempotency_key", "login_attempt", "login_flow", "login_link", "login_session",
-        "upload_address", "worker_state",
+        "blob_deletion", "idempotency_key", "login_attempt", "login_flow", "login_link", "login_session",
+        "upload_address", "process_heartbeat",
     }
 )  # fmt: skip
-#: Where one row says that somebody has used it.
+#: Tables whose rows show that the platform was used.
 SIGNS = ("user_account", "host", "capture", "incident", "audit_entry")
-# Every digest that a row says is there. The file that an import was made of is named by its run.
+# Every referenced digest. The file of an import is referenced by its run.
 DIGESTS = """
     SELECT sha256 FROM artifact WHERE removed_at IS NULL
     UNION SELECT store_key FROM profile WHERE store_key IS NOT NULL AND removed_at IS NULL
     UNION SELECT tree_key FROM profile WHERE tree_key IS NOT NULL AND removed_at IS NULL
-    UNION SELECT result_key FROM profile_diff WHERE result_key IS NOT NULL AND removed_at IS NULL
+    UNION SELECT result_key FROM profile_comparison WHERE result_key IS NOT NULL AND removed_at IS NULL
     UNION SELECT spec ->> 'sha256' FROM run WHERE spec ->> 'sha256' ~ '^[0-9a-f]{64}$'
 """
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-def tables() -> list[str]:
-    """The tables that a backup holds."""
+def list_tables() -> list[str]:
+    """Return the tables of a backup."""
+    load_all()
     return [table.name for table in Base.metadata.sorted_tables if table.name not in LEFT_OUT]
 
 
 @contextmanager
-def one_moment(url: str) -> Iterator[Connection]:
-    """A connection that sees one moment for as long as it is open, and keeps artifacts from being deleted so long."""
+def read_snapshot(url: str) -> Iterator[Connection]:
+    """Yield a connection with one snapshot, and prevent the deletion of artifacts while it is open."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET statement_timeout = 0")
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (STORE_LOCK,))
@@ -53,8 +55,8 @@ def one_moment(url: str) -> Iterator[Connection]:
         connection.execute("COMMIT")
 
 
-def columns(connection: Connection, table: str) -> list[str]:
-    """The columns of a table as the database has them."""
+def list_columns(connection: Connection, table: str) -> list[str]:
+    """Return the columns of a table in the order of the database."""
     query = (
         "SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s"
     )
@@ -62,7 +64,7 @@ def columns(connection: Connection, table: str) -> list[str]:
 
 
 def copy_out(connection: Connection, table: str, names: Sequence[str]) -> Iterator[bytes]:
-    """All rows, in COPY's text form."""
+    """Yield all rows in the text format of COPY."""
     listed = sql.SQL(", ").join(sql.Identifier(name) for name in names)
     query = sql.SQL("COPY {} ({}) TO STDOUT").format(sql.Identifier(table), listed)
     with connection.cursor() as cursor, cursor.copy(query) as copy:
@@ -71,7 +73,7 @@ def copy_out(connection: Connection, table: str, names: Sequence[str]) -> Iterat
 
 
 def copy_in(connection: Connection, table: str, names: Sequence[str], pieces: Iterable[bytes]) -> int:
-    """Rows as `copy_out` has given them. Returns how many."""
+    """Insert rows of `copy_out`. Return their number."""
     listed = sql.SQL(", ").join(sql.Identifier(name) for name in names)
     query = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), listed)
     with connection.cursor() as cursor:
@@ -81,16 +83,16 @@ def copy_in(connection: Connection, table: str, names: Sequence[str], pieces: It
         return cursor.rowcount
 
 
-def digests(connection: Connection) -> Iterator[str]:
-    """What of the artifact store belongs to this moment, in order."""
+def list_digests(connection: Connection) -> Iterator[str]:
+    """Yield the digests of the referenced artifacts of this snapshot, in order."""
     with connection.cursor(name="digests") as cursor:
         cursor.execute(f"{DIGESTS} ORDER BY 1")
         for row in cursor:
             yield row[0]
 
 
-def revision(connection: Connection) -> str | None:
-    """The migration that the database is at; None where it has no tables."""
+def get_revision(connection: Connection) -> str | None:
+    """Return the migration of the database, or None without tables."""
     there = connection.execute("SELECT to_regclass('public.alembic_version')").fetchone()
     if there is None or there[0] is None:
         return None
@@ -98,9 +100,9 @@ def revision(connection: Connection) -> str | None:
     return row[0] if row else None
 
 
-def in_use(connection: Connection) -> str | None:
-    """A table that says somebody has used this database; None where it is empty."""
-    if revision(connection) is None:
+def is_in_use(connection: Connection) -> str | None:
+    """Return a table that shows that the database was used, or None if it is empty."""
+    if get_revision(connection) is None:
         return None
     for table in SIGNS:
         query = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(table))
@@ -116,60 +118,62 @@ def _alembic(url: str) -> Config:
     return config
 
 
-def knows(wanted: str) -> bool:
-    """Whether this version of Culprit has that migration."""
+def has_revision(requested: str) -> bool:
+    """Return whether this version of Culprit has that migration."""
     try:
-        return ScriptDirectory.from_config(_alembic("postgresql://nowhere")).get_revision(wanted) is not None
+        return (
+            ScriptDirectory.from_config(_alembic("postgresql://nowhere")).get_revision(requested) is not None
+        )
     except CommandError:
         return False
 
 
-def newest() -> str:
-    """The newest migration of this version of Culprit."""
+def get_newest_revision() -> str:
+    """Return the newest migration of this version of Culprit."""
     return str(ScriptDirectory.from_config(_alembic("postgresql://nowhere")).get_current_head())
 
 
-def bring_to(url: str, now: str | None, wanted: str) -> None:
-    """An empty database to the tables of that migration, up or down."""
-    if now == wanted:
+def upgrade_to(url: str, now: str | None, requested: str) -> None:
+    """Migrate an empty database to that revision, up or down."""
+    if now == requested:
         return
     if now is not None:
         command.downgrade(_alembic(url), "base")
-    command.upgrade(_alembic(url), wanted)
+    command.upgrade(_alembic(url), requested)
 
 
-def bring_up(url: str) -> None:
-    """To the newest migration."""
+def upgrade_schema(url: str) -> None:
+    """Migrate to the newest revision."""
     command.upgrade(_alembic(url), "head")
 
 
 @contextmanager
-def without_references(connection: Connection) -> Iterator[None]:
-    """Foreign keys away, and again at the end, which holds every one of them against the rows.
+def disable_references(connection: Connection) -> Iterator[None]:
+    """Drop foreign keys and add them again at the end, which checks them against the rows.
 
-    Tables refer to each other in circles, so no order of filling them would do.
+    Tables refer to each other in cycles, so no insertion order satisfies all foreign keys.
     """
-    found = connection.execute(
+    row = connection.execute(
         "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
         " WHERE contype = 'f' AND connamespace = 'public'::regnamespace"
     ).fetchall()
-    for table, name, _ in found:
+    for table, name, _ in row:
         connection.execute(
             sql.SQL("ALTER TABLE {} DROP CONSTRAINT {}").format(sql.SQL(table), sql.Identifier(name))
         )
     yield
-    for table, name, definition in found:
+    for table, name, definition in row:
         add = sql.SQL("ALTER TABLE {} ADD CONSTRAINT {} {}")
         connection.execute(add.format(sql.SQL(table), sql.Identifier(name), sql.SQL(definition)))
 
 
-def count_on(connection: Connection) -> None:
-    """Numbers that the database gives go on behind the last one."""
-    found = connection.execute(
+def reset_sequences(connection: Connection) -> None:
+    """Set the sequences of identity columns behind their last value."""
+    row = connection.execute(
         "SELECT table_name, column_name FROM information_schema.columns"
         " WHERE table_schema = 'public' AND is_identity = 'YES'"
     ).fetchall()
-    for table, column in found:
+    for table, column in row:
         query = sql.SQL(
             "SELECT setval(pg_get_serial_sequence(%s, %s), coalesce(max({}), 0) + 1, false) FROM {}"
         )

@@ -1,4 +1,4 @@
-"""Where the numbers of a report were read: the very lines, taken along so that whoever reads it needs no account."""
+"""Sources of the numbers of a report: excerpts that a reader can check without an account."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.core.stacks import View
-from culprit.evidence import queries as evidence
-from culprit.evidence import service as evidence_service
-from culprit.infra.artifacts import ArtifactStore
-from culprit.kit.errors import CulpritError
-from culprit.models import Artifact, Profile
-from culprit.profiles import queries as profiles
-from culprit.profiles import service as profiles_service
+from culprit.accounts.actor import Actor
+from culprit.domain.profiles.stacks import ProfileView
+from culprit.evidence.profiles import queries as profiles
+from culprit.evidence.profiles import service as profiles_service
+from culprit.evidence.runs import queries as evidence
+from culprit.evidence.runs import service as evidence_service
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.profile import Profile
+from culprit.json_types import Json
+from culprit.web.errors import CulpritError
 
-Json = dict[str, Any]
 MOST = 300
 """Excerpts of one report; what is beyond is named with its hash and shown without lines."""
 
@@ -35,7 +36,7 @@ TREE_NODES = 4000
 
 
 class Sources:
-    """Collects excerpts; the same place is taken along once. `artifacts` and `profiles` are what was cited."""
+    """Collects excerpts without duplicates. `artifacts` and `profiles` are the cited ones."""
 
     def __init__(
         self, session: Session, actor: Actor, store: ArtifactStore, hosts: Mapping[str, str]
@@ -45,10 +46,10 @@ class Sources:
         self.artifacts: dict[UUID, Json] = {}
         self.trees: list[Json] = []
         self._known: dict[object, str] = {}
-        self._views: dict[UUID, tuple[Profile, View] | None] = {}
+        self._views: dict[UUID, tuple[Profile, ProfileView] | None] = {}
 
-    def cite(self, citation: Mapping[str, Any]) -> str | None:
-        """The id of the excerpt behind a citation; None where it names no place."""
+    def citation(self, citation: Mapping[str, Any]) -> str | None:
+        """Return the id of the excerpt of a citation, or None without a location."""
         if profile := citation.get("profile"):
             return self._stacks(UUID(profile), str(citation.get("frame", "")))
         artifact = citation.get("artifact")
@@ -61,17 +62,20 @@ class Sources:
         return self._known[key]
 
     def pin(self, pin: Any, texts: list[Json]) -> str:
-        """The excerpt of a pin: what it showed when it was pinned."""
+        """Return the excerpt of a pin, as it was when it was pinned."""
         key = ("pin", pin.id)
         if key not in self._known:
-            said = pin.said
+            message = pin.snapshot
             if pin.kind == "frame":
-                self.tree(UUID(pin.ref["profile_id"]), str(said.get("frame", "")))
+                self.tree(UUID(pin.ref["profile_id"]), str(message.get("frame", "")))
             self._known[key] = self._add(
                 {
                     "kind": "pin",
-                    "collector": said.get("collector") or said.get("metric") or said.get("kind") or pin.kind,
-                    "part": said.get("part", ""),
+                    "collector": message.get("collector")
+                    or message.get("metric")
+                    or message.get("kind")
+                    or pin.kind,
+                    "part": message.get("part", ""),
                     "sha256": pin.artifact,
                     "host": "",
                     "state": "intact",
@@ -88,40 +92,44 @@ class Sources:
         return name
 
     def _excerpt(self, artifact_id: UUID, lines: tuple[int, ...], citation: Mapping[str, Any]) -> Json:
-        found = evidence.artifact(self._session, self._actor, artifact_id)
-        told = {"kind": "lines", "collector": citation.get("collector", ""), "part": citation.get("part", "")}
-        if found is None:
-            return {**told, "sha256": None, "host": "", "state": "gone", "lines": []}
-        one, run, collector = found
+        artifact = evidence.find_artifact(self._session, self._actor, artifact_id)
+        reported = {
+            "kind": "lines",
+            "collector": citation.get("collector", ""),
+            "part": citation.get("part", ""),
+        }
+        if artifact is None:
+            return {**reported, "sha256": None, "host": "", "state": "gone", "lines": []}
+        item, run, collector = artifact
         host = self._hosts.get(str(run.host_id), "")
-        self._note(one, collector, host)
-        state, texts = self._read(one, lines)
+        self._note(item, collector, host)
+        state, texts = self._read(item, lines)
         return {
             "kind": "lines",
             "collector": collector or "",
-            "part": one.part,
-            "sha256": one.sha256,
+            "part": item.part,
+            "sha256": item.sha256,
             "host": host,
             "state": state,
             "lines": texts,
         }
 
-    def _note(self, one: Artifact, collector: str | None, host: str) -> None:
-        self.artifacts[one.id] = {
+    def _note(self, artifact: Artifact, collector: str | None, host: str) -> None:
+        self.artifacts[artifact.id] = {
             "collector": collector or "",
-            "part": one.part,
+            "part": artifact.part,
             "host": host,
-            "size": one.size,
-            "sha256": one.sha256,
+            "size": artifact.size,
+            "sha256": artifact.sha256,
         }
 
-    def _read(self, one: Artifact, lines: tuple[int, ...]) -> tuple[str, list[Json]]:
-        """(state, lines): the cited ones with one more on either side."""
-        wanted = sorted({n + d for n in lines for d in range(-AROUND, AROUND + 1) if n + d > 0})
+    def _read(self, artifact: Artifact, lines: tuple[int, ...]) -> tuple[str, list[Json]]:
+        """Return (state, lines): the cited lines with one line of context on each side."""
+        requested_lines = sorted({n + d for n in lines for d in range(-AROUND, AROUND + 1) if n + d > 0})
         texts: list[Json] = []
         try:
-            for first, count in _together(wanted):
-                read = evidence_service.lines(self._store, one, first, count)["lines"]
+            for first, count in _merge_line_ranges(requested_lines):
+                read = evidence_service.read_lines(self._store, artifact, first, count)["lines"]
                 texts += [
                     {
                         "n": first + n,
@@ -135,13 +143,16 @@ class Sources:
             return {"artifact.missing": "gone", "artifact.altered": "altered"}.get(error.key, "no_lines"), []
         return "intact", texts
 
-    def _view(self, profile_id: UUID) -> tuple[Profile, View] | None:
+    def _view(self, profile_id: UUID) -> tuple[Profile, ProfileView] | None:
         if profile_id not in self._views:
-            found = profiles.profile(self._session, self._actor, profile_id)
+            profile = profiles.find_profile(self._session, self._actor, profile_id)
             self._views[profile_id] = None
-            if found is not None:
+            if profile is not None:
                 with contextlib.suppress(CulpritError):
-                    self._views[profile_id] = found, profiles_service.samples(self._store, found).view()
+                    self._views[profile_id] = (
+                        profile,
+                        profiles_service.load_stacks(self._store, profile).view(),
+                    )
         return self._views[profile_id]
 
     def _stacks(self, profile_id: UUID, frame: str) -> str:
@@ -149,7 +160,7 @@ class Sources:
         if key not in self._known:
             opened = self._view(profile_id)
             self.tree(profile_id, frame)
-            raw = profiles.raw_artifact(self._session, opened[0]) if opened else None
+            raw = profiles.find_raw_artifact(self._session, opened[0]) if opened else None
             host = self._hosts.get(str(opened[0].host_id), "") if opened else ""
             if raw is not None:
                 self._note(raw, opened[0].kind if opened else None, host)
@@ -162,25 +173,25 @@ class Sources:
                     "sha256": raw.sha256 if raw else None,
                     "host": host,
                     "state": "intact" if opened else "gone",
-                    "lines": _heaviest(opened, frame),
+                    "lines": _list_heaviest(opened, frame),
                 }
             )
         return self._known[key]
 
     def tree(self, profile_id: UUID, frame: str) -> None:
-        """A flame graph for the report, once; its narrow frames are left out here, not hidden in it."""
+        """Add a flame graph once; frames that are too narrow are removed."""
         opened = self._view(profile_id)
-        known = [one for one in self.trees if one["id"] == str(profile_id)]
+        known = [tree for tree in self.trees if tree["id"] == str(profile_id)]
         if known:
             known[0]["frames"] = sorted({*known[0]["frames"], *([frame] if frame else [])})
         if opened is None or known or len(self.trees) >= TREES:
             return
         profile, view = opened
         px = 1.0
-        drawn = view.tree(TREE_PX, min_px=px)
-        while len(drawn.id) > TREE_NODES and px < TREE_PX / 4:
+        tree = view.render_tree(TREE_PX, min_px=px)
+        while len(tree.id) > TREE_NODES and px < TREE_PX / 4:
             px *= 2
-            drawn = view.tree(TREE_PX, min_px=px)
+            tree = view.render_tree(TREE_PX, min_px=px)
         self.trees.append(
             {
                 "id": str(profile_id),
@@ -192,30 +203,30 @@ class Sources:
                 "lost": profile.lost,
                 "frames": [frame] if frame else [],
                 "tree": {
-                    name: list(getattr(drawn, name))
+                    name: list(getattr(tree, name))
                     for name in ("id", "level", "name", "module", "kind", "value", "own")
                 },
             }
         )
 
 
-def _together(wanted: list[int]) -> Iterator[tuple[int, int]]:
-    """(first, count) of the runs of numbers that follow each other."""
+def _merge_line_ranges(requested: list[int]) -> Iterator[tuple[int, int]]:
+    """Return (first, count) for each run of consecutive numbers."""
     start = last = None
-    for one in wanted:
+    for item in requested:
         if start is None or last is None:
-            start = last = one
-        elif one == last + 1:
-            last = one
+            start = last = item
+        elif item == last + 1:
+            last = item
         else:
             yield start, last - start + 1
-            start = last = one
+            start = last = item
     if start is not None and last is not None:
         yield start, last - start + 1
 
 
-def _heaviest(opened: tuple[Profile, View] | None, frame: str) -> list[Json]:
-    """The heaviest stacks through a frame as lines: their innermost frames, each stack with its weight."""
+def _list_heaviest(opened: tuple[Profile, ProfileView] | None, frame: str) -> list[Json]:
+    """Return the heaviest stacks through a frame as lines: innermost frames and weight."""
     if opened is None:
         return []
     _, view = opened
@@ -225,7 +236,7 @@ def _heaviest(opened: tuple[Profile, View] | None, frame: str) -> list[Json]:
     for node in np.flatnonzero(np.isin(trie.frame, ids)):
         below[node : int(trie.end[node])] = True
     weights = np.where(below, view.own, 0)
-    found: list[Json] = []
+    results: list[Json] = []
     for node in np.argsort(weights)[::-1][:STACKS].tolist():
         if not weights[node]:
             break
@@ -234,12 +245,12 @@ def _heaviest(opened: tuple[Profile, View] | None, frame: str) -> list[Json]:
         while at > 0 and len(path) < FRAMES:
             path.append(names[trie.frame[at]])
             at = int(trie.parent[at])
-        told = {
+        reported = {
             "n": None,
             "frames": path[::-1],
             "text": str(int(weights[node])),
             "cut": at > 0,
             "cited": True,
         }
-        found.append(told)
-    return found
+        results.append(reported)
+    return results

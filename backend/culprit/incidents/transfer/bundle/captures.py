@@ -1,4 +1,4 @@
-"""What was captured for an incident, as a bundle holds it."""
+"""Captures, runs, artifacts and profiles in a bundle."""
 
 from __future__ import annotations
 
@@ -7,41 +7,52 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from culprit.carried.form_words import Carried, Count, Digest, Json, Line, Name, Ns, Prose, Small, Told
-from culprit.core.rules.contract import State as RuleState
-from culprit.incidents.given import Key, RunRole
-from culprit.profiles.schemas import FilterParams
+from culprit.domain.rules.finding import FindingState as RuleState
+from culprit.evidence.profiles.schemas import ProfileFilterParams
+from culprit.incidents.records.requests import RunRole, StepKey
+from culprit.incidents.transfer.bundle.base import (
+    BundleMessage,
+    BundleModel,
+    BundleText,
+    Count,
+    Digest,
+    Line,
+    Name,
+    Ns,
+    Small,
+)
+from culprit.json_types import Json
 
-#: Why bytes that belong to the incident are not in its bundle.
-LeftOut = Literal["gone", "altered", "no_text", "reads_otherwise", "too_large"]
-MOST_OF_A_SIDE = 64
+#: Why an artifact of the incident is not in its bundle.
+OmissionReason = Literal["gone", "altered", "no_text", "reads_otherwise", "too_large"]
+MAX_SIDE_PROFILES = 64
 
 
-class CaptureForm(Carried):
-    """What was asked for."""
+class CaptureForm(BundleModel):
+    """A capture."""
 
     id: UUID
     plan: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,40}$")]
     collectors: Annotated[list[Json], Field(max_length=500)]
     seconds: Annotated[float, Field(ge=0, le=1e6)] | None
     scope: Json
-    reason: Prose
-    state: Literal["done", "partial", "failed", "cancelled", "expired"]
+    reason: BundleText
+    state: Literal["done", "partial", "failed", "canceled", "expired"]
     created_at: AwareDatetime
 
 
-class Spoke(Carried):
-    """What a rule said of a run: its loudest word, and of how many subjects."""
+class RuleVerdictForm(BundleModel):
+    """The result of a rule on a run: its strongest state, and the number of subjects with it."""
 
     rule: Annotated[str, StringConstraints(pattern=r"^[A-Z0-9-]{1,100}$")]
     state: RuleState
     subjects: Small
 
 
-class RunForm(Carried):
-    """A run with its clock readings. `spoke` is what the rules said of it there, None where they were never asked.
+class RunForm(BundleModel):
+    """A run with its clock readings. `rule_verdicts` are its original results, None if it was not evaluated.
 
-    One without a role is not the incident's: a pin shows it, or a fix was compared with it.
+    A run without a role is not part of the incident: a pin or a verification cites it.
     """
 
     id: UUID
@@ -49,9 +60,9 @@ class RunForm(Carried):
     host: UUID | None
     role: RunRole | None
     fix: UUID | None
-    step: Key | None
-    state: Literal["done", "partial", "failed", "cancelled", "expired"]
-    failure: Told | None
+    step: StepKey | None
+    state: Literal["done", "partial", "failed", "canceled", "expired"]
+    failure: BundleMessage | None
     failure_side: Literal["worker", "host", "user"] | None
     boot_id: Annotated[str, StringConstraints(max_length=64)] | None
     clock: Json | None
@@ -61,31 +72,31 @@ class RunForm(Carried):
     target: Json | None
     started_at: AwareDatetime | None
     ended_at: AwareDatetime | None
-    spoke: Annotated[list[Spoke], Field(max_length=2000)] | None
+    rule_verdicts: Annotated[list[RuleVerdictForm], Field(max_length=2000)] | None
 
 
-class CollectorForm(Carried):
+class CollectorForm(BundleModel):
     """A collector of a run and how it ended."""
 
     id: UUID
     run: UUID
     collector: Name
-    state: Literal["done", "skipped", "failed", "timed_out", "unreadable", "cancelled"]
-    reason: Told | None
-    way: Line | None
-    argv: Prose | None
+    state: Literal["done", "skipped", "failed", "timed_out", "unreadable", "canceled"]
+    reason: BundleMessage | None
+    method: Line | None
+    argv: BundleText | None
     exit_code: Annotated[int, Field(ge=-(1 << 31), le=(1 << 31) - 1)] | None
     tool_version: Line | None
     started_ns: Ns
     ended_ns: Ns
     cpu_ms: float | None
     bytes: Count
-    stderr_tail: Prose | None
+    stderr_tail: BundleText | None
     parser_version: Small | None
 
 
-class ArtifactForm(Carried):
-    """A part of what a collector left: in the bundle under `sha256`, or left out."""
+class ArtifactForm(BundleModel):
+    """A part of an artifact: in the bundle under `sha256`, or left out."""
 
     id: UUID
     run: UUID
@@ -97,13 +108,13 @@ class ArtifactForm(Carried):
     media_type: Line
     complete: bool
     attempt: Small
-    left_out: LeftOut | None
+    left_out: OmissionReason | None
 
 
-class ProfileForm(Carried):
-    """A profile that a pin or a comparison shows, by the collector, kind and event that it is built from.
+class ProfileForm(BundleModel):
+    """A profile that a pin or comparison cites, by the collector, kind and event that it is built from.
 
-    Its event is empty where it was never built.
+    The event is empty if the profile was never built.
     """
 
     id: UUID
@@ -114,18 +125,18 @@ class ProfileForm(Carried):
     unit: Line
 
 
-class SideForm(Carried):
-    """Profiles that are drawn as one, and which of their samples."""
+class SideForm(BundleModel):
+    """Profiles that are merged, and the filter of their samples."""
 
-    profiles: Annotated[list[UUID], Field(min_length=1, max_length=MOST_OF_A_SIDE)]
-    filter: FilterParams
+    profiles: Annotated[list[UUID], Field(min_length=1, max_length=MAX_SIDE_PROFILES)]
+    filter: ProfileFilterParams
 
 
-class DiffForm(Carried):
-    """A comparison of profiles that a pin or a verification shows: the question, as the answer is drawn again."""
+class ComparisonForm(BundleModel):
+    """A comparison of profiles that a pin or verification cites; the result is built again."""
 
     id: UUID
     before: SideForm
     after: SideForm
-    normalise: bool
+    normalize: bool
     by_base: bool

@@ -1,4 +1,4 @@
-"""What people and rules said of an incident, as a bundle holds it."""
+"""The evidence chain in a bundle: playbooks, hypotheses, verdicts, pins, fixes and comments."""
 
 from __future__ import annotations
 
@@ -7,138 +7,146 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from culprit.carried.form_words import Carried, Digest, Json, Line, Prose, Told, Who
-from culprit.incidents.given import Key
+from culprit.incidents.records.requests import StepKey
+from culprit.incidents.transfer.bundle.base import (
+    BundleMessage,
+    BundleModel,
+    BundleText,
+    Digest,
+    Line,
+    PersonName,
+)
+from culprit.json_types import Json
 
 Verdict = Literal["supports", "refutes", "inconclusive", "not_collected"]
 
 
-class PlaybookForm(Carried):
-    """A playbook as it was asked."""
+class PlaybookForm(BundleModel):
+    """A playbook in its attached version."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}$")]
     digest: Digest
     content: Json
-    aside_reason: Prose | None
-    aside_by: Who
-    aside_at: AwareDatetime | None
+    dismissed_reason: BundleText | None
+    dismissed_by: PersonName
+    dismissed_at: AwareDatetime | None
 
 
-class HypothesisForm(Carried):
-    """An explanation: what people decided of it, and where its evidence stood."""
+class HypothesisForm(BundleModel):
+    """A hypothesis: its decision and the original status of its evidence."""
 
     id: UUID
-    key: Key
-    says: dict[Literal["en", "zh"], Line]
+    key: StepKey
+    summary: dict[Literal["en", "zh"], Line]
     cause: Annotated[str, StringConstraints(max_length=200)]
     primary: Json | None
     state: Literal["open", "refuted", "likely", "confirmed"]
-    standing: Annotated[str, StringConstraints(max_length=50)]
+    status: Annotated[str, StringConstraints(max_length=50)]
     created_at: AwareDatetime
 
 
-class StepForm(Carried):
-    """What a step showed of a host; `rule` is what the rules alone said. `muted`: its rule did not count there."""
+class StepForm(BundleModel):
+    """The answer of a step on a host; `rule` is the verdict of the rules alone. `muted`: its rule was muted."""
 
-    step: Key
+    step: StepKey
     host: UUID
     run: UUID | None
     verdict: Verdict
-    by: Literal["rule", "person", "nobody"]
+    by: Literal["rule", "person", "none"]
     rule: Verdict
     muted: bool
 
 
-class VerdictForm(Carried):
-    """What somebody said, and the pins that show it."""
+class VerdictForm(BundleModel):
+    """A verdict of a user with its pins."""
 
     id: UUID
-    step: Key
+    step: StepKey
     about: Annotated[str, StringConstraints(max_length=201)]
     host: UUID | None
     verdict: Literal["supports", "refutes", "inconclusive"]
-    note: Prose
-    by: Who
+    note: BundleText
+    by: PersonName
     at: AwareDatetime
     pins: Annotated[list[UUID], Field(max_length=200)]
 
 
-class PinForm(Carried):
-    """A place; `runs` are those that it shows."""
+class PinForm(BundleModel):
+    """A pin; `runs` are the runs that it cites."""
 
     id: UUID
     kind: Literal["range", "frame", "row", "line", "comparison"]
     ref: Json
     view: Annotated[str, StringConstraints(pattern=r"^/([^/\\\x00][^\x00]*)?$", max_length=4000)]
-    said: Json
+    snapshot: Json
     runs: list[UUID]
-    step: Key | None
-    by: Who
+    step: StepKey | None
+    by: PersonName
     at: AwareDatetime
 
 
-class WaiverForm(Carried):
-    """A step that may stay unanswered."""
+class WaiverForm(BundleModel):
+    """A waived step."""
 
-    step: Key
-    reason: Prose
-    by: Who
+    step: StepKey
+    reason: BundleText
+    by: PersonName
     at: AwareDatetime
 
 
-class OutcomeForm(Carried):
-    """Whether a cause was it."""
+class OutcomeForm(BundleModel):
+    """The outcome of a cause."""
 
     cause: Annotated[str, StringConstraints(max_length=200)]
     right: bool
     true_cause: Annotated[str, StringConstraints(max_length=200)] | None
     pins: list[UUID]
-    note: Prose
-    by: Who
+    note: BundleText
+    by: PersonName
     at: AwareDatetime
 
 
-class FixForm(Carried):
-    """What was changed."""
+class FixForm(BundleModel):
+    """A fix."""
 
     id: UUID
     hypothesis: UUID | None
-    card: Line
-    what: Prose
+    remediation: Line
+    what: BundleText
     hosts: list[UUID]
-    command: Prose
-    risk: Prose
-    way_back: Prose
+    command: BundleText
+    risk: BundleText
+    rollback: BundleText
     applied_at: AwareDatetime | None
     state: Literal["planned", "applied", "verified", "no_effect", "worse", "no_conclusion", "reverted"]
-    by: Who
+    by: PersonName
     at: AwareDatetime
 
 
-class VerificationForm(Carried):
-    """Whether it helped. `before` are runs, `made_before` and `after` captures."""
+class VerificationForm(BundleModel):
+    """A verification. `before` are runs, `captures_before` and `after` captures."""
 
     id: UUID
     fix: UUID
     kind: Literal["plain", "control", "cohort"]
     primary: Json | None
-    bar: float | None
+    minimum_change: float | None
     before: list[UUID]
-    made_before: list[UUID]
+    captures_before: list[UUID]
     after: list[UUID]
     control: UUID | None
-    state: Literal["done", "failed", "cancelled"]
+    state: Literal["done", "failed", "canceled"]
     result: Json | None
-    failure: Told | None
-    by: Who
+    failure: BundleMessage | None
+    by: PersonName
     at: AwareDatetime
     ended_at: AwareDatetime | None
 
 
-class CommentForm(Carried):
-    """What somebody wrote beside it."""
+class CommentForm(BundleModel):
+    """A comment."""
 
     about: Line
-    text: Prose
-    by: Who
+    text: BundleText
+    by: PersonName
     at: AwareDatetime

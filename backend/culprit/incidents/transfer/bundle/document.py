@@ -1,7 +1,7 @@
-"""What an exported incident holds: `manifest.json`, `incident.json` as below, and `artifacts/<SHA-256>` as stored.
+"""The format of an exported incident: `manifest.json`, `incident.json` as below, and `artifacts/<SHA-256>` as stored.
 
-Ids are those of the Culprit that wrote it and mean something within the bundle only. People are text. The format is 2;
-1 was the regression bundle, a case for rules without names and pins, which `culprit.incidents.bundle` still writes.
+IDs are those of the exporting Culprit and are valid only within the bundle. Users are names. The format version is 2;
+1 was the regression bundle, which `culprit.incidents.regression_bundle.write` still writes.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from culprit.carried.form_captured import (
+from culprit.incidents.records.requests import IncidentHostRole, IncidentState, Symptom
+from culprit.incidents.transfer.bundle.base import MAX_ITEMS, BundleModel, Count, Digest, Line, Name, Small
+from culprit.incidents.transfer.bundle.captures import (
     ArtifactForm,
     CaptureForm,
     CollectorForm,
-    DiffForm,
+    ComparisonForm,
     ProfileForm,
     RunForm,
 )
-from culprit.carried.form_said import (
+from culprit.incidents.transfer.bundle.chain import (
     CommentForm,
     FixForm,
     HypothesisForm,
@@ -31,8 +33,7 @@ from culprit.carried.form_said import (
     VerificationForm,
     WaiverForm,
 )
-from culprit.carried.form_words import MANY, Carried, Count, Digest, Json, Line, Name, Small
-from culprit.incidents.given import Role, State, Symptom
+from culprit.json_types import Json
 
 FORMAT = "culprit-incident"
 FORMAT_VERSION = 2
@@ -44,7 +45,7 @@ MAX_MEMBERS = 5000
 MAX_BYTES = 1 << 30
 
 
-class Member(Carried):
+class BundleMember(BundleModel):
     """A file of the bundle."""
 
     name: str
@@ -52,17 +53,17 @@ class Member(Carried):
     size: Count
 
 
-class Manifest(Carried):
-    """What the bundle is made of."""
+class BundleManifest(BundleModel):
+    """The members of the bundle."""
 
     format: Literal["culprit-incident"]
     format_version: Literal[2]
     culprit: Name
-    members: Annotated[list[Member], Field(max_length=MAX_MEMBERS)]
+    members: Annotated[list[BundleMember], Field(max_length=MAX_MEMBERS)]
 
 
-class Origin(Carried):
-    """Where it is from. `rules` is the digest of the rules that judged it there."""
+class BundleOrigin(BundleModel):
+    """The exporting Culprit. `rules` is the digest of its rules."""
 
     culprit: Name
     number: Small
@@ -71,48 +72,48 @@ class Origin(Carried):
     rules: Digest
 
 
-class Head(Carried):
-    """The incident itself."""
+class IncidentForm(BundleModel):
+    """The incident."""
 
     id: UUID
     title: Line
     symptom: Symptom
     severity: Annotated[int, Field(ge=1, le=4)]
-    state: State
+    state: IncidentState
     window_from: AwareDatetime
     window_to: AwareDatetime | None
     created_at: AwareDatetime
     resolved_at: AwareDatetime | None
 
 
-class HostForm(Carried):
-    """A host, by name alone: no address, no account, no key."""
+class HostForm(BundleModel):
+    """A host: its name, without address, account or key."""
 
     id: UUID
     name: Name
     scope: Json
-    role: Role
+    role: IncidentHostRole
 
 
-class Document(Carried):
-    """All of it."""
+class BundleDocument(BundleModel):
+    """The document `incident.json`."""
 
-    origin: Origin
-    incident: Head
+    origin: BundleOrigin
+    incident: IncidentForm
     hosts: Annotated[list[HostForm], Field(max_length=500)]
     playbooks: Annotated[list[PlaybookForm], Field(max_length=100)]
     hypotheses: Annotated[list[HypothesisForm], Field(max_length=1000)]
-    steps: Annotated[list[StepForm], Field(max_length=MANY)]
-    verdicts: Annotated[list[VerdictForm], Field(max_length=MANY)]
-    pins: Annotated[list[PinForm], Field(max_length=MANY)]
-    waivers: Annotated[list[WaiverForm], Field(max_length=MANY)]
+    steps: Annotated[list[StepForm], Field(max_length=MAX_ITEMS)]
+    verdicts: Annotated[list[VerdictForm], Field(max_length=MAX_ITEMS)]
+    pins: Annotated[list[PinForm], Field(max_length=MAX_ITEMS)]
+    waivers: Annotated[list[WaiverForm], Field(max_length=MAX_ITEMS)]
     outcomes: Annotated[list[OutcomeForm], Field(max_length=1000)]
     fixes: Annotated[list[FixForm], Field(max_length=1000)]
     verifications: Annotated[list[VerificationForm], Field(max_length=1000)]
-    captures: Annotated[list[CaptureForm], Field(max_length=MANY)]
-    runs: Annotated[list[RunForm], Field(max_length=MANY)]
-    collectors: Annotated[list[CollectorForm], Field(max_length=MANY)]
-    artifacts: Annotated[list[ArtifactForm], Field(max_length=MANY)]
-    profiles: Annotated[list[ProfileForm], Field(max_length=MANY)]
-    diffs: Annotated[list[DiffForm], Field(max_length=1000)]
+    captures: Annotated[list[CaptureForm], Field(max_length=MAX_ITEMS)]
+    runs: Annotated[list[RunForm], Field(max_length=MAX_ITEMS)]
+    collectors: Annotated[list[CollectorForm], Field(max_length=MAX_ITEMS)]
+    artifacts: Annotated[list[ArtifactForm], Field(max_length=MAX_ITEMS)]
+    profiles: Annotated[list[ProfileForm], Field(max_length=MAX_ITEMS)]
+    comparisons: Annotated[list[ComparisonForm], Field(max_length=1000)]
     comments: Annotated[list[CommentForm], Field(max_length=1000)]

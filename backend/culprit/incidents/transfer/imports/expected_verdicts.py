@@ -1,35 +1,38 @@
-"""What a bundle says that rules, steps and hypotheses showed, by the ids of here, to be compared later."""
+"""Collect the original verdicts of a bundle with local IDs, for a later comparison."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from culprit.carried import verdicts
-from culprit.carried.form import Document
-from culprit.carried.ids import Ids
-
-Json = dict[str, Any]
+from culprit.incidents.transfer import verdicts
+from culprit.incidents.transfer.bundle.document import BundleDocument
+from culprit.incidents.transfer.imports.id_map import IdMap
+from culprit.json_types import Json
 
 
-def expected(document: Document, ids: Ids) -> Json:
-    """As `IncidentOrigin.expected` keeps it."""
-    found = [
-        verdicts.Saying("rule", one.rule, str(ids[run.id]), f"{one.state} {one.subjects}")
+def build_expected(document: BundleDocument, ids: IdMap) -> Json:
+    """Build the value of `IncidentOrigin.expected`."""
+    verdict_records = [
+        verdicts.VerdictRecord("rule", item.rule, str(ids[run.id]), f"{item.state} {item.subjects}")
         for run in document.runs
-        for one in run.spoke or ()
+        for item in run.rule_verdicts or ()
     ]
-    found += [verdicts.Saying("step", one.step, str(ids[one.host]), one.verdict) for one in document.steps]
-    found += [verdicts.Saying("hypothesis", one.key, "", one.standing) for one in document.hypotheses]
-    return verdicts.expected(found, _why(document, ids), document.origin.rules)
+    verdict_records += [
+        verdicts.VerdictRecord("step", step.step, str(ids[step.host]), step.verdict)
+        for step in document.steps
+    ]
+    verdict_records += [
+        verdicts.VerdictRecord("hypothesis", hypothesis.key, "", hypothesis.status)
+        for hypothesis in document.hypotheses
+    ]
+    return verdicts.build_expected(verdict_records, _collect_reasons(document, ids), document.origin.rules)
 
 
-def _why(document: Document, ids: Ids) -> dict[str, str]:
-    """What could make a verdict another one here: bytes that were left out, of a run and of the host it is of."""
+def _collect_reasons(document: BundleDocument, ids: IdMap) -> dict[str, str]:
+    """Return reasons for different verdicts: omitted bytes of a run or host, and muted rules."""
     why: dict[str, str] = {}
     host_of = {run.id: run.host for run in document.runs}
-    for one in document.artifacts:
-        if one.left_out is not None:
-            places = (one.run, host_of[one.run])
+    for artifact in document.artifacts:
+        if artifact.left_out is not None:
+            places = (artifact.run, host_of[artifact.run])
             why.update({str(ids[place]): "left_out" for place in places if place is not None})
             why[""] = "left_out"
     for step in document.steps:

@@ -1,4 +1,4 @@
-"""A bundle becomes an incident: read in a confined child, its bytes adopted, then all rows in one transaction."""
+"""Import a bundle: read it in the sandbox, adopt its artifacts, then write all rows in one transaction."""
 
 from __future__ import annotations
 
@@ -6,132 +6,147 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
-from culprit.carried import confined_read, queries
-from culprit.carried.form import DOCUMENT, MAX_DOCUMENT, Document
-from culprit.carried.rows import Rows
-from culprit.config import Settings
-from culprit.incidents import journal
-from culprit.incidents import queries as incidents
-from culprit.infra.artifacts import ArtifactStore, Stored, blocks
-from culprit.infra.bounded import Ended, Limits, is_output, open_output, run_confined, workspace
-from culprit.infra.broker import announce
-from culprit.kit.errors import CulpritError, Invalid, TooLarge, Unavailable
-from culprit.models import Incident
+from culprit.accounts import audit
+from culprit.accounts.actor import Actor
+from culprit.accounts.authorization import authorize
+from culprit.incidents.records import journal
+from culprit.incidents.records import queries as incidents
+from culprit.incidents.transfer import queries
+from culprit.incidents.transfer.bundle.document import DOCUMENT, MAX_DOCUMENT, BundleDocument
+from culprit.incidents.transfer.imports import read_in_sandbox
+from culprit.incidents.transfer.imports.write_rows import RowWriter
+from culprit.infra.artifacts.blob_files import StoredBlob, read_blocks
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.sandbox.process import (
+    SandboxExit,
+    SandboxLimits,
+    create_workspace,
+    is_output,
+    open_output,
+    run_in_sandbox,
+)
+from culprit.infra.settings import Settings
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.json_types import Json
+from culprit.web.errors import CulpritError, InvalidRequestError, TooLargeError, UnavailableError
 
-LIMITS = Limits(address_space=2 << 30, cpu_s=60, file_bytes=1100 << 20, wall_s=90)
-MODULE = confined_read.__name__
+LIMITS = SandboxLimits(address_space=2 << 30, cpu_s=60, file_bytes=1100 << 20, wall_s=90)
+MODULE = read_in_sandbox.__name__
 MAX_RESULT_BYTES = 8 << 20
-COMPARE = "culprit.compare_carried"
-Json = dict[str, Any]
+COMPARE = "culprit.compare_import"
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """The incident that a file is, and whether it became one just now."""
+class ImportResult:
+    """The incident of a file, and whether this import created it."""
 
     incident: Incident
     new: bool
 
 
-def bring(session: Session, store: ArtifactStore, config: Settings, actor: Actor, file: BinaryIO) -> Brought:
-    """The incident of a bundle. The same file again gives the same incident. Raises Forbidden, Invalid, TooLarge."""
-    policy(actor, "capture.import")
-    policy(actor, "incident.edit")
+def import_incident(
+    session: Session, store: ArtifactStore, config: Settings, actor: Actor, file: BinaryIO
+) -> ImportResult:
+    """Import a bundle, or return the incident of an earlier import of the same file.
+
+    Raises ForbiddenError, InvalidRequestError, TooLargeError.
+    """
+    authorize(actor, "capture.import")
+    authorize(actor, "incident.edit")
     if store.space().low:
-        raise Unavailable("capture.disk_low")
-    with workspace(config.home / "work") as directory:
+        raise UnavailableError("capture.disk_low")
+    with create_workspace(config.home / "work") as directory:
         path = directory / "bundle"
-        stored = _kept(file, path, config.upload_limit)
-        # Of two who bring the same file at once, the second finds what the first has made.
-        session.execute(select(func.pg_advisory_xact_lock(int(stored.sha256[:15], 16))))
-        known = _known(session, actor, stored.sha256)
+        stored = _save_upload(file, path, config.upload_limit)
+        # Of two concurrent imports of a file, the second returns the incident of the first.
+        queries.lock_digest(session, stored.sha256)
+        known = _find_imported(session, actor, stored.sha256)
         if known is not None:
-            announce(session, COMPARE, known.id)
-            return Brought(known, new=False)
-        document, parts = _read(path, directory)
-        _adopt(store, parts, directory)
-        return Brought(_make(session, actor, document, stored, parts), new=True)
+            enqueue_after_commit(session, COMPARE, known.id)
+            return ImportResult(known, new=False)
+        document, parts = _read_bundle(path, directory)
+        _adopt_artifacts(store, parts, directory)
+        return ImportResult(_create_incident(session, actor, document, stored, parts), new=True)
 
 
-def _kept(file: BinaryIO, path: Path, limit: int) -> Stored:
+def _save_upload(file: BinaryIO, path: Path, limit: int) -> StoredBlob:
     digest, size = hashlib.sha256(), 0
     with path.open("wb") as out:
-        for piece in blocks(file):
+        for piece in read_blocks(file):
             size += len(piece)
             if size > limit:
-                raise TooLarge("import.limit_packed", limit=limit)
+                raise TooLargeError("import.limit_packed", mib=limit >> 20)
             digest.update(piece)
             out.write(piece)
-    return Stored(digest.hexdigest(), size)
+    return StoredBlob(digest.hexdigest(), size)
 
 
-def _known(session: Session, actor: Actor, sha256: str) -> Incident | None:
-    for one in queries.origins(session, sha256):
-        found = incidents.incident(session, actor, one)
-        if found is not None:
-            return found
+def _find_imported(session: Session, actor: Actor, sha256: str) -> Incident | None:
+    for origin in queries.list_origins(session, sha256):
+        incident = incidents.find_incident(session, actor, origin)
+        if incident is not None:
+            return incident
     return None
 
 
-def _read(path: Path, directory: Path) -> tuple[Document, Json]:
-    ended = run_confined(MODULE, {"path": str(path)}, directory, LIMITS, inputs=[str(path)])
+def _read_bundle(path: Path, directory: Path) -> tuple[BundleDocument, Json]:
+    ended = run_in_sandbox(MODULE, {"path": str(path)}, directory, LIMITS, inputs=[str(path)])
     if ended.verdict != "ok":
-        raise _died(ended)
+        raise _to_error(ended)
     with open_output(directory / "result.json") as stream:
         result: Json = json.loads(stream.read(MAX_RESULT_BYTES))
     if "failure" in result:
-        raise Invalid(result["failure"]["key"], errors=(), **result["failure"]["params"])
+        raise InvalidRequestError(result["failure"]["key"], errors=(), **result["failure"]["params"])
     with open_output(directory / DOCUMENT) as stream:
-        return Document.model_validate_json(stream.read(MAX_DOCUMENT)), result["parts"]
+        return BundleDocument.model_validate_json(stream.read(MAX_DOCUMENT)), result["parts"]
 
 
-def _died(ended: Ended) -> CulpritError:
+def _to_error(ended: SandboxExit) -> CulpritError:
     if ended.verdict == "crashed":
-        raise RuntimeError(f"the reading of a bundle died: {ended.stderr}")
+        raise RuntimeError(f"reading a bundle crashed: {ended.stderr}")
     params = {
         "out_of_memory": {"limit_mb": LIMITS.address_space >> 20},
         "too_slow": {"limit_s": int(LIMITS.wall_s)},
         "too_large": {"limit_mb": LIMITS.file_bytes >> 20},
     }[ended.verdict]
-    return TooLarge(f"ingest.{ended.verdict}", attempts=1, errors=(), **params)
+    return TooLargeError(f"ingest.{ended.verdict}", attempts=1, errors=(), **params)
 
 
-def _adopt(store: ArtifactStore, parts: Json, directory: Path) -> None:
-    """Bytes without a row are found by the next check of the store; a row without its bytes never is."""
+def _adopt_artifacts(store: ArtifactStore, parts: Json, directory: Path) -> None:
+    """Adopt artifacts before their rows: the storage check finds bytes without a row, but not the reverse."""
     for sha256, part in parts.items():
         path = directory / f"part-{int(part['number'])}"
         if not is_output(path):
-            raise Invalid("carried.altered", name=sha256)
+            raise InvalidRequestError("transfer.altered", name=sha256)
         store.adopt(path, sha256)
 
 
-def _make(session: Session, actor: Actor, document: Document, stored: Stored, parts: Json) -> Incident:
-    rows = Rows(session, actor, document, parts)
+def _create_incident(
+    session: Session, actor: Actor, document: BundleDocument, stored: StoredBlob, parts: Json
+) -> Incident:
+    rows = RowWriter(session, actor, document, parts)
     incident = rows.write(stored.sha256)
     origin = document.origin
-    journal.enter(
+    journal.append_entry(
         session,
         incident,
         actor,
-        "imported",
+        "incident_imported",
         culprit=origin.culprit,
         number=origin.number,
         runs=len(document.runs),
     )
     for comment in document.comments:
-        journal.enter(
-            session, incident, None, "imported_comment", note=comment.text,
+        journal.append_entry(
+            session, incident, None, "comment_imported", note=comment.text,
             about=comment.about or f"#{origin.number}", who=comment.by or "-", at=comment.at.isoformat(),
         )  # fmt: skip
-    audit.record(
+    audit.record_action(
         session,
         actor,
         "incident.import",
@@ -142,8 +157,8 @@ def _make(session: Session, actor: Actor, document: Document, stored: Stored, pa
         bytes=stored.size,
         runs=len(document.runs),
     )
-    for run_id in rows.to_read:
-        announce(session, "culprit.ingest_run", run_id)
-    if not rows.to_read:
-        announce(session, COMPARE, incident.id)
+    for run_id in rows.pending_runs:
+        enqueue_after_commit(session, "culprit.ingest_run", run_id)
+    if not rows.pending_runs:
+        enqueue_after_commit(session, COMPARE, incident.id)
     return incident

@@ -1,7 +1,7 @@
-"""Runs in a confined child: an exported incident out of its file, every byte checked before anybody believes it.
+"""Runs in the sandbox: read an exported incident from its file, and verify every byte.
 
-It leaves `incident.json`, the artifacts as `part-N`, and `result.json` with what they are, or why the file is refused.
-Nothing is unpacked by the names in the archive: a member is one of three kinds, or the file is refused.
+It writes `incident.json`, the artifacts as `part-N`, and `result.json` with their sizes or the reason of a refusal.
+Member names of the archive are never used as paths; an unexpected member refuses the file.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from collectors.parse.limits import ImportRefused, bounded_open
-from culprit.carried.check import check_document, refuse
-from culprit.carried.form import (
+from collectors.profiles.limits import ImportRefusedError, open_bounded
+from culprit.incidents.transfer.bundle.document import (
     ARTIFACTS,
     DOCUMENT,
     FORMAT,
@@ -28,159 +27,172 @@ from culprit.carried.form import (
     MAX_BYTES,
     MAX_DOCUMENT,
     MAX_MEMBERS,
-    Document,
-    Manifest,
+    BundleDocument,
+    BundleManifest,
 )
-from culprit.infra.inputs import open_input
+from culprit.incidents.transfer.bundle.validate import build_refusal, check_document
+from culprit.infra.sandbox.inputs import open_input
+from culprit.json_types import Json
 
 PIECE = 1 << 18
 ZIP_MAGIC = b"PK\3\4"
 _MEMBER = re.compile(rf"(?:{re.escape(MANIFEST)}|{re.escape(DOCUMENT)}|{ARTIFACTS}[0-9a-f]{{64}})\Z")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-Json = dict[str, Any]
 Form = TypeVar("Form", bound=BaseModel)
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {path}."""
+    """Read the bundle of `request` ({path}) and write `result.json`."""
     try:
-        result = read(Path(request["path"]), Path())
-    except ImportRefused as refused:
+        result = read_bundle(Path(request["path"]), Path())
+    except ImportRefusedError as refused:
         result = {"failure": {"key": refused.sentence.key, "params": dict(refused.sentence.params)}}
     Path("result.partial").write_text(json.dumps(result), encoding="utf-8")
     Path("result.partial").replace("result.json")
 
 
-def read(path: Path, directory: Path) -> Json:
-    """{"parts": {SHA-256: {"number", "size", "stored_size"}}}; raises ImportRefused."""
+def read_bundle(path: Path, directory: Path) -> Json:
+    """Return {"parts": {SHA-256: {"number", "size", "stored_size"}}}, or raise ImportRefusedError."""
     try:
         with open_input(path) as file, zipfile.ZipFile(file) as archive:
-            return _read(archive, directory)
+            return _read_archive(archive, directory)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
         with open_input(path) as stream:
             begins = stream.read(len(ZIP_MAGIC))
-        raise (refuse("damaged") if begins == ZIP_MAGIC else refuse("not_incident", why="zip")) from None
+        raise (
+            build_refusal("damaged") if begins == ZIP_MAGIC else build_refusal("not_incident", why="zip")
+        ) from None
 
 
-def _read(archive: zipfile.ZipFile, directory: Path) -> Json:
-    members = _members(archive)
-    manifest = _manifest(archive, members)
-    listed = {one.name: one for one in manifest.members}
+def _read_archive(archive: zipfile.ZipFile, directory: Path) -> Json:
+    members = _list_members(archive)
+    manifest = _read_manifest(archive, members)
+    listed = {member.name: member for member in manifest.members}
     if len(listed) != len(manifest.members):
-        raise refuse("twice", what="member", id=MANIFEST)
+        raise build_refusal("twice", what="member", id=MANIFEST)
     for name in sorted(members.keys() ^ {*listed, MANIFEST}):
-        raise refuse("altered", name=name[:200])
-    for number, (name, told) in enumerate(sorted(listed.items())):
+        raise build_refusal("altered", name=name[:200])
+    for number, (name, reported) in enumerate(sorted(listed.items())):
         target = directory / (DOCUMENT if name == DOCUMENT else f"part-{number}")
-        digest, size = _copy(archive, members[name], target)
-        if digest != told.sha256 or size != told.size or name not in {DOCUMENT, f"{ARTIFACTS}{digest}"}:
-            raise refuse("altered", name=name)
+        digest, size = _copy_member(archive, members[name], target)
+        if (
+            digest != reported.sha256
+            or size != reported.size
+            or name not in {DOCUMENT, f"{ARTIFACTS}{digest}"}
+        ):
+            raise build_refusal("altered", name=name)
     if DOCUMENT not in listed:
-        raise refuse("not_incident", why=DOCUMENT)
-    document = _form(Document, _json((directory / DOCUMENT).read_bytes(), DOCUMENT), DOCUMENT)
+        raise build_refusal("not_incident", why=DOCUMENT)
+    document = _parse_form(
+        BundleDocument, _parse_json((directory / DOCUMENT).read_bytes(), DOCUMENT), DOCUMENT
+    )
     held = {name.removeprefix(ARTIFACTS): n for n, name in enumerate(sorted(listed)) if name != DOCUMENT}
     check_document(document, held)
-    return {"parts": _unpacked(document, held, directory)}
+    return {"parts": _check_unpacked(document, held, directory)}
 
 
-def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+def _list_members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:
-        raise refuse("too_many", found=len(infos), limit=MAX_MEMBERS)
-    found: dict[str, zipfile.ZipInfo] = {}
-    for one in infos:
-        name = one.orig_filename
-        if not _MEMBER.match(name) or one.flag_bits & 1 or one.compress_type not in _PACKED:
-            raise refuse("member", name="".join(c if c.isprintable() else "?" for c in name[:100]))
-        if name in found:
-            raise refuse("twice", what="member", id=name)
-        found[name] = one
-    if sum(one.file_size for one in infos) > MAX_BYTES:
-        raise refuse("too_large", mib=MAX_BYTES >> 20)
-    return found
+        raise build_refusal("too_many", count=len(infos), limit=MAX_MEMBERS)
+    zip_infos: dict[str, zipfile.ZipInfo] = {}
+    for info in infos:
+        name = info.orig_filename
+        if not _MEMBER.match(name) or info.flag_bits & 1 or info.compress_type not in _PACKED:
+            raise build_refusal("member", name="".join(c if c.isprintable() else "?" for c in name[:100]))
+        if name in zip_infos:
+            raise build_refusal("twice", what="member", id=name)
+        zip_infos[name] = info
+    if sum(info.file_size for info in infos) > MAX_BYTES:
+        raise build_refusal("too_large", mib=MAX_BYTES >> 20)
+    return zip_infos
 
 
-def _manifest(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> Manifest:
+def _read_manifest(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> BundleManifest:
     if MANIFEST not in members:
-        raise refuse("not_incident", why=MANIFEST)
-    found = _json(_small(archive, members[MANIFEST]), MANIFEST)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise refuse("not_incident", why=MANIFEST)
-    if found.get("format_version") == 1:
-        raise refuse("regression")
-    if found.get("format_version") != FORMAT_VERSION:
-        raise refuse("version", found=str(found.get("format_version"))[:20], reads=FORMAT_VERSION)
-    return _form(Manifest, found, MANIFEST)
+        raise build_refusal("not_incident", why=MANIFEST)
+    json = _parse_json(_read_member(archive, members[MANIFEST]), MANIFEST)
+    if not isinstance(json, dict) or json.get("format") != FORMAT:
+        raise build_refusal("not_incident", why=MANIFEST)
+    if json.get("format_version") == 1:
+        raise build_refusal("regression")
+    if json.get("format_version") != FORMAT_VERSION:
+        raise build_refusal("version", version=str(json.get("format_version"))[:20], reads=FORMAT_VERSION)
+    return _parse_form(BundleManifest, json, MANIFEST)
 
 
-def _small(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as stream:
         data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
-        raise refuse("too_large", mib=MAX_DOCUMENT >> 20)
+        raise build_refusal("too_large", mib=MAX_DOCUMENT >> 20)
     return data
 
 
-def _json(data: bytes, name: str) -> Any:
-    """JSON that PostgreSQL can keep: no NUL, no half characters, no numbers that are none."""
+def _parse_json(data: bytes, name: str) -> Any:
+    """Parse JSON that PostgreSQL can store: without NUL, lone surrogates, NaN or infinity."""
 
     def no_number(_: str) -> None:
         raise ValueError
 
     try:
-        found = json.loads(data.decode("utf-8"), parse_constant=no_number)
-        text = json.dumps(found, ensure_ascii=False, allow_nan=False)
+        result = json.loads(data.decode("utf-8"), parse_constant=no_number)
+        text = json.dumps(result, ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")
     except (ValueError, RecursionError):
-        raise refuse("field", where=name) from None
+        raise build_refusal("field", where=name) from None
     if _NUL.search(text):
-        raise refuse("field", where=name)
-    return found
+        raise build_refusal("field", where=name)
+    return result
 
 
-def _form(form: type[Form], found: Any, name: str) -> Form:
+def _parse_form(form: type[Form], result: Any, name: str) -> Form:
     try:
-        return form.model_validate_json(json.dumps(found))
+        return form.model_validate_json(json.dumps(result))
     except ValidationError as error:
         where = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
-        raise refuse("field", where=f"{name} {where}"[:200]) from None
+        raise build_refusal("field", where=f"{name} {where}"[:200]) from None
 
 
-def _copy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> tuple[str, int]:
-    """What really comes out, however much the archive says it is."""
+def _copy_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> tuple[str, int]:
+    """Copy a member and return its real digest and size. The declared size is not trusted."""
     limit = MAX_DOCUMENT if target.name == DOCUMENT else MAX_BYTES
     digest, size = hashlib.sha256(), 0
     with archive.open(info) as stream, target.open("wb") as out:
         while piece := stream.read(PIECE):
             size += len(piece)
             if size > limit:
-                raise refuse("too_large", mib=limit >> 20)
+                raise build_refusal("too_large", mib=limit >> 20)
             digest.update(piece)
             out.write(piece)
     return digest.hexdigest(), size
 
 
-def _unpacked(document: Document, held: Mapping[str, int], directory: Path) -> Json:
-    """Every artifact is unpacked once, so that its size is known and none of them is a bomb."""
+def _check_unpacked(document: BundleDocument, held: Mapping[str, int], directory: Path) -> Json:
+    """Unpack every artifact once to check its real size."""
     parts: Json = {}
     left = MAX_BYTES
-    for one in document.artifacts:
-        if one.left_out is not None or one.sha256 in parts:
+    for artifact in document.artifacts:
+        if artifact.left_out is not None or artifact.sha256 in parts:
             continue
-        path = directory / f"part-{held[one.sha256]}"
+        path = directory / f"part-{held[artifact.sha256]}"
         size = 0
-        with bounded_open(path, one.encoding) as plain:
+        with open_bounded(path, artifact.encoding) as plain:
             try:
                 while piece := plain.read():
                     size += len(piece)
-            except ImportRefused as refused:
-                if one.complete or refused.sentence.key.startswith("import.limit"):
-                    raise refuse("bomb", name=one.sha256) from None
+            except ImportRefusedError as refused:
+                if artifact.complete or refused.sentence.key.startswith("import.limit"):
+                    raise build_refusal("bomb", name=artifact.sha256) from None
         left -= size
         if left < 0:
-            raise refuse("too_large", mib=MAX_BYTES >> 20)
-        if size != one.size and one.complete:
-            raise refuse("altered", name=f"{ARTIFACTS}{one.sha256}")
-        parts[one.sha256] = {"number": held[one.sha256], "size": size, "stored_size": path.stat().st_size}
+            raise build_refusal("too_large", mib=MAX_BYTES >> 20)
+        if size != artifact.size and artifact.complete:
+            raise build_refusal("altered", name=f"{ARTIFACTS}{artifact.sha256}")
+        parts[artifact.sha256] = {
+            "number": held[artifact.sha256],
+            "size": size,
+            "stored_size": path.stat().st_size,
+        }
     return parts

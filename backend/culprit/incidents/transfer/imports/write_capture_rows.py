@@ -1,73 +1,74 @@
-"""The rows of what was captured for an imported incident. Its runs have just come home and wait to be read."""
+"""Write the rows of the captures of an imported incident. Its runs are parsed afterwards."""
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.carried.form import Document
-from culprit.carried.form_captured import ArtifactForm, DiffForm, ProfileForm, SideForm
-from culprit.carried.form_words import Carried
-from culprit.carried.ids import Ids
-from culprit.kit.clock import now
-from culprit.models import (
-    Artifact,
-    Capture,
-    Incident,
-    IncidentRun,
-    Profile,
-    ProfileDiff,
-    Run,
-    RunCollector,
-)
+from culprit.accounts.actor import Actor
+from culprit.incidents.transfer.bundle.base import BundleModel
+from culprit.incidents.transfer.bundle.captures import ArtifactForm, ComparisonForm, ProfileForm, SideForm
+from culprit.incidents.transfer.bundle.document import BundleDocument
+from culprit.incidents.transfer.imports.id_map import IdMap
+from culprit.infra.db.clock import utc_now
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.profile_comparison import ProfileComparison
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.json_types import Json
 
-Json = dict[str, Any]
-#: In the place of a digest: what was left out must never be found among the bytes that are here for others.
+#: The digest of an omitted artifact. It must not match stored bytes of other incidents.
 NO_BYTES = "0" * 64
-#: Until the bytes are read here, a profile that a pin names has a place and nothing in it.
-NOT_BUILT = {"key": "carried.profile_not_built", "params": {}}
+#: The failure of a profile until its bytes are parsed here.
+NOT_BUILT = {"key": "transfer.profile_not_built", "params": {}}
 
 
-def plain(one: Carried, *names: str) -> Json:
-    """Fields as columns take them."""
-    return one.model_dump(include=set(names))
+def dump_fields(bundle_model: BundleModel, *names: str) -> Json:
+    """Return fields as column values."""
+    return bundle_model.model_dump(include=set(names))
 
 
-class Captured:
-    """Writes captures and all below them. `parts` are the artifacts that the store holds now.
+class CaptureRowWriter:
+    """Write captures with their runs and artifacts. `parts` are the artifacts in the store.
 
-    Profiles whose bytes were left out become no rows, nor do comparisons of them.
+    Profiles of omitted bytes, and comparisons of them, get no rows.
     """
 
-    def __init__(self, session: Session, actor: Actor, document: Document, parts: Json, ids: Ids) -> None:
+    def __init__(
+        self, session: Session, actor: Actor, document: BundleDocument, parts: Json, ids: IdMap
+    ) -> None:
         self.session = session
         self.actor = actor
         self.document = document
         self.parts = parts
         self.ids = ids
-        self.profiles, self.diffs = _drawn(document)
-        kept = {one.id for one in self.profiles} | {one.id for one in self.diffs}
-        ids.forget(one.id for one in document.profiles if one.id not in kept)
-        ids.forget(one.id for one in document.diffs if one.id not in kept)
+        self.profiles, self.comparisons = _select_buildable(document)
+        profiles = {profile.id for profile in self.profiles} | {
+            comparison.id for comparison in self.comparisons
+        }
+        ids.forget(profile.id for profile in document.profiles if profile.id not in profiles)
+        ids.forget(comparison.id for comparison in document.comparisons if comparison.id not in profiles)
 
     def write(self, incident: Incident) -> list[UUID]:
-        """All of it. Returns the runs that are to be read."""
+        """Write all rows. Return the runs to parse."""
         self._captures()
         self._runs(incident)
         self._collectors()
         self._bytes()
-        self._pictures()
-        return [self.ids[one.id] for one in sorted(self.document.runs, key=lambda run: run.id)]
+        self._profiles()
+        return [self.ids[run.id] for run in sorted(self.document.runs, key=lambda run: run.id)]
 
     def _captures(self) -> None:
-        for one in self.document.captures:
+        for capture in self.document.captures:
             self.session.add(
                 Capture(
-                    id=self.ids[one.id], source="import", state="running", requested_by=self.actor.id,
-                    **plain(one, "plan", "collectors", "seconds", "scope", "reason", "created_at"),
+                    id=self.ids[capture.id], source="import", state="running", requested_by=self.actor.id,
+                    **dump_fields(capture, "plan", "collectors", "seconds", "scope", "reason", "created_at"),
                 )
             )  # fmt: skip
         self.session.flush()
@@ -76,14 +77,14 @@ class Captured:
         sizes = {run.id: 0 for run in self.document.runs}
         for part in self.document.artifacts:
             sizes[part.run] += self._stored_size(part)
-        for run in sorted(self.document.runs, key=lambda one: one.id):
+        for run in sorted(self.document.runs, key=lambda run: run.id):
             self.session.add(
                 Run(
                     id=self.ids[run.id], capture_id=self.ids[run.capture], host_id=self.ids.get(run.host),
                     state="ingesting", attempt=1, bytes=sizes[run.id],
                     facts={"target": run.target} if run.target else None,
                     spec={"kind": "incident"},
-                    **plain(
+                    **dump_fields(
                         run, "failure", "failure_side", "boot_id", "clock", "host_cpu_ms", "t0_ns", "t1_ns",
                         "started_at", "ended_at",
                     ),
@@ -105,9 +106,9 @@ class Captured:
             self.session.add(
                 RunCollector(
                     id=self.ids[row.id], run_id=self.ids[row.run],
-                    **plain(
-                        row, "collector", "state", "reason", "way", "argv", "exit_code", "tool_version", "started_ns",
-                        "ended_ns", "cpu_ms", "bytes", "stderr_tail",
+                    **dump_fields(
+                        row, "collector", "state", "reason", "method", "argv", "exit_code", "tool_version",
+                        "started_ns", "ended_ns", "cpu_ms", "bytes", "stderr_tail",
                     ),
                 )
             )  # fmt: skip
@@ -123,43 +124,45 @@ class Captured:
                     id=self.ids[part.id], run_id=self.ids[part.run], run_collector_id=self.ids.get(part.collector),
                     sha256=part.sha256 if part.left_out is None else NO_BYTES,
                     size=self.parts[part.sha256]["size"] if part.left_out is None else part.size,
-                    stored_size=self._stored_size(part), removed_at=None if part.left_out is None else now(),
-                    **plain(part, "part", "encoding", "media_type", "complete", "attempt"),
+                    stored_size=self._stored_size(part), removed_at=None if part.left_out is None else utc_now(),
+                    **dump_fields(part, "part", "encoding", "media_type", "complete", "attempt"),
                 )
             )  # fmt: skip
         self.session.flush()
 
-    def _pictures(self) -> None:
-        """Profiles are drawn when their runs were read, and comparisons when their profiles were drawn."""
+    def _profiles(self) -> None:
+        """Write profiles and comparisons. They are built after the parse of their runs."""
         host_of = {run.id: run.host for run in self.document.runs}
-        for one in self.profiles:
+        for profile in self.profiles:
             self.session.add(
                 Profile(
-                    id=self.ids[one.id], run_id=self.ids[one.run], host_id=self.ids.get(host_of[one.run]),
-                    run_collector_id=self.ids[one.collector], state="failed", failure=NOT_BUILT,
-                    **plain(one, "kind", "event", "unit"),
+                    id=self.ids[profile.id], run_id=self.ids[profile.run], host_id=self.ids.get(host_of[profile.run]),
+                    run_collector_id=self.ids[profile.collector], state="failed", failure=NOT_BUILT,
+                    **dump_fields(profile, "kind", "event", "unit"),
                 )
             )  # fmt: skip
-        for diff in self.diffs:
+        for comparison in self.comparisons:
             self.session.add(
-                ProfileDiff(
-                    id=self.ids[diff.id], a={**self._side(diff.before), "by_base": diff.by_base},
-                    b=self._side(diff.after), normalise=diff.normalise, requested_by=self.actor.id,
+                ProfileComparison(
+                    id=self.ids[comparison.id], a={**self._side(comparison.before), "by_base": comparison.by_base},
+                    b=self._side(comparison.after), normalize=comparison.normalize, requested_by=self.actor.id,
                 )
             )  # fmt: skip
         self.session.flush()
 
-    def _side(self, one: SideForm) -> Json:
-        first, *others = self.ids.texts(one.profiles)
-        chosen = one.filter.model_dump(mode="json", exclude_defaults=True)
+    def _side(self, side_form: SideForm) -> Json:
+        first, *others = self.ids.to_strings(side_form.profiles)
+        chosen = side_form.filter.model_dump(mode="json", exclude_defaults=True)
         return {"profile_id": first, "also": others, "filter": chosen}
 
 
-def _drawn(document: Document) -> tuple[list[ProfileForm], list[DiffForm]]:
-    """What can be drawn of the bytes that the bundle holds."""
-    whole = {one.collector for one in document.artifacts if one.left_out is None}
-    profiles = [one for one in document.profiles if one.collector in whole]
-    known = {one.id for one in profiles}
+def _select_buildable(document: BundleDocument) -> tuple[list[ProfileForm], list[ComparisonForm]]:
+    """Return the profiles and comparisons whose bytes are in the bundle."""
+    whole = {artifact.collector for artifact in document.artifacts if artifact.left_out is None}
+    profiles = [profile for profile in document.profiles if profile.collector in whole]
+    known = {profile.id for profile in profiles}
     return profiles, [
-        one for one in document.diffs if known.issuperset((*one.before.profiles, *one.after.profiles))
+        comparison
+        for comparison in document.comparisons
+        if known.issuperset((*comparison.before.profiles, *comparison.after.profiles))
     ]

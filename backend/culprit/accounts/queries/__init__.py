@@ -1,0 +1,1 @@
+"""SELECTs of accounts, one module per subject."""

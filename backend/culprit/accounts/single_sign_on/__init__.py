@@ -1,0 +1,1 @@
+"""Single sign-on: OpenID Connect, authorization code with PKCE, roles by group."""

@@ -1,0 +1,1 @@
+"""Findings of runs, the catalog of rules and causes, and thresholds."""

@@ -1,1 +1,0 @@
-"""What people and pipelines tell: deploys, changes of configuration, notes, on the timelines of hosts."""

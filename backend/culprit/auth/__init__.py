@@ -1,1 +1,0 @@
-"""Who you are and what you may."""

@@ -1,0 +1,1 @@
+"""Kill switches: while one is active, nothing starts on its hosts."""

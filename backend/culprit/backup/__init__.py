@@ -1,1 +1,0 @@
-"""A platform as one checked file, and back: `python -m culprit.backup`, behind `./culprit backup` and `restore`."""

@@ -1,0 +1,1 @@
+"""Catalog of collectors, plans and metrics."""

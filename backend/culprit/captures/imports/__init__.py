@@ -1,0 +1,1 @@
+"""Captures without SSH: imported files become runs."""

@@ -1,1 +1,0 @@
-"""Incidents that are carried from one Culprit to another, with all that they rest on."""

@@ -1,1 +1,0 @@
-"""What can be collected and what can be measured: collectors, plans, metrics."""

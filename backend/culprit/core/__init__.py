@@ -1,1 +1,0 @@
-"""Pure: data in, data out; no clock and no I/O."""

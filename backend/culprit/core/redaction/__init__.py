@@ -1,1 +1,0 @@
-"""What must not leave: found in texts, structures and names of frames, replaced by steady pseudonyms. Pure."""

@@ -1,1 +1,0 @@
-"""Rules by family: each module has RULES, a tuple of `Rule`."""

@@ -1,1 +1,0 @@
-"""Causes by family: each module has CAUSES, a tuple of `Cause`."""

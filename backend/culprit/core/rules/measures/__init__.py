@@ -1,1 +1,0 @@
-"""Measures that take more than one metric, by family; rules import them by name."""

@@ -1,0 +1,1 @@
+"""Host context, fact changes and the call graph of a run."""

@@ -1,0 +1,1 @@
+"""Reported events: deploys, configuration changes and notes that people and pipelines report."""

@@ -1,0 +1,1 @@
+"""Parse the artifacts of a run in the sandbox."""

@@ -1,0 +1,1 @@
+"""Storage use, retention policies, the consistency check, and the citations that keep evidence."""

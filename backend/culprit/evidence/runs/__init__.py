@@ -1,0 +1,1 @@
+"""Runs, their artifacts, and what was parsed from them."""

@@ -1,0 +1,1 @@
+"""The timeline of a host: tracks over all its captures on one clock."""

@@ -1,1 +1,0 @@
-"""What rules found: findings of runs, the catalogue of rules and causes, thresholds."""

@@ -1,0 +1,1 @@
+"""Load on the machine of the platform, for a first capture."""

@@ -1,0 +1,1 @@
+"""Services: labels with the sources of requests, errors and latency."""

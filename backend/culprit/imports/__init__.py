@@ -1,1 +1,0 @@
-"""Captures without SSH: files that somebody brings become runs like any other."""

@@ -1,0 +1,1 @@
+"""The evidence chain: hypotheses, steps, verdicts, pins, waivers, fixes and the autopilot."""

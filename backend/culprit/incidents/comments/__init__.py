@@ -1,0 +1,1 @@
+"""Comments of users on an incident and its parts."""

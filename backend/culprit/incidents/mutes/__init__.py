@@ -1,0 +1,1 @@
+"""Muted findings of hosts."""

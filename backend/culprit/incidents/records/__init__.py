@@ -1,0 +1,1 @@
+"""Load, lock and change incidents, and record each change in the journal."""

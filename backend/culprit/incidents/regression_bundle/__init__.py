@@ -1,0 +1,1 @@
+"""Write an incident as a test case for rules, without names."""

@@ -1,0 +1,1 @@
+"""Reports of incidents: drafts, frozen versions, redaction, approval and share links."""

@@ -1,0 +1,1 @@
+"""Schemas and builders of the API responses about incidents."""

@@ -1,0 +1,1 @@
+"""Export incidents with their evidence, and import them into another Culprit."""

@@ -1,0 +1,1 @@
+"""The format of exported incidents, and its validation."""

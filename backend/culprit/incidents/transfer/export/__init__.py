@@ -1,0 +1,1 @@
+"""Export an incident as a bundle."""

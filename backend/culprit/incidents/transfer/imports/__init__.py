@@ -1,0 +1,1 @@
+"""Import a bundle as an incident."""

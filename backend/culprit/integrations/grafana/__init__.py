@@ -1,0 +1,1 @@
+"""Annotations for Grafana, as JSON that Grafana fetches and as rows that a job sends."""

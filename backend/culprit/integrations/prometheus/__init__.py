@@ -1,0 +1,1 @@
+"""Rule values as Prometheus metrics."""

@@ -1,0 +1,1 @@
+"""Jobs that evaluate the rules on a run and advance a diagnosis."""

@@ -1,0 +1,1 @@
+"""Jobs that send notifications and Grafana annotations, and fetch on-call calendars."""

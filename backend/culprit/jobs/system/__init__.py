@@ -1,0 +1,1 @@
+"""Jobs of the scheduler and of maintenance: sweep, due schedules, retention, storage check, heartbeats."""

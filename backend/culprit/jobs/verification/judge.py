@@ -1,0 +1,141 @@
+"""Judge the runs of both sides: of one host, with a control host, or of a cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collectors.contract import Sentence
+from culprit.domain.verification import primary_number, result
+from culprit.domain.verification.cohort import (
+    FunctionComparison,
+    HostChange,
+    HostWindows,
+    compare_functions,
+    judge_cohort,
+)
+from culprit.domain.verification.judge import (
+    DEFAULT_MINIMUM_CHANGE,
+    Judgment,
+    MeasurementWindow,
+    judge_windows,
+    no_conclusion,
+)
+from culprit.domain.verification.result import PlottedNumber
+from culprit.infra.models.captures.run import Run
+from culprit.jobs.verification.measurements import SideReader, VerificationSpec
+from culprit.json_types import Json
+
+MINIMUM_CHANGE = DEFAULT_MINIMUM_CHANGE
+
+
+def judge_runs(
+    spec: VerificationSpec,
+    sides: SideReader,
+    before: Sequence[Run],
+    after: Sequence[Run],
+    control: tuple[Sequence[Run], Sequence[Run]] | None,
+) -> Json:
+    """Return the stored result. `control` are the runs of the control host, before and after."""
+    minimum_change = spec.verification.minimum_change or MINIMUM_CHANGE
+    if spec.verification.kind == "cohort":
+        return _cohort(spec, sides, before, after, minimum_change)
+    subject = sides.subject(before)
+    rendered = [*sides.windows("before", before, subject), *sides.windows("after", after, subject)]
+    peers = None
+    if control is not None:
+        control_subject = sides.subject(control[0])
+        rendered += sides.windows("control_before", control[0], control_subject)
+        rendered += sides.windows("control_after", control[1], control_subject)
+        peers = _of(rendered, "control_before"), _of(rendered, "control_after")
+    verdict = judge_windows(
+        _of(rendered, "before"),
+        _of(rendered, "after"),
+        spec.better,
+        minimum_change=minimum_change,
+        divisible=primary_number.is_divisible(spec.read),
+        control=peers,
+    )
+    return _build_result(spec, sides, verdict, minimum_change, rendered, by_host=[(before, after)])
+
+
+def _build_result(
+    spec: VerificationSpec,
+    sides: SideReader,
+    verdict: Judgment,
+    minimum_change: float,
+    plotted_numbers: Sequence[PlottedNumber],
+    *,
+    by_host: Sequence[tuple[Sequence[Run], Sequence[Run]]],
+    hosts: Sequence[HostChange] = (),
+) -> Json:
+    """Return the stored result; no conclusion if the load was measured in different ways."""
+    if result.get_load_kind(plotted_numbers) == "mixed" and verdict.outcome != "no_conclusion":
+        verdict = no_conclusion("mixed_load", verdict.load_change)
+    return result.result_to_json(
+        verdict,
+        spec.read,
+        spec.better,
+        minimum_change,
+        plotted_numbers,
+        notes=_notes(plotted_numbers),
+        hosts=hosts,
+        differential=_functions(sides, by_host),
+    )
+
+
+def _of(plotted_numbers: Sequence[PlottedNumber], side: str) -> list[MeasurementWindow]:
+    return [
+        plotted_number.measured.window for plotted_number in plotted_numbers if plotted_number.side == side
+    ]
+
+
+def _notes(plotted_numbers: Sequence[PlottedNumber]) -> list[Sentence]:
+    """Return notes on the outcome: a substitute for the load, and why runs have no number."""
+    notes = [Sentence("verify.load_is_accepts")] if result.get_load_kind(plotted_numbers) == "accepts" else []
+    missing = {
+        repr(plotted_number.measured.missing): plotted_number.measured.missing
+        for plotted_number in plotted_numbers
+        if plotted_number.measured.missing is not None
+    }
+    return [*notes, *missing.values()]
+
+
+def _functions(
+    sides: SideReader, by_host: Sequence[tuple[Sequence[Run], Sequence[Run]]]
+) -> FunctionComparison | None:
+    """Compare the shares of functions over hosts with CPU profiles of both sides; None without any."""
+    shares = {}
+    for before, after in by_host:
+        profiles = sides.shares(before), sides.shares(after)
+        if all(profiles) and before[0].host_id is not None:
+            shares[sides.name(before[0].host_id)] = profiles
+    return compare_functions(shares) if shares else None
+
+
+def _cohort(
+    spec: VerificationSpec,
+    sides: SideReader,
+    before: Sequence[Run],
+    after: Sequence[Run],
+    minimum_change: float,
+) -> Json:
+    """Judge each host against itself, and all together. The subject can differ between hosts."""
+    plotted_numbers: list[PlottedNumber] = []
+    pairs: list[HostWindows] = []
+    by_host = []
+    for host in spec.hosts:
+        mine = [[run for run in side if run.host_id == host] for side in (before, after)]
+        subject = sides.subject(mine[0])
+        windows = [
+            sides.windows(name, runs, subject) for name, runs in zip(("before", "after"), mine, strict=True)
+        ]
+        plotted_numbers += [*windows[0], *windows[1]]
+        before_windows, after_windows = ([item.measured.window for item in side] for side in windows)
+        pairs.append(HostWindows(sides.name(host), before_windows, after_windows))
+        by_host.append((mine[0], mine[1]))
+    result = judge_cohort(
+        pairs, spec.better, minimum_change=minimum_change, divisible=primary_number.is_divisible(spec.read)
+    )
+    return _build_result(
+        spec, sides, result.judged, minimum_change, plotted_numbers, by_host=by_host, hosts=result.hosts
+    )

@@ -1,0 +1,1 @@
+"""Jobs of watchers: their sessions on hosts and the captures that they start."""

@@ -1,1 +1,0 @@
-"""Kill switches: nothing starts where one is pulled."""

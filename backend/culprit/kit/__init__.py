@@ -1,1 +1,0 @@
-"""What knows no word of the domain."""

@@ -1,0 +1,1 @@
+"""Install packages: of the lock files, and missing tools of this machine."""

@@ -1,0 +1,1 @@
+"""This machine as the first host: missing tools and a private sshd."""

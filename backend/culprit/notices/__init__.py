@@ -1,1 +1,0 @@
-"""Messages to channels: signed webhooks, Slack-compatible places, e-mail."""

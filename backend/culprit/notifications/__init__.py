@@ -1,0 +1,4 @@
+"""Notifications through channels: signed webhooks, Slack-compatible services, email.
+
+It may import `accounts`, `domain`, `infra` and `web`.
+"""

@@ -1,1 +1,0 @@
-"""Reports of incidents: written, frozen, redacted, approved, shared by link."""

@@ -1,1 +1,0 @@
-"""Captures that are taken while nobody watches: when they are due, on which hosts, and when not."""

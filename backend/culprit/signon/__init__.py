@@ -1,1 +1,0 @@
-"""Signing in with an identity provider: OpenID Connect, authorization code with PKCE, roles by group."""

@@ -1,1 +1,0 @@
-"""What is kept, for how long, where it lies, and what holds it."""

@@ -1,1 +1,0 @@
-"""The timeline of a host: lanes over all its captures on one clock."""
