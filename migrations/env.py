@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from alembic import context
-from culprit.config import settings
-from culprit.models import Base
+from culprit.infra.models import load_all
+from culprit.infra.models.base import Base
+from culprit.infra.settings import get_settings
 from sqlalchemy import Connection, create_engine, pool, text
 
-LOCK = 0x43554C50  # one migration at a time, whoever starts two
+LOCK = 0x43554C50  # one migration at a time
+
+load_all()
 
 
 def migrate(connection: Connection) -> None:
@@ -24,15 +27,15 @@ def migrate(connection: Connection) -> None:
 
 
 if context.is_offline_mode():
-    context.configure(url=settings().sqlalchemy_url, target_metadata=Base.metadata, literal_binds=True)
+    context.configure(url=get_settings().sqlalchemy_url, target_metadata=Base.metadata, literal_binds=True)
     with context.begin_transaction():
         context.run_migrations()
 else:
-    given = context.config.attributes.get("connection")
-    if given is not None:
-        migrate(given)
+    supplied = context.config.attributes.get("connection")
+    if supplied is not None:
+        migrate(supplied)
     else:
-        url = context.config.attributes.get("url") or settings().sqlalchemy_url
+        url = context.config.attributes.get("url") or get_settings().sqlalchemy_url
         engine = create_engine(url, poolclass=pool.NullPool)
         with engine.connect() as connection:
             migrate(connection)
