@@ -1,7 +1,7 @@
 """Real engines for all tests: one PostgreSQL and one Valkey per test process, a fresh database per test.
 
-The migrated template is cloned with STRATEGY file_copy, which takes some 20 ms. `CULPRIT_TEST_POSTGRES` names
-another server to test on (a superuser's URL), for other versions of PostgreSQL.
+The migrated template is cloned with STRATEGY file_copy, which takes about 20 ms. `CULPRIT_TEST_POSTGRES`
+names another server (a superuser's URL), to test other versions of PostgreSQL.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,65 +24,97 @@ import psycopg
 import pytest
 from alembic import command
 from alembic.config import Config
-from culprit.auth.actor import Actor, actor_of
-from culprit.auth.tokens import API_PREFIX, hash_password, new_token, token_hash
-from culprit.config import REPOSITORY, Settings, settings
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.broker import celery
-from culprit.infra.db import Database, database
-from culprit.infra.secrets import vault
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.launch.engines import Postgres, Valkey
-from culprit.main import create_app, furnish
-from culprit.models import ApiToken, LoginSession, UserAccount
+from culprit.accounts.actor import Actor, build_actor
+from culprit.accounts.tokens import API_PREFIX, generate_token, hash_password, hash_token
+from culprit.domain.messages.collector_messages import register_collector_messages
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database, get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.api_token import ApiToken
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.settings import REPOSITORY, Settings, get_settings
+from culprit.infra.task_queue import get_celery
+from culprit.infra.vault import get_vault
+from culprit.jobs import registry
+from culprit.launcher.engines import Postgres, Valkey
+from culprit.server.web import create_app, install_state
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from redis import Redis
 from sqlalchemy.orm import Session
 from starlette.datastructures import State
 
+# From this version on PostgreSQL can let the kernel copy files, which takes less CPU time.
+CLONES_FILES = 180000
+# The server of each test process takes about 75 MiB. A container may have only 64 MiB there.
+MEMORY, NEEDED_BYTES = Path("/dev/shm"), 4 << 30
 PASSWORD = "correct horse battery"
 ROLES = ("viewer", "investigator", "oncall", "admin")
-PER_PROCESS = (settings, database, vault, celery, artifact_store)  # caches over the environment
+PER_PROCESS = (
+    get_settings,
+    get_database,
+    get_vault,
+    get_celery,
+    artifact_store,
+)  # caches over the environment
+
+# As each process of the platform does when it starts.
+registry.install_routes()
+register_collector_messages()
 
 
 def at_database(url: str, name: str) -> str:
-    """The same server, another database."""
+    """Return the same URL with another database."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
 def alembic_config(url: str) -> Config:
-    """Alembic on a database, as `alembic -c migrations/alembic.ini` would run."""
+    """Return the configuration of Alembic for a database."""
     config = Config(REPOSITORY / "migrations" / "alembic.ini")
     config.attributes["url"] = url.replace("postgresql://", "postgresql+psycopg://", 1)
     return config
 
 
+@contextmanager
+def memory_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Create a directory in memory, where a database is created and dropped with less CPU time; on disk if it is small."""
+    if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < NEEDED_BYTES:
+        yield tmp_path_factory.mktemp("postgres")
+        return
+    with tempfile.TemporaryDirectory(prefix="culprit-test-", dir=MEMORY) as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
+
+
 @pytest.fixture(scope="session")
 def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL server of this test process."""
-    if given := os.environ.get("CULPRIT_TEST_POSTGRES"):
-        yield given
+    """Run a PostgreSQL server for this test process."""
+    if supplied := os.environ.get("CULPRIT_TEST_POSTGRES"):
+        yield supplied
         return
-    with Postgres(tmp_path_factory.mktemp("postgres"), durable=False) as server:
+    with memory_directory(tmp_path_factory) as directory, Postgres(directory, durable=False) as server:
         yield server.url
 
 
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Valkey server of this test process."""
+    """Run a Valkey server for this test process."""
     with Valkey(tmp_path_factory.mktemp("valkey")) as server:
         yield server.url
 
 
 @pytest.fixture(scope="session")
 def make_database(postgres_url: str) -> Callable[[str | None], str]:
-    """Makes a database out of a template (None: an empty one) and returns its URL."""
+    """Return a function that creates a database from a template (None: empty) and returns its URL."""
 
     def make(template: str | None) -> str:
         name = f"t_{secrets.token_hex(6)}"
         how = f"TEMPLATE {template} STRATEGY file_copy" if template else "TEMPLATE template0"
         with psycopg.connect(at_database(postgres_url, "postgres"), autocommit=True) as connection:
+            if connection.info.server_version >= CLONES_FILES:
+                connection.execute("SET file_copy_method = clone")
             connection.execute(f"CREATE DATABASE {name} {how}")
         return at_database(postgres_url, name)
 
@@ -89,7 +123,7 @@ def make_database(postgres_url: str) -> Callable[[str | None], str]:
 
 @pytest.fixture(scope="session")
 def drop_database(postgres_url: str) -> Callable[[str], None]:
-    """Removes a database, whoever is still connected."""
+    """Return a function that drops a database with open connections."""
 
     def drop(url: str) -> None:
         with psycopg.connect(at_database(postgres_url, "postgres"), autocommit=True) as connection:
@@ -100,7 +134,7 @@ def drop_database(postgres_url: str) -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def template(make_database: Callable[[str | None], str]) -> str:
-    """The name of a database that the real migrations have built."""
+    """Return the name of a database that the migrations have created."""
     url = make_database(None)
     command.upgrade(alembic_config(url), "head")
     return urlsplit(url).path[1:]
@@ -110,7 +144,7 @@ def template(make_database: Callable[[str | None], str]) -> str:
 def database_url(
     template: str, make_database: Callable[[str | None], str], drop_database: Callable[[str], None]
 ) -> Iterator[str]:
-    """A fresh, migrated database for one test."""
+    """Create a migrated database for one test."""
     url = make_database(template)
     yield url
     drop_database(url)
@@ -118,10 +152,10 @@ def database_url(
 
 @contextmanager
 def environment(database_url: str, redis_url: str, folder: Path) -> Iterator[Settings]:
-    """Settings in the environment, so that processes that a test starts have them too."""
+    """Set the settings in the environment, also for processes that a test starts."""
     home = folder / "home"
     home.mkdir()
-    given = {
+    supplied = {
         "CULPRIT_HOME": str(home),
         "DATABASE_URL": database_url,
         "REDIS_URL": redis_url,
@@ -132,27 +166,29 @@ def environment(database_url: str, redis_url: str, folder: Path) -> Iterator[Set
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in ("CULPRIT_SECRET_KEY_FILE", "CULPRIT_TOKEN", "CULPRIT_URL", "S3_BUCKET"):
             monkeypatch.delenv(name, raising=False)
-        for name, value in given.items():
+        for name, value in supplied.items():
             monkeypatch.setenv(name, value)
         for cached in PER_PROCESS:
             cached.cache_clear()
-        yield settings()
-        if database.cache_info().currsize:
-            database().close()
+        yield get_settings()
+        if get_database.cache_info().currsize:
+            get_database().close()
     for cached in PER_PROCESS:
         cached.cache_clear()
 
 
 @pytest.fixture
 def config(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Settings]:
-    """The settings of one test."""
-    with environment(database_url, redis_url, tmp_path) as given:
-        yield given
+    """Return the settings of one test."""
+    with Redis.from_url(redis_url) as valkey:
+        valkey.flushdb()  # rate limits and queues of the test before
+    with environment(database_url, redis_url, tmp_path) as supplied:
+        yield supplied
 
 
 @pytest.fixture
 def db(config: Settings) -> Iterator[Database]:
-    """The database of one test."""
+    """Return the database of one test."""
     opened = Database(config.sqlalchemy_url)
     yield opened
     opened.close()
@@ -160,7 +196,7 @@ def db(config: Settings) -> Iterator[Database]:
 
 @pytest.fixture
 def session(db: Database) -> Iterator[Session]:
-    """A session that nobody commits: for reading, and for services under test."""
+    """Return a session that is never committed."""
     with db.sessions() as opened:
         yield opened
 
@@ -178,20 +214,23 @@ class Person:
 
 
 def make_people(db: Database) -> dict[str, Person]:
-    """One account per role, and `scoped`: an on-call who sees hosts labelled role=feed only."""
-    made = {}
+    """Create one account per role, and `scoped`:
+
+    an on-call user who sees only hosts with the label role=feed.
+    """
+    results = {}
     with unit_of_work(db.sessions) as opened:
         for name, role, scope in [*((r, r, {}) for r in ROLES), ("scoped", "oncall", {"role": ["feed"]})]:
             user = UserAccount(name=name, role=role, label_scope=scope)
             opened.add(user)
             opened.flush()
-            text = new_token(API_PREFIX)
+            text = generate_token(API_PREFIX)
             opened.add(
-                ApiToken(user_id=user.id, name="test", token_hash=token_hash(text), prefix="x", role=role)
+                ApiToken(user_id=user.id, name="test", token_hash=hash_token(text), prefix="x", role=role)
             )
             headers = {"Authorization": f"Bearer {text}"}
-            made[name] = Person(user.id, name, role, text, actor_of(user), headers)
-    return made
+            results[name] = Person(user.id, name, role, text, build_actor(user), headers)
+    return results
 
 
 @pytest.fixture
@@ -202,15 +241,15 @@ def people(db: Database) -> dict[str, Person]:
 
 @pytest.fixture(scope="session")
 def built() -> FastAPI:
-    """An application for all tests of this process: to prepare some hundred routes takes longer than most of them."""
+    """Build one application for all tests of this process, because preparing its routes is slow."""
     return create_app(Settings())
 
 
 @pytest.fixture
 def app(built: FastAPI, config: Settings) -> Iterator[FastAPI]:
-    """The application over the test's database. What tests change hangs on its state, which is new for each."""
+    """Return the application over the database of the test; its state is new for each test."""
     built.state = State()
-    furnish(built, config)
+    install_state(built, config)
     yield built
     built.state.live.close()
     built.state.database.close()
@@ -218,14 +257,14 @@ def app(built: FastAPI, config: Settings) -> Iterator[FastAPI]:
 
 @pytest.fixture
 def client(app: FastAPI) -> Iterator[TestClient]:
-    """A client that is nobody."""
-    with TestClient(app) as made:
-        yield made
+    """Return a client without authentication."""
+    with TestClient(app) as test_client:
+        yield test_client
 
 
 @pytest.fixture
 def as_(app: FastAPI, people: dict[str, Person]) -> Iterator[Callable[[str], TestClient]]:
-    """`as_("admin")`: a client with that person's token."""
+    """Return `as_("admin")`: a client with the token of that account."""
     opened: dict[str, TestClient] = {}
 
     def client_of(name: str) -> TestClient:
@@ -234,33 +273,33 @@ def as_(app: FastAPI, people: dict[str, Person]) -> Iterator[Callable[[str], Tes
         return opened[name]
 
     yield client_of
-    for one in opened.values():
-        one.close()
+    for item in opened.values():
+        item.close()
 
 
 @lru_cache(maxsize=1)
 def password_hash() -> str:
-    """Return the hash of PASSWORD; making one takes a while."""
+    """Return the hash of PASSWORD; computing it takes a while."""
     return hash_password(PASSWORD)
 
 
 @pytest.fixture
 def session_as(app: FastAPI, people: dict[str, Person], db: Database) -> Iterator[Callable[..., TestClient]]:
-    """`session_as("admin")`: a browser in which that person has logged in with PASSWORD just now.
+    """Return `session_as("admin")`: a browser in which that account has just logged in with PASSWORD.
 
     `proved_at` is when the session was proved; None for never.
     """
     opened: list[TestClient] = []
 
     def client_of(name: str, *, proved_at: datetime | Literal["now"] | None = "now") -> TestClient:
-        cookie, csrf, at = new_token(), new_token(), now()
+        cookie, csrf, at = generate_token(), generate_token(), utc_now()
         with unit_of_work(db.sessions) as session:
             user = session.get_one(UserAccount, people[name].id)
             user.password_hash = password_hash()
             session.add(
                 LoginSession(
                     user_id=user.id,
-                    token_hash=token_hash(cookie),
+                    token_hash=hash_token(cookie),
                     csrf_token=csrf,
                     created_at=at,
                     expires_at=at + timedelta(hours=1),
@@ -272,5 +311,5 @@ def session_as(app: FastAPI, people: dict[str, Person], db: Database) -> Iterato
         return opened[-1]
 
     yield client_of
-    for one in opened:
-        one.close()
+    for item in opened:
+        item.close()

@@ -1,15 +1,17 @@
-"""Logging in, staying in, and not being tricked: sessions, CSRF, guessing, links, tokens."""
+"""Login, sessions, CSRF, password guessing, login links and tokens."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from culprit.auth.sessions import new_link
-from culprit.auth.tokens import hash_password, password_matches
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, LoginSession, UserAccount
+from culprit.accounts.sessions import issue_login_link
+from culprit.accounts.tokens import hash_password, is_password_correct
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.audit_entry import AuditEntry
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.user_account import UserAccount
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
@@ -34,14 +36,14 @@ def test_login_gives_a_cookie_that_scripts_cannot_read(client: TestClient, ada: 
     assert answer.status_code == 200
     me = answer.json()
     assert me["name"] == ada and me["role"] == "admin" and me["needs_password"] is False
-    assert "host.enrol" in me["may"]
+    assert "host.add" in me["permissions"]
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=lax" in cookie
     assert client.get(f"{API}/me").json()["csrf"] == me["csrf"]
 
 
 def test_over_tls_the_cookie_is_bound_to_the_host(config, ada: str) -> None:
-    from culprit.main import create_app
+    from culprit.server.web import create_app
 
     secure = config.model_copy(update={"public_url": "https://culprit.example"})
     with TestClient(create_app(secure), base_url="https://culprit.example") as client:
@@ -58,7 +60,7 @@ def test_each_login_is_a_new_session_and_logout_ends_it(client: TestClient, ada:
     assert client.delete(f"{API}/session", headers={"X-CSRF-Token": csrf}).status_code == 204
     client.cookies.clear()
     client.cookies.set("culprit_session", first)
-    assert client.get(f"{API}/me").status_code == 200  # the other one is still open
+    assert client.get(f"{API}/me").status_code == 200  # the other session is still open
     client.cookies.set("culprit_session", "x" * 43)
     assert client.get(f"{API}/me").status_code == 401
 
@@ -96,7 +98,7 @@ def test_guessing_stops_after_ten_in_a_minute(client: TestClient, ada: str, db: 
     assert codes == [401] * 10 + [429] * 2
     blocked = log_in(client)
     assert blocked.status_code == 429 and int(blocked.headers["retry-after"]) > 0
-    assert log_in(client, name="somebody else", password="x" * 12).status_code == 401
+    assert log_in(client, name="another user", password="x" * 12).status_code == 401
     with db.sessions() as session:
         refused = session.scalars(
             select(AuditEntry).where(AuditEntry.action == "session.refused").order_by(AuditEntry.seq)
@@ -120,7 +122,7 @@ def test_a_login_link_works_once_and_asks_for_a_password(client: TestClient, db:
         user = UserAccount(name="new", role="viewer")
         session.add(user)
         session.flush()
-        token = new_link(session, user)
+        token = issue_login_link(session, user)
     me = client.post(f"{API}/session/link", json={"token": token}).json()
     assert me["needs_password"] is True
     assert client.post(f"{API}/session/link", json={"token": token}).status_code == 401
@@ -164,12 +166,12 @@ def test_the_last_admin_stays(session_as, people) -> None:
         assert answer.status_code == 409 and answer.json()["key"] == "user.last_admin"
 
 
-def test_accounts_are_made_by_admins_and_come_with_a_link(session_as, client: TestClient) -> None:
+def test_admin_creates_account_with_login_link(session_as, client: TestClient) -> None:
     body = {"name": "bob", "role": "oncall", "label_scope": {"role": ["feed"]}}
     assert session_as("oncall").post(f"{API}/users", json=body).status_code == 403
-    made = session_as("admin").post(f"{API}/users", json=body)
-    assert made.status_code == 201
-    token = made.json()["login_link"].split("#token=")[1]
+    result = session_as("admin").post(f"{API}/users", json=body)
+    assert result.status_code == 201
+    token = result.json()["login_link"].split("#token=")[1]
     assert client.post(f"{API}/session/link", json={"token": token}).json()["role"] == "oncall"
     assert session_as("admin").post(f"{API}/users", json=body).json()["key"] == "user.name_taken"
 
@@ -178,12 +180,12 @@ def test_tokens_narrow_and_never_widen(session_as, client: TestClient, people) -
     oncall = session_as("oncall")
     above = oncall.post(f"{API}/tokens", json={"name": "up", "role": "admin"})
     assert above.status_code == 403 and above.json()["key"] == "auth.token_above_role"
-    made = oncall.post(f"{API}/tokens", json={"name": "read only", "role": "viewer"}).json()
-    header = {"Authorization": f"Bearer {made['token']}"}
+    result = oncall.post(f"{API}/tokens", json={"name": "read only", "role": "viewer"}).json()
+    header = {"Authorization": f"Bearer {result['token']}"}
     assert client.get(f"{API}/me", headers=header).json()["role"] == "viewer"
     assert "token" not in str(oncall.get(f"{API}/tokens").json()["items"][0].get("token"))
-    assert session_as("viewer").delete(f"{API}/tokens/{made['id']}").status_code == 404
-    assert oncall.delete(f"{API}/tokens/{made['id']}").status_code == 204
+    assert session_as("viewer").delete(f"{API}/tokens/{result['id']}").status_code == 404
+    assert oncall.delete(f"{API}/tokens/{result['id']}").status_code == 204
     assert client.get(f"{API}/me", headers=header).status_code == 401
 
 
@@ -196,7 +198,7 @@ def test_a_token_follows_its_owner_down(as_, people, db: Database) -> None:
 @pytest.mark.parametrize(
     "header", ["Bearer", "Bearer ", "Basic YTpi", "Bearer culprit_", "Bearer culprit_\x00", "bearer x" * 500]
 )
-def test_rubbish_for_a_token_is_nobody(client: TestClient, header: str) -> None:
+def test_invalid_token_is_unauthenticated(client: TestClient, header: str) -> None:
     answer = client.get(f"{API}/me", headers={"Authorization": header.encode()})
     assert answer.status_code == 401
     assert answer.headers["content-type"].startswith("application/problem+json")
@@ -205,5 +207,5 @@ def test_rubbish_for_a_token_is_nobody(client: TestClient, header: str) -> None:
 def test_passwords_are_argon2id_and_unknown_hashes_match_nothing() -> None:
     stored = hash_password(PASSWORD)
     assert stored.startswith("$argon2id$")
-    assert password_matches(stored, PASSWORD) and not password_matches(stored, "else")
-    assert not password_matches(None, PASSWORD) and not password_matches("!", PASSWORD)
+    assert is_password_correct(stored, PASSWORD) and not is_password_correct(stored, "else")
+    assert not is_password_correct(None, PASSWORD) and not is_password_correct("!", PASSWORD)

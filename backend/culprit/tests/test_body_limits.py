@@ -1,4 +1,4 @@
-"""What a request may cost that has not said who it is, and how much structure any body may have."""
+"""Cost of unauthenticated requests, and the structure limit of bodies."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 
 import pytest
-from culprit.infra.db import Database
-from culprit.kit.json_limit import MAX_DEPTH, MAX_VALUES, is_too_complex
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.main import ANONYMOUS_LIMIT
-from culprit.models import Trigger
-from culprit.tests.test_authz import API, PUBLIC
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.server.web import ANONYMOUS_LIMIT
+from culprit.tests.support.route_table import API, PUBLIC
+from culprit.web.http.json_limit import MAX_DEPTH, MAX_VALUES, is_too_complex
 from fastapi.testclient import TestClient
 
 JSON = {"Content-Type": "application/json"}
@@ -20,13 +20,13 @@ UNKNOWN = json.dumps({"name": "x", "password": "y", **{f"k{n}": n for n in range
 
 
 def cost(act: Callable[[], object], times: int = 3) -> float:
-    """CPU seconds of this process for one call, the least of some."""
-    found = []
+    """Return the CPU seconds of one call, the minimum of some."""
+    results = []
     for _ in range(times):
         began = time.process_time()
         act()
-        found.append(time.process_time() - began)
-    return min(found)
+        results.append(time.process_time() - began)
+    return min(results)
 
 
 def test_a_large_body_costs_less_than_a_login(client: TestClient) -> None:
@@ -51,7 +51,7 @@ def test_public_routes_take_little_whatever_comes_with_it(
             assert answer.status_code == 413, path
 
 
-def test_no_route_reads_much_of_somebody_unknown(client: TestClient) -> None:
+def test_routes_limit_body_of_unauthenticated_requests(client: TestClient) -> None:
     def drip():
         for at in range(0, len(UNKNOWN), 4096):
             yield UNKNOWN[at : at + 4096]
@@ -61,14 +61,14 @@ def test_no_route_reads_much_of_somebody_unknown(client: TestClient) -> None:
             assert client.post(API + path, content=body, headers=JSON).status_code == 413, path
 
 
-def test_a_body_with_much_structure_is_one_error(session_as) -> None:
+def test_deeply_structured_body_is_a_single_error(session_as) -> None:
     admin = session_as("admin")
     for body in (UNKNOWN, b"[" * (MAX_DEPTH + 1), b"[]," * MAX_VALUES):
         answer = admin.post(f"{API}/network-rules", content=body, headers=JSON)
         assert (answer.status_code, answer.json()["key"]) == (422, "request.too_complex")
     wide = json.dumps({f"k{n}": n for n in range(MAX_VALUES - 10)}).encode()
     answer = admin.post(f"{API}/network-rules", content=wide, headers=JSON)
-    assert answer.status_code == 422 and [one["key"] for one in answer.json()["errors"]] == [
+    assert answer.status_code == 422 and [error["key"] for error in answer.json()["errors"]] == [
         "request.too_many_fields"
     ]
     utf16 = '{"cidr": "10.0.0.0/8"}'.encode("utf-16-le")

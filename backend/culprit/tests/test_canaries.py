@@ -1,4 +1,4 @@
-"""Secrets that were put in come out nowhere: no dump, log, answer, audit entry or task message has them."""
+"""Secrets appear in no dump, log, answer, audit entry or job message."""
 
 from __future__ import annotations
 
@@ -11,30 +11,28 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from culprit.auth.sealed import rewrap_all
-from culprit.config import Settings
-from culprit.hosts.access import hops_to, open_secret, sudo_password
-from culprit.infra.db import Database
-from culprit.infra.secrets import SecretUnreadable, Vault, vault
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    Channel,
-    Credential,
-    Host,
-    Incident,
-    NetworkRule,
-    Notice,
-    Report,
-    ReportShare,
-    Rotation,
-    Trigger,
-)
-from culprit.notices import leads
+from culprit.accounts.sealed_columns import rewrap_secrets
+from culprit.hosts.access import build_hops, get_sudo_password, open_credential
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.notifications.channel import Channel
+from culprit.infra.models.notifications.notification import Notification
+from culprit.infra.models.notifications.rotation import Rotation
+from culprit.infra.models.reports.report import Report
+from culprit.infra.models.reports.report_share import ReportShare
+from culprit.infra.settings import Settings
+from culprit.infra.vault import SecretUnreadableError, Vault, get_vault
+from culprit.jobs.notifications.fetch_oncall import fetch_oncall
+from culprit.jobs.notifications.send_notification import send_notification
+from culprit.notifications import destinations
 from culprit.tests.support.reports import frozen
 from culprit.tests.support.runs import make_host
-from culprit.workflows.fetch_oncall import fetch_oncall
-from culprit.workflows.send_notice import send_notice
 from redis import Redis
 from sqlalchemy import select
 
@@ -47,13 +45,13 @@ def key_with_canary(path: Path) -> str:
 
 
 def forms(secret: str) -> set[bytes]:
-    """A secret in the spellings in which it could lie about."""
+    """Return a secret in all its encodings."""
     raw = secret.encode()
     return {raw, base64.b64encode(raw).rstrip(b"="), raw.hex().encode(), json.dumps(secret)[1:-1].encode()}
 
 
 def dump(url: str) -> bytes:
-    """Every row of every table, as text and with bytes in hex."""
+    """Return every row of every table, as text and with bytes in hex."""
     out = []
     with psycopg.connect(url) as connection:
         names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
@@ -96,8 +94,8 @@ def test_no_canary_comes_out(
         "credential": {"kind": "password", "password": canaries["host password"]},
     }  # fmt: skip
     once = {"Idempotency-Key": "k"}
-    made = ask(admin, "POST", "/hosts", json=host, headers=once)
-    assert made.status_code == 201
+    result = ask(admin, "POST", "/hosts", json=host, headers=once)
+    assert result.status_code == 201
     ask(admin, "POST", "/hosts", json=host, headers=once)
     ask(admin, "POST", "/hosts", json=host | {"port": "x"})
     ask(admin, "POST", "/credentials", json={"name": "k", "kind": "key", "private_key": private})
@@ -106,8 +104,8 @@ def test_no_canary_comes_out(
     ask(
         admin, "POST", "/credentials", json={"name": "p", "kind": "agent", "password": canaries["passphrase"]}
     )
-    asked = {"rate": "r", "errors": "e", "latency": "$quantile"}
-    source = {"kind": "prometheus", "url": "http://10.0.0.9:22", "queries": asked}
+    requested = {"rate": "r", "errors": "e", "latency": "$quantile"}
+    source = {"kind": "prometheus", "url": "http://10.0.0.9:22", "queries": requested}
     service = {"name": "s", "selector": {"a": "b"}, "source": source, "token": canaries["service token"]}
     assert ask(admin, "POST", "/services", json=service, headers={"Idempotency-Key": "s"}).status_code == 201
     ask(admin, "POST", "/services", json=service | {"source": {"kind": "none"}, "name": "s2"})
@@ -132,15 +130,15 @@ def test_no_canary_comes_out(
         "/me",
     ):
         ask(admin, "GET", path)
-    ask(admin, "POST", f"/hosts/{made.json()['id']}/check")
+    ask(admin, "POST", f"/hosts/{result.json()['id']}/check")
     assert host["credential"]["password"] and len(answers) > 15
 
     with db.sessions() as session:
-        stored = session.get_one(Host, made.json()["id"])
-        hop = hops_to(session, stored)[0]
+        stored = session.get_one(Host, result.json()["id"])
+        hop = build_hops(session, stored)[0]
         assert hop.login.secret == canaries["host password"]
-        assert sudo_password(stored) == canaries["sudo password"]
-        shown = repr((hop, hop.login, stored, session.get_one(Credential, stored.credential_id)))
+        assert get_sudo_password(stored) == canaries["sudo password"]
+        displayed = repr((hop, hop.login, stored, session.get_one(Credential, stored.credential_id)))
 
     with Redis.from_url(config.redis_url) as redis:
         queued = b"".join(
@@ -152,7 +150,7 @@ def test_no_canary_comes_out(
         "answers": "\n".join(answers).encode(),
         "logs": (caplog.text + output.out + output.err).encode(),
         "messages": queued,
-        "repr": shown.encode() + repr(config).encode(),
+        "repr": displayed.encode() + repr(config).encode(),
     }
     hits = [
         (what, where)
@@ -169,7 +167,7 @@ def test_no_canary_of_alerts_messages_and_reports_comes_out(
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     caplog.set_level(logging.DEBUG)
-    caplog.set_level(logging.WARNING, "httpx2")  # the reader of a link, who writes down where it went
+    caplog.set_level(logging.WARNING, "httpx2")  # the reader of a link; the address of the visit is stored
     admin = as_("admin")
     host_id = make_host(db, "feed-1", {"role": "feed"})
     with unit_of_work(db.sessions) as session:
@@ -181,13 +179,13 @@ def test_no_canary_of_alerts_messages_and_reports_comes_out(
     canaries = {name: "canary-" + secrets.token_urlsafe(18) for name in names}
     answers: list[str] = []
 
-    def ask(who, method: str, path: str, *, told_once: str = "", **more):
+    def ask(who, method: str, path: str, *, secret_field: str = "", **more):
         answer = who.request(method, path if path.startswith("/r/") else API + path, **more)
         text = answer.text
-        if told_once:
-            made = answer.json()[told_once]
-            canaries[f"{told_once} of {path}"] = made.rsplit("/r/", 1)[-1]
-            text = text.replace(made, "")
+        if secret_field:
+            result = answer.json()[secret_field]
+            canaries[f"{secret_field} of {path}"] = result.rsplit("/r/", 1)[-1]
+            text = text.replace(result, "")
         answers.append(text + str(dict(answer.headers)))
         return answer
 
@@ -195,13 +193,13 @@ def test_no_canary_of_alerts_messages_and_reports_comes_out(
     assert admin.post(f"{API}/triggers", json=signs, headers={"Idempotency-Key": "t"}).status_code == 201
     ask(admin, "POST", "/triggers", json=signs | {"kind": "none"})
     carries = {"name": "carries", "kind": "generic"}
-    made = ask(admin, "POST", "/triggers", json=carries, told_once="secret").json()
-    bearer = {"Authorization": f"Bearer {made['secret']}"}
+    result = ask(admin, "POST", "/triggers", json=carries, secret_field="secret").json()
+    bearer = {"Authorization": f"Bearer {result['secret']}"}
     alert = {"title": "slow", "host": "feed-1"}
-    taken = ask(client, "POST", f"/triggers/{made['id']}/alerts", json=alert, headers=bearer)
-    assert taken.json()["fired"] == 1
+    taken = ask(client, "POST", f"/triggers/{result['id']}/alerts", json=alert, headers=bearer)
+    assert taken.json()["started"] == 1
     wrong = {"Authorization": f"Bearer {canaries['wrong token']}"}
-    ask(client, "POST", f"/triggers/{made['id']}/alerts", json=alert, headers=wrong)
+    ask(client, "POST", f"/triggers/{result['id']}/alerts", json=alert, headers=wrong)
     hook = f"http://127.0.0.1:9/{canaries['webhook address']}"
     body = {"name": "w", "kind": "webhook", "url": hook, "secret": canaries["webhook secret"]}
     channel = admin.post(f"{API}/channels", json=body, headers={"Idempotency-Key": "c"}).json()
@@ -216,23 +214,23 @@ def test_no_canary_of_alerts_messages_and_reports_comes_out(
     ask(admin, "POST", "/channels", json={"name": "m2", "kind": "email", "mail": mail | {"port": 0}})
     ask(admin, "POST", f"/channels/{channel['id']}/test")
     feed = f"http://127.0.0.1:9/{canaries['calendar address']}.ics"
-    ask(admin, "POST", "/rotations", json={"name": "c", "origin": {"kind": "calendar", "url": feed}})
+    ask(admin, "POST", "/rotations", json={"name": "c", "source": {"kind": "calendar", "url": feed}})
     pager = {"kind": "pagerduty", "url": "http://127.0.0.1:9", "token": canaries["pager token"]}
-    ask(admin, "POST", "/rotations", json={"name": "p", "origin": pager}, headers={"Idempotency-Key": "p"})
-    ask(admin, "POST", "/rotations", json={"name": "p2", "origin": pager | {"policies": ["?"]}})
+    ask(admin, "POST", "/rotations", json={"name": "p", "source": pager}, headers={"Idempotency-Key": "p"})
+    ask(admin, "POST", "/rotations", json={"name": "p2", "source": pager | {"policies": ["?"]}})
     with db.sessions() as session:
         rotations, channels = (
             session.scalars(select(Rotation.id)).all(),
-            session.scalars(select(Notice.id)).all(),
+            session.scalars(select(Notification.id)).all(),
         )
     assert (len(rotations), len(channels)) == (2, 1)
-    for one in rotations:
-        ask(admin, "POST", f"/rotations/{one}/fetch")
-        fetch_oncall(one)
-    for one in channels:
-        send_notice(one)
+    for rotation in rotations:
+        ask(admin, "POST", f"/rotations/{rotation}/fetch")
+        fetch_oncall(rotation)
+    for rotation in channels:
+        send_notification(rotation)
     with unit_of_work(db.sessions) as session:
-        incident = Incident(title="i", window_from=now(), created_by=people["admin"].id)
+        incident = Incident(title="i", window_from=utc_now(), created_by=people["admin"].id)
         session.add(incident)
         session.flush()
         report = Report(incident_id=incident.id, title="r", kinds=[], words=[], follow_ups=[])
@@ -247,22 +245,22 @@ def test_no_canary_of_alerts_messages_and_reports_comes_out(
         f"/report-versions/{version.id}/shares",
         json={},
         headers={"Idempotency-Key": "s"},
-        told_once="url",
+        secret_field="url",
     )
     path = "/r/" + link.json()["url"].rsplit("/r/", 1)[1]
     assert ask(client, "GET", path).status_code == 200
     ask(client, "GET", path + "/markdown")
     for path in (
-        "/triggers", "/alerts", "/channels", "/notices", "/rotations", "/oncall", "/audit", f"/reports/{report.id}",
+        "/triggers", "/alerts", "/channels", "/notifications", "/rotations", "/oncall", "/audit", f"/reports/{report.id}",
         f"/report-versions/{version.id}", f"/report-shares/{link.json()['id']}/visits",
     ):  # fmt: skip
         assert ask(admin, "GET", path).status_code == 200, path
     with db.sessions() as session:
         rows = [
             *session.scalars(select(Trigger)), *session.scalars(select(Channel)), *session.scalars(select(Rotation)),
-            *session.scalars(select(ReportShare)), leads.opened(session.get_one(Channel, channel["id"]), vault()),
+            *session.scalars(select(ReportShare)), destinations.open_destination(session.get_one(Channel, channel["id"]), get_vault()),
         ]  # fmt: skip
-        shown = "\n".join(str(vars(row) if hasattr(row, "__tablename__") else repr(row)) for row in rows)
+        displayed = "\n".join(str(vars(row) if hasattr(row, "__tablename__") else repr(row)) for row in rows)
     with Redis.from_url(config.redis_url) as redis:
         queued = b"".join(
             b"".join(redis.lrange(key, 0, -1)) for key in redis.keys("*") if redis.type(key) == b"list"
@@ -273,7 +271,7 @@ def test_no_canary_of_alerts_messages_and_reports_comes_out(
         "answers": "\n".join(answers).encode(),
         "logs": (caplog.text + output.out + output.err).encode(),
         "messages": queued,
-        "repr": shown.encode(),
+        "repr": displayed.encode(),
     }
     assert len(canaries) == 10
     hits = [
@@ -283,7 +281,7 @@ def test_no_canary_of_alerts_messages_and_reports_comes_out(
         if any(form in content for form in forms(secret))
     ]
     assert hits == []
-    assert b"send_notice" in queued and b"fetch_oncall" in queued, "the messages were really sent"
+    assert b"send_notification" in queued and b"fetch_oncall" in queued, "the messages were really sent"
 
 
 def test_ten_thousand_would_be_rotated_and_nothing_opens_with_the_old_key_alone(
@@ -295,12 +293,12 @@ def test_ten_thousand_would_be_rotated_and_nothing_opens_with_the_old_key_alone(
         assert admin.post(f"{API}/credentials", json=body).status_code == 201
     old, new = config.key_ring()[1], secrets.token_bytes(32)
     with unit_of_work(db.sessions) as session:
-        assert rewrap_all(session, Vault({1: old, 2: new}, 2)) == 5
-        assert rewrap_all(session, Vault({1: old, 2: new}, 2)) == 0
+        assert rewrap_secrets(session, Vault({1: old, 2: new}, 2)) == 5
+        assert rewrap_secrets(session, Vault({1: old, 2: new}, 2)) == 0
     with db.sessions() as session:
         rows = session.query(Credential).order_by(Credential.name).all()
-        assert [open_secret(row, Vault({2: new}, 2))["secret"] for row in rows] == [
+        assert [open_credential(row, Vault({2: new}, 2))["secret"] for row in rows] == [
             f"secret {n}" for n in range(5)
         ]
-        with pytest.raises(SecretUnreadable, match="version 2"):
-            open_secret(rows[0], Vault({1: old}, 1))
+        with pytest.raises(SecretUnreadableError, match="version 2"):
+            open_credential(rows[0], Vault({1: old}, 1))

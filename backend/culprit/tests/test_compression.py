@@ -1,4 +1,4 @@
-"""Which answers are packed, and which are left alone."""
+"""Which answers are compressed."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 import httpx2
 import pytest
-from culprit.config import Settings
-from culprit.kit.compression import LEAST_BYTES, Compression
-from culprit.main import SECRETS
+from culprit.infra.settings import Settings
+from culprit.server.web import SECRETS
+from culprit.web.http.compression import LEAST_BYTES, Compression
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.testclient import TestClient
 from sse_starlette import EventSourceResponse
 
 API = "/api/v1"
-#: Fields of answers that let somebody in, or that a forged request would need.
+#: Fields of answers that grant access, or that a forged request would need.
 LETS_IN = re.compile(r"csrf|token$|password|private|secret|passphrase")
 LARGE = b"0123456789abcdef" * 512
 
 
 @pytest.fixture
 def small_app(tmp_path: Path) -> TestClient:
-    """One route of each kind behind the middleware."""
+    """Return an application with one route of each kind behind the middleware."""
     app = FastAPI()
     stored = tmp_path / "stored.gz"
     stored.write_bytes(gzip.compress(LARGE * 50))
@@ -50,10 +50,10 @@ def small_app(tmp_path: Path) -> TestClient:
 
     @app.get("/events")
     def events() -> EventSourceResponse:
-        async def told():
+        async def stream_events():
             yield {"data": "x" * 5000}
 
-        return EventSourceResponse(told())
+        return EventSourceResponse(stream_events())
 
     @app.get("/packed")
     def packed() -> Response:
@@ -71,7 +71,7 @@ def how(answer: httpx2.Response) -> str | None:
     return answer.headers.get("content-encoding")
 
 
-def test_large_answers_are_packed_and_say_so(small_app: TestClient) -> None:
+def test_large_responses_are_compressed(small_app: TestClient) -> None:
     answer = small_app.get("/kind", params={"of": "application/json"})
     assert (how(answer), answer.content) == ("gzip", LARGE)
     assert int(answer.headers["content-length"]) < len(LARGE) / 10
@@ -99,7 +99,7 @@ def test_what_is_left_as_it_is(small_app: TestClient, path: str, headers: dict[s
     assert answer.status_code == 200 and how(answer) is None and answer.content
 
 
-def test_a_part_is_the_part_of_the_bytes_that_were_asked_for(small_app: TestClient) -> None:
+def test_range_request_returns_uncompressed_bytes(small_app: TestClient) -> None:
     whole = small_app.get("/script")
     assert how(whole) == "gzip" and "accept-ranges" not in whole.headers
     part = small_app.get("/script", headers={"Range": "bytes=4-7"})
@@ -114,28 +114,30 @@ def test_the_platform_packs_and_keeps_its_secrets_apart(client: TestClient, as_)
     document = client.get("/openapi.json")
     assert how(document) == "gzip"
     admin = as_("admin")
-    assert how(admin.get(f"{API}/rules")) == how(admin.get(f"{API}/metric-catalogue")) == "gzip"
+    assert how(admin.get(f"{API}/rules")) == how(admin.get(f"{API}/catalog/metrics")) == "gzip"
     assert how(admin.get(f"{API}/me")) is None and "csrf" in admin.get(f"{API}/me").json()
 
 
 def test_no_answer_with_a_secret_is_packed(config: Settings, client: TestClient) -> None:
     document: dict[str, Any] = client.get("/openapi.json").json()
     shapes = document["components"]["schemas"]
-    telling = set()
+    reporting = set()
     for path, methods in document["paths"].items():
         for operation in methods.values():
             for answer in operation["responses"].values():
                 for body in answer.get("content", {}).values():
                     if any(LETS_IN.search(name) for name in fields(body.get("schema", {}), shapes, set())):
-                        telling.add(path)
-    assert telling, "sessions and tokens are among them"
-    assert not {path for path in telling if not any(f"{path}/".startswith(f"{one}/") for one in SECRETS)}
+                        reporting.add(path)
+    assert reporting, "sessions and tokens are among them"
+    assert not {
+        path for path in reporting if not any(f"{path}/".startswith(f"{secret}/") for secret in SECRETS)
+    }
 
 
 def fields(schema: Any, shapes: dict[str, Any], seen: set[str]) -> set[str]:
-    """Names of all text fields of an answer, however deep."""
+    """Return the names of all text fields of an answer, at every depth."""
     if isinstance(schema, list):
-        return {name for one in schema for name in fields(one, shapes, seen)}
+        return {name for item in schema for name in fields(item, shapes, seen)}
     if not isinstance(schema, dict):
         return set()
     name = str(schema.get("$ref", "")).rpartition("/")[2]
@@ -147,4 +149,4 @@ def fields(schema: Any, shapes: dict[str, Any], seen: set[str]) -> set[str]:
     own = {
         each for each, of in schema.get("properties", {}).items() if "boolean" not in str(of.get("type", ""))
     }
-    return own | {each for one in schema.values() for each in fields(one, shapes, seen)}
+    return own | {each for item in schema.values() for each in fields(item, shapes, seen)}

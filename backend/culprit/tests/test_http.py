@@ -1,4 +1,4 @@
-"""What goes around every answer: headers, limits, problems, health, the interface, the page at /docs."""
+"""Headers, limits, problems, health, the web interface and the page at /docs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from alembic import command
-from culprit.config import Settings
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.main import JSON_LIMIT, create_app
-from culprit.models import WorkerState
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.system.process_heartbeat import ProcessHeartbeat
+from culprit.infra.settings import Settings
+from culprit.server.web import JSON_LIMIT, create_app
 from culprit.tests.conftest import alembic_config
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -28,15 +28,15 @@ API = "/api/v1"
 
 @pytest.fixture
 def app(config: Settings) -> Iterator[FastAPI]:
-    """An application of its own: it serves the test's interface, and its figures are those of the test."""
-    made = create_app(config)
-    yield made
-    made.state.database.close()
+    """Return a separate application with the interface and the metrics of the test."""
+    app = create_app(config)
+    yield app
+    app.state.database.close()
 
 
 @pytest.fixture
 def ui(config: Settings) -> Path:
-    """A built interface."""
+    """Create a built web interface."""
     (config.ui_dir / "assets").mkdir(parents=True)
     (config.ui_dir / "index.html").write_text("<!doctype html><title>Culprit</title>")
     (config.ui_dir / "favicon.svg").write_text("<svg/>")
@@ -71,7 +71,7 @@ def test_the_interface_is_served_with_the_right_lifetimes(client: TestClient, ui
     ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/assets/..%2f..%2fsecret.txt", "/%00",
      "/..%5csecret.txt", "/%2fetc%2fh.conf", "/assets/missing.js", "/api/v1/none", "/api/", "/robots.txt"],
 )  # fmt: skip
-def test_nothing_beside_the_interface_is_served(client: TestClient, ui: Path, path: str) -> None:
+def test_only_interface_files_are_served(client: TestClient, ui: Path, path: str) -> None:
     answer = client.get(path)
     assert "not yours" not in answer.text and "root:" not in answer.text
     assert answer.status_code == 404
@@ -82,7 +82,7 @@ def test_a_link_out_of_the_folder_is_not_followed(client: TestClient, ui: Path) 
     assert client.get("/assets/out.js").status_code == 404
 
 
-def test_without_a_build_it_says_so(client: TestClient) -> None:
+def test_missing_interface_build_is_reported(client: TestClient) -> None:
     answer = client.get("/")
     assert answer.status_code == 503 and "./culprit up" in answer.text
 
@@ -140,30 +140,34 @@ def test_healthy_ready_degraded_and_not(client: TestClient, db: Database, databa
         "scheduler": "not_seen", "broker": "ok",
     }  # fmt: skip
     with unit_of_work(db.sessions) as session:
-        session.add(WorkerState(name="scheduler@here:1", seen_at=now()))
-        session.add(WorkerState(name="worker@here:2", seen_at=now(), detail={"queues": ["ssh"]}))
-    one_worker = client.get("/readyz")  # one living worker does not stand for the other
-    assert one_worker.status_code == 200 and one_worker.json()["checks"]["worker_parse"] == "not_seen"
+        session.add(ProcessHeartbeat(name="scheduler@here:1", seen_at=utc_now()))
+        session.add(ProcessHeartbeat(name="worker@here:2", seen_at=utc_now(), detail={"queues": ["ssh"]}))
+    item_worker = client.get("/readyz")  # one running worker does not replace the other
+    assert item_worker.status_code == 200 and item_worker.json()["checks"]["worker_parse"] == "not_seen"
     with unit_of_work(db.sessions) as session:
-        session.add(WorkerState(name="worker@here:3", seen_at=now(), detail={"queues": ["default", "parse"]}))
+        session.add(
+            ProcessHeartbeat(name="worker@here:3", seen_at=utc_now(), detail={"queues": ["default", "parse"]})
+        )
     assert client.get("/readyz").json()["state"] == "ready"
     with db.engine.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     behind = client.get("/readyz")
-    assert behind.status_code == 503 and behind.json()["checks"]["migrations"].startswith("at 0001")
+    assert behind.status_code == 503 and behind.json()["checks"]["migrations"].startswith("at 0000")
     with db.engine.begin() as connection:
         connection.execute(text("DROP TABLE alembic_version"))
     assert client.get("/readyz").json()["checks"]["migrations"] == "missing"
 
 
-def test_what_the_supervisor_notes_is_told_at_once(
-    client: TestClient, db: Database, config: Settings
-) -> None:
+def test_health_reports_supervisor_notes(client: TestClient, db: Database, config: Settings) -> None:
     machine = socket.gethostname()
     with unit_of_work(db.sessions) as session:
-        session.add(WorkerState(name=f"worker@{machine}:11", seen_at=now(), detail={"queues": ["ssh"]}))
-        session.add(WorkerState(name=f"worker@{machine}:12", seen_at=now(), detail={"queues": ["parse"]}))
-        session.add(WorkerState(name=f"scheduler@{machine}:13", seen_at=now()))
+        session.add(
+            ProcessHeartbeat(name=f"worker@{machine}:11", seen_at=utc_now(), detail={"queues": ["ssh"]})
+        )
+        session.add(
+            ProcessHeartbeat(name=f"worker@{machine}:12", seen_at=utc_now(), detail={"queues": ["parse"]})
+        )
+        session.add(ProcessHeartbeat(name=f"scheduler@{machine}:13", seen_at=utc_now()))
     ended = {"state": "restarting", "since": "2026-01-01T00:00:00Z", "restarts": 2, "signal": "SIGKILL"}
     document: dict[str, Any] = {
         "supervisor": {"pid": os.getppid()},
@@ -176,13 +180,13 @@ def test_what_the_supervisor_notes_is_told_at_once(
     parts = ready.json()["parts"]
     assert parts["worker-ssh"] == ended
     assert parts["worker-parse"]["state"] == "ok"
-    assert parts["scheduler"]["state"] == "starting"  # the process that runs has not shown a sign of life
-    document["supervisor"]["pid"] = 1  # left by another platform: not believed
+    assert parts["scheduler"]["state"] == "starting"  # the process that runs has not sent a heartbeat
+    document["supervisor"]["pid"] = 1  # left by another platform: ignored
     (config.home / "running.json").write_text(json.dumps(document))
     assert client.get("/readyz").json()["state"] == "ready"
 
 
-def test_with_the_database_away_it_says_so_and_lives(config: Settings, tmp_path: Path) -> None:
+def test_health_reports_unavailable_database(config: Settings, tmp_path: Path) -> None:
     away = config.model_copy(update={"database_url": f"postgresql://nobody@/none?host={tmp_path}"})
     with TestClient(create_app(away)) as client:
         assert client.get("/healthz").status_code == 200

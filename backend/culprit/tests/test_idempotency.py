@@ -1,4 +1,4 @@
-"""The same request twice is one deed, also when both arrive at once, and never when the first one failed."""
+"""A repeated request is executed once, also concurrently, and again after a failure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
-from culprit.infra.db import Database
-from culprit.models import ApiToken, IdempotencyKey, NetworkRule
+from culprit.infra.db.session import Database
+from culprit.infra.models.accounts.api_token import ApiToken
+from culprit.infra.models.accounts.idempotency_key import IdempotencyKey
+from culprit.infra.models.hosts.network_rule import NetworkRule
 from sqlalchemy import func, select
 
 RULES, TOKENS = "/api/v1/network-rules", "/api/v1/tokens"
@@ -35,7 +37,7 @@ def test_a_repetition_gets_the_first_answer(admin, db: Database) -> None:
     assert count(db, NetworkRule) == 2
 
 
-def test_the_key_belongs_to_one_request(admin, db: Database) -> None:
+def test_idempotency_key_belongs_to_a_request(admin, db: Database) -> None:
     key = {"Idempotency-Key": "k"}
     admin.post(RULES, json=RULE, headers=key)
     for path, body in ((RULES, RULE | {"port_to": 23}), (TOKENS, {"name": "t"})):
@@ -44,7 +46,7 @@ def test_the_key_belongs_to_one_request(admin, db: Database) -> None:
     assert count(db, NetworkRule) == 1
 
 
-def test_the_key_belongs_to_one_person(admin, session_as, db: Database) -> None:
+def test_idempotency_key_belongs_to_an_account(admin, session_as, db: Database) -> None:
     key = {"Idempotency-Key": "k"}
     assert admin.post(TOKENS, json={"name": "t"}, headers=key).status_code == 201
     assert session_as("viewer").post(TOKENS, json={"name": "t"}, headers=key).status_code == 201
@@ -54,7 +56,9 @@ def test_at_once_is_still_once(admin, db: Database) -> None:
     key = {"Idempotency-Key": "k"}
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: admin.post(RULES, json=RULE, headers=key), range(12)))
-    assert {one.status_code for one in answers} == {201} and len({one.json()["id"] for one in answers}) == 1
+    assert {answer.status_code for answer in answers} == {201} and len(
+        {answer.json()["id"] for answer in answers}
+    ) == 1
     assert count(db, NetworkRule) == 1
 
 
@@ -65,7 +69,7 @@ def test_what_failed_may_be_tried_again(admin, db: Database) -> None:
     assert admin.post(RULES, json=RULE, headers=key).status_code == 201
 
 
-def test_a_secret_is_neither_kept_nor_told_twice(admin, db: Database) -> None:
+def test_secret_is_neither_stored_nor_returned_twice(admin, db: Database) -> None:
     key = {"Idempotency-Key": "k"}
     token = admin.post(TOKENS, json={"name": "t"}, headers=key).json()["token"]
     again = admin.post(TOKENS, json={"name": "t"}, headers=key)

@@ -1,4 +1,4 @@
-"""Live streams on a real server: they end when their reader loses access, and there are not too many of them."""
+"""Live streams on a real server: they end when their reader loses access, and their number is limited."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    ApiToken,
-    Capture,
-    Host,
-    Incident,
-    LoginSession,
-    Run,
-    UserAccount,
-    UserIdentity,
-)
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.api_token import ApiToken
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.accounts.user_identity import UserIdentity
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
 from culprit.tests.support import runs
 from culprit.tests.support.live import PASSWORD, Login, Server, StreamReader, add_session, make_login, server
 from sqlalchemy import delete, update
@@ -45,12 +43,12 @@ def make_capture(db, host_id):
 
 
 def stream_url(base: str, kind: str, thing: object) -> str:
-    tail = {"captures": "progress", "incidents": "events"}[kind]
+    tail = {"captures": "progress", "incidents": "updates"}[kind]
     return f"{base}/api/v1/{kind}/{thing}/{tail}"
 
 
 class Scene:
-    """Hosts, and per way of losing access one account with a capture or incident of its own."""
+    """Hosts, and for each way of losing access one account with a capture or incident."""
 
     def __init__(self, db, served: Server, kind: str) -> None:
         self.db, self.served, self.kind = db, served, kind
@@ -61,7 +59,7 @@ class Scene:
         self.http.close()
 
     def make_thing(self, name: str) -> tuple[object, object]:
-        """A host and a capture or incident on it."""
+        """Create a host with a capture or an incident."""
         host = runs.make_host(self.db, name, {"role": "feed"})
         if self.kind == "captures":
             return host, make_capture(self.db, host)
@@ -83,7 +81,7 @@ class Scene:
 
 
 def change_password(scene: Scene, who: Login) -> None:
-    """From another session of the account, which stays."""
+    """Change the password in another session of the account, which stays open."""
     scene.ask(
         "PATCH",
         "/me",
@@ -93,8 +91,8 @@ def change_password(scene: Scene, who: Login) -> None:
 
 
 def remove_provider(scene: Scene, who: Login) -> None:
-    """What the removal of an identity provider does to those who came from it."""
-    from culprit.auth.sessions import close_sessions
+    """Remove an identity provider with its accounts."""
+    from culprit.accounts.sessions import close_sessions
 
     with unit_of_work(scene.db.sessions) as session:
         close_sessions(session, who.user_id)
@@ -104,7 +102,10 @@ def rest_token(scene: Scene, who: Login) -> None:
     with unit_of_work(scene.db.sessions) as session:
         session.add(
             UserIdentity(
-                user_id=who.user_id, issuer="i", subject=str(who.user_id), seen_at=now() - timedelta(days=31)
+                user_id=who.user_id,
+                issuer="i",
+                subject=str(who.user_id),
+                seen_at=utc_now() - timedelta(days=31),
             )
         )
 
@@ -118,12 +119,12 @@ def remove_thing(scene: Scene, thing: object) -> None:
 
 
 Way = Callable[[Scene, Login, object, object], object]
-#: How access is lost, with what the stream was opened: a browser session or a token.
+#: Ways of losing access, with the authentication of the stream: a browser session or a token.
 WAYS: dict[str, tuple[str, Way]] = {
     "logged out": ("cookie", lambda s, who, *_: s.ask("DELETE", "/session", who.cookie)),
     "password changed": ("cookie", lambda s, who, *_: change_password(s, who)),
     "session expired": ("cookie", lambda s, who, *_: s.write(
-        update(LoginSession).where(LoginSession.id == who.session_id).values(expires_at=now()))),
+        update(LoginSession).where(LoginSession.id == who.session_id).values(expires_at=utc_now()))),
     "identity provider removed": ("cookie", lambda s, who, *_: remove_provider(s, who)),
     "account disabled": ("bearer", lambda s, who, *_: s.ask(
         "PATCH", f"/users/{who.user_id}", s.admin.cookie, json={"disabled": True})),
@@ -135,7 +136,7 @@ WAYS: dict[str, tuple[str, Way]] = {
         update(Host).where(Host.id == host).values(labels={"role": "ads"}))),
     "token revoked": ("bearer", lambda s, who, *_: s.ask("DELETE", f"/tokens/{who.token_id}", who.cookie)),
     "token expired": ("bearer", lambda s, who, *_: s.write(
-        update(ApiToken).where(ApiToken.id == who.token_id).values(expires_at=now()))),
+        update(ApiToken).where(ApiToken.id == who.token_id).values(expires_at=utc_now()))),
     "token rests": ("bearer", lambda s, who, *_: rest_token(s, who)),
     "resource deleted": ("cookie", lambda s, who, _, thing: remove_thing(s, thing)),
 }  # fmt: skip
@@ -189,32 +190,33 @@ def test_a_role_that_changes_keeps_the_stream_and_the_reader_sees_what_is_left(d
 def count_refused(readers: list[StreamReader], key: str, status: int) -> int:
     for reader in readers:
         assert reader.ready.wait(20)
-    refused = [one for one in readers if one.status != 200]
-    for one in refused:
-        assert (one.status, one.problem["key"]) == (status, key)
-        assert int(one.headers["retry-after"]) > 0
+    refused = [reader for reader in readers if reader.status != 200]
+    for item in refused:
+        assert (item.status, item.problem["key"]) == (status, key)
+        assert int(item.headers["retry-after"]) > 0
     return len(refused)
 
 
 def test_an_account_has_so_many_streams_over_all_servers(db, config):
     limit = {"CULPRIT_STREAMS_PER_ACCOUNT": "4"}
-    with server(**limit) as one, server(**limit) as other, closing(Scene(db, one, "captures")) as scene:
+    with server(**limit) as item, server(**limit) as other, closing(Scene(db, item, "captures")) as scene:
         _, thing = scene.make_thing("h")
         who, neighbor = make_login(db, "reader"), make_login(db, "neighbor")
         readers = [
             StreamReader(stream_url(base.url, "captures", thing), who.bearer)
-            for base in (one, one, other, other)
+            for base in (item, item, other, other)
         ]
         assert count_refused(readers, "live.account_full", 429) == 0
-        more = [StreamReader(stream_url(base.url, "captures", thing), who.bearer) for base in (one, other)]
+        more = [StreamReader(stream_url(base.url, "captures", thing), who.bearer) for base in (item, other)]
         assert count_refused(more, "live.account_full", 429) == 2
         assert (
-            count_refused([StreamReader(stream_url(one.url, "captures", thing), neighbor.bearer)], "", 0) == 0
+            count_refused([StreamReader(stream_url(item.url, "captures", thing), neighbor.bearer)], "", 0)
+            == 0
         )
         other.process.kill()
         other.process.wait(10)
-        time.sleep(16)  # what a killed server had open is counted no longer
-        again = StreamReader(stream_url(one.url, "captures", thing), who.bearer)
+        time.sleep(16)  # streams of a killed server are no longer counted
+        again = StreamReader(stream_url(item.url, "captures", thing), who.bearer)
         assert count_refused([again], "", 0) == 0
 
 
@@ -227,16 +229,18 @@ def test_a_server_has_so_many_streams_and_gives_their_places_back(db, config):
             readers = [StreamReader(url, who.bearer) for who in people]
             assert count_refused(readers, "live.server_full", 503) == 2, attempt
             for who in people:
-                scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=now()))
+                scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=utc_now()))
             for reader in readers:
                 reader.thread.join(LIMIT_S)
                 assert reader.ended_at is not None
             for who in people:
                 scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=None))
-        # One look needs no stream.
+        # One read needs no stream.
         for _ in range(5):
             assert (
-                scene.http.get(f"/incidents/{thing}/events?once=true", headers=scene.admin.bearer).status_code
+                scene.http.get(
+                    f"/incidents/{thing}/updates?once=true", headers=scene.admin.bearer
+                ).status_code
                 == 200
             )
 
@@ -249,14 +253,14 @@ def test_without_the_broker_streams_are_limited_by_each_server(db, config, tmp_p
         readers = [StreamReader(stream_url(served.url, "captures", thing), who.bearer) for _ in range(4)]
         assert count_refused(readers, "live.account_full", 429) == 2
         begun = time.monotonic()
-        scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=now()))
+        scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=utc_now()))
         for reader in readers:
             took = reader.wait_ended(begun)
             assert took is not None and took < LIMIT_S
 
 
 def hold_without_reading(base: str, path: str, headers: dict[str, str]) -> socket.socket:
-    """A client that asks and never reads, with the smallest buffer that the kernel gives."""
+    """Send a request and never read the answer, with the smallest receive buffer."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     client.connect(("127.0.0.1", urlsplit(base).port or 0))
@@ -266,7 +270,7 @@ def hold_without_reading(base: str, path: str, headers: dict[str, str]) -> socke
 
 
 def count_connections(served: Server) -> int:
-    """TCP connections that the server process holds to its clients."""
+    """Return the TCP connections of the server process to its clients."""
     port = f"{urlsplit(served.url).port:04X}"
     with Path("/proc/net/tcp").open(encoding="ascii") as table:
         rows = [line.split() for line in list(table)[1:]]
@@ -300,7 +304,7 @@ def test_a_stream_that_is_not_read_ends_as_the_others_do(db, config):
         client = hold_without_reading(served.url, f"/captures/{thing}/progress", who.bearer)
         time.sleep(2)
         assert count_connections(served) >= 1
-        scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=now()))
+        scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=utc_now()))
         time.sleep(LIMIT_S)
         client.settimeout(5)
         left = b""

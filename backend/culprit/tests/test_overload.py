@@ -1,4 +1,4 @@
-"""More requests than connections on a real server: they wait in order, and are told when it is too much."""
+"""More requests than connections on a real server: they wait in order, and are refused above the limit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import psycopg
 import pytest
-from culprit.infra.admission import DatabaseBusyError, RequestSlots
-from culprit.infra.db import RESERVED_CONNECTIONS, Database
-from culprit.kit.errors import Overloaded
+from culprit.infra.db.admission import DatabaseBusyError, RequestSlots
+from culprit.infra.db.session import RESERVED_CONNECTIONS, Database
 from culprit.tests.support import runs
 from culprit.tests.support.live import StreamReader, make_login, server
 from culprit.tests.test_live_streams import make_capture, stream_url
+from culprit.web.errors import OverloadedError
 
 pytestmark = pytest.mark.long(20)
 READERS, ROUNDS = 50, 2
@@ -31,7 +31,7 @@ def count_connections(url: str) -> int:
 
 
 async def read_hosts(client: httpx2.AsyncClient, problems: list[str]) -> int:
-    """One read as the interface makes it: repeated where the server has too much to do."""
+    """Read like the web interface: repeat if the server is overloaded."""
     for pause_s in (1, 2, 4, 0):
         answer = await client.get("/api/v1/hosts")
         if answer.status_code == 200:
@@ -61,7 +61,7 @@ def test_many_readers_at_once_all_get_their_answer(db, config):
 
 
 def test_streams_hold_no_connection_and_no_thread(db, config):
-    """60 streams beside 2 connections for requests and 40 threads: reads are answered as without them."""
+    """60 streams with 2 connections for requests and 40 threads: reads are answered as without them."""
     people = [make_login(db, f"reader-{number}") for number in range(6)]
     thing = make_capture(db, runs.make_host(db))
     with server(CULPRIT_REQUEST_CONNECTIONS="2") as served:
@@ -77,8 +77,11 @@ def test_streams_hold_no_connection_and_no_thread(db, config):
         assert all(reader.ended_at is None for reader in readers)
 
 
-def test_a_full_database_says_that_it_is_full_and_not_that_it_is_away(db, config):
-    """Requests that wait for a row hold all connections; the next one is told to come again in a second."""
+def test_full_database_is_reported_as_full(db, config):
+    """Requests that wait for a row hold all connections;
+
+    the next one is refused with a retry after one second.
+    """
     who = make_login(db, "reader")
     with server(CULPRIT_REQUEST_CONNECTIONS="2") as served, httpx2.Client(timeout=30) as client:
         with psycopg.connect(config.database_url) as blocker:
@@ -89,18 +92,18 @@ def test_a_full_database_says_that_it_is_full_and_not_that_it_is_away(db, config
                 )
                 for _ in range(2)
             ]
-            for one in stuck:
-                one.start()
+            for item in stuck:
+                item.start()
             time.sleep(1)
             begun = time.monotonic()
             answer = client.get(f"{served.url}/api/v1/hosts", headers=who.bearer)
             took = time.monotonic() - begun
             blocker.rollback()
-        for one in stuck:
-            one.join(30)
+        for item in stuck:
+            item.join(30)
         problem = answer.json()
         assert (answer.status_code, problem["key"]) == (503, "platform.busy")
-        assert problem["type"] == Overloaded.problem_type
+        assert problem["type"] == OverloadedError.problem_type
         assert answer.headers["retry-after"] == "1"
         assert 4 < took < 9
         assert client.get(f"{served.url}/api/v1/hosts", headers=who.bearer).status_code == 200
@@ -117,12 +120,12 @@ def test_a_pool_without_a_connection_is_no_database_away(app, as_):
         assert (answer.status_code, answer.json()["key"]) == (503, "platform.busy")
     finally:
         app.state.database = own
-        for one in held:
-            one.close()
+        for item in held:
+            item.close()
         narrow.close()
 
 
-def test_slots_are_given_in_order_and_never_lost():
+def test_slots_are_assigned_in_order_and_never_lost():
     async def scene() -> list[int]:
         slots = RequestSlots(2, wait_s=0.5)
         order: list[int] = []
@@ -141,11 +144,11 @@ def test_slots_are_given_in_order_and_never_lost():
         waiting[0].cancel()
         ended = await asyncio.gather(*waiting, return_exceptions=True)
         assert isinstance(ended[0], asyncio.CancelledError)
-        assert all(isinstance(one, DatabaseBusyError) for one in ended[1:])
+        assert all(isinstance(item, DatabaseBusyError) for item in ended[1:])
         turn = asyncio.create_task(slots.acquire())
         await asyncio.sleep(0)
         held[0].release()
-        turn.cancel()  # granted and given up at the same moment
+        turn.cancel()  # granted and abandoned at the same moment
         await asyncio.gather(turn, return_exceptions=True)
         held[1].release()
         for _ in range(50):

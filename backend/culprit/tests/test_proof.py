@@ -1,4 +1,4 @@
-"""Changing who may do what: only in a session whose person has proved who they are a short while ago."""
+"""Changes of permissions need a session that was proved recently."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from culprit.auth.proof import PROOF_VALID, proven_actor
-from culprit.auth.sessions import new_link
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, LoginAttempt, LoginLink, LoginSession, UserAccount
+from culprit.accounts.proof import PROOF_VALID, get_proven_actor
+from culprit.accounts.sessions import issue_login_link
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.audit_entry import AuditEntry
+from culprit.infra.models.accounts.login_attempt import LoginAttempt
+from culprit.infra.models.accounts.login_link import LoginLink
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.user_account import UserAccount
 from culprit.tests.conftest import PASSWORD
-from culprit.tests.test_authz import API, SESSIONS, TABLE
+from culprit.tests.support.route_table import API, SESSIONS, TABLE
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
@@ -33,7 +37,9 @@ def asks(client: TestClient, route: tuple[str, str]):
 
 
 def needs_proof(dependant: Dependant) -> bool:
-    return dependant.call is proven_actor or any(needs_proof(one) for one in dependant.dependencies)
+    return dependant.call is get_proven_actor or any(
+        needs_proof(dependency) for dependency in dependant.dependencies
+    )
 
 
 def api_routes(routes: object) -> Iterator[APIRoute]:
@@ -45,13 +51,13 @@ def api_routes(routes: object) -> Iterator[APIRoute]:
 
 
 def test_the_routes_that_need_a_proof_are_these(app: FastAPI) -> None:
-    found = {
+    methods = {
         (method, route.path.removeprefix(API))
         for route in api_routes(app.routes)
         for method in route.methods
         if needs_proof(route.dependant)
     }
-    assert found == PROVEN
+    assert methods == PROVEN
 
 
 @pytest.mark.parametrize("name", ["viewer", "admin"])
@@ -69,8 +75,8 @@ def test_a_token_changes_nothing_that_outlives_it(as_) -> None:
         assert (answer.status_code, answer.json()["key"]) == (403, "auth.session_needed"), route
 
 
-def test_a_session_left_open_is_asked_again(session_as: Browser) -> None:
-    for proved_at in (None, now() - STALE):
+def test_session_without_recent_proof_must_reauthenticate(session_as: Browser) -> None:
+    for proved_at in (None, utc_now() - STALE):
         client = session_as("admin", proved_at=proved_at)
         for route in sorted(PROVEN):
             problem = asks(client, route).json()
@@ -98,16 +104,16 @@ def test_wrong_passwords_are_throttled_and_audited(
     bodies = [{"password": "a new password", "current_password": f"guess {n}"} for n in range(6)]
     answers = [browser.patch(f"{API}/me", json=body) for body in bodies]
     answers += [browser.post(f"{API}/session/proof", json={"password": f"guess {n}"}) for n in range(6)]
-    assert [one.status_code for one in answers] == [422] * 10 + [429] * 2
+    assert [answer.status_code for answer in answers] == [422] * 10 + [429] * 2
     assert int(answers[-1].headers["retry-after"]) > 0
-    # One count for all ways of guessing.
+    # One counter for all methods of guessing.
     login = client.post(f"{API}/session", json={"name": "oncall", "password": PASSWORD})
     assert login.status_code == 429
     with db.sessions() as session:
         query = select(AuditEntry).where(AuditEntry.action == "user.password_refused")
         entries = session.scalars(query).all()
         assert len(entries) == 10
-        assert {(one.resource_id, one.address) for one in entries} == {
+        assert {(entry.resource_id, entry.address) for entry in entries} == {
             (str(people["oncall"].id), "testclient")
         }
         assert len(session.scalars(select(LoginAttempt)).all()) == 10
@@ -120,7 +126,7 @@ def enter(client: TestClient, db: Database, name: str = "new") -> dict[str, str]
             user = UserAccount(name=name, role="admin")
             session.add(user)
             session.flush()
-        token = new_link(session, user)
+        token = issue_login_link(session, user)
     me = client.post(f"{API}/session/link", json={"token": token}).json()
     return {"X-CSRF-Token": me["csrf"]}
 
@@ -130,7 +136,7 @@ def test_a_login_link_proves_the_first_password_and_nothing_else(client: TestCli
     refused = client.post(f"{API}/users", json={"name": "x", "role": "admin"}, headers=headers)
     assert (refused.status_code, refused.json()["key"]) == (403, "auth.password_first")
     with unit_of_work(db.sessions) as session:
-        unused = new_link(session, session.scalars(select(UserAccount)).one())
+        unused = issue_login_link(session, session.scalars(select(UserAccount)).one())
     assert client.patch(f"{API}/me", json={"password": PASSWORD}, headers=headers).status_code == 200
     assert (
         client.post(f"{API}/users", json={"name": "x", "role": "admin"}, headers=headers).status_code == 201
@@ -138,7 +144,7 @@ def test_a_login_link_proves_the_first_password_and_nothing_else(client: TestCli
     assert client.post(f"{API}/session/link", json={"token": unused}).status_code == 401
     with db.sessions() as session:
         of_new = select(LoginLink).join(UserAccount).where(UserAccount.name == "new")
-        assert all(one.used_at is not None for one in session.scalars(of_new))
+        assert all(item.used_at is not None for item in session.scalars(of_new))
 
 
 def test_the_first_password_is_set_soon_after_the_link_or_not_at_all(
@@ -146,7 +152,7 @@ def test_the_first_password_is_set_soon_after_the_link_or_not_at_all(
 ) -> None:
     headers = enter(client, db)
     with unit_of_work(db.sessions) as session:
-        session.execute(update(LoginSession).values(proved_at=now() - STALE))
+        session.execute(update(LoginSession).values(proved_at=utc_now() - STALE))
     late = client.patch(f"{API}/me", json={"password": PASSWORD}, headers=headers)
     assert (late.status_code, late.json()["key"]) == (403, "auth.link_window_over")
     headers = enter(client, db)

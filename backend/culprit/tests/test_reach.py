@@ -1,4 +1,4 @@
-"""What reaches hosts outside a label scope: seen, and changed only by who may change all of it."""
+"""Resources that affect hosts outside a label scope: visible, but changed only with access to all of them."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from culprit.auth.actor import Actor, rank
-from culprit.auth.policy import covers
-from culprit.config import Settings
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.kit.uuid7 import uuid7
-from culprit.models import (
-    Annotation,
-    AnnotationHost,
-    Credential,
-    Host,
-    IncidentHost,
-    MaintenanceWindow,
-    ReportShare,
-    Run,
-    Schedule,
-    ScheduleHost,
-)
+from culprit.accounts.actor import Actor, rank_role
+from culprit.accounts.authorization import can_see_all_with_labels
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.automation.maintenance_window import MaintenanceWindow
+from culprit.infra.models.automation.schedule import Schedule
+from culprit.infra.models.automation.schedule_host import ScheduleHost
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.reported_event import ReportedEvent
+from culprit.infra.models.evidence.reported_event_host import ReportedEventHost
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident_host import IncidentHost
+from culprit.infra.models.reports.report_share import ReportShare
+from culprit.infra.settings import Settings
 from culprit.tests.support.reports import frozen
-from culprit.tests.test_authz import API, TABLE, Seeds, ask, seed
+from culprit.tests.support.route_requests import Seeds, ask, seed
+from culprit.tests.support.route_table import API, TABLE
 from fastapi.testclient import TestClient
 
 AsPerson = Callable[[str], TestClient]
 FEED, OTHER = {"role": "feed"}, {"role": "ads"}
-#: Path parameters of resources that can reach several hosts, and of those that are of one host.
+#: Path parameters of resources that can affect several hosts, and of those of one host.
 SEVERAL = {
     "incident_id",
     "capture_id",
@@ -43,10 +42,10 @@ SEVERAL = {
     "share_id",
     "window_id",
 }
-ONE = {"host_id", "mute_id", "standby_id", "diagnosis_id", "upload_id"}
-#: Global resources and those that only their owner sees, in whose name they act.
+SINGLE = {"host_id", "mute_id", "watcher_id", "diagnosis_id", "upload_id"}
+#: Global resources, and those that act with the permissions of their owner, who alone sees them.
 NO_HOSTS = {"rotation_id", "override_id", "token_id", "trigger_id"}
-#: Words of a person about what they see decide nothing.
+#: Comments decide nothing.
 COMMENTS = "/comments"
 
 
@@ -54,7 +53,7 @@ def changing() -> list[tuple[str, str]]:
     return sorted(
         route
         for route in TABLE
-        if route[0] != "GET" and rank(TABLE[route][0]) <= rank("oncall") and "{" in route[1]
+        if route[0] != "GET" and rank_role(TABLE[route][0]) <= rank_role("oncall") and "{" in route[1]
     )
 
 
@@ -63,17 +62,17 @@ def parameters(path: str) -> set[str]:
 
 
 def test_every_resource_that_can_be_changed_is_sorted_by_what_it_reaches() -> None:
-    found = {parameters(path).pop() for _, path in changing() if len(parameters(path)) == 1}
-    assert found - SEVERAL - ONE - NO_HOSTS == set(), "decide what these reach"
+    results = {parameters(path).pop() for _, path in changing() if len(parameters(path)) == 1}
+    assert results - SEVERAL - SINGLE - NO_HOSTS == set(), "decide what these reach"
 
 
 def widen(db: Database, seeds: Seeds) -> UUID:
-    """Let everything that can have several hosts have one more, which the scope does not hold."""
+    """Add a host outside the scope to everything that can have several hosts."""
     with unit_of_work(db.sessions) as session:
         credential = Credential(name="other", kind="agent")
         session.add(credential)
         session.flush()
-        # One host of another label, and one that lacks the label altogether.
+        # One host with another label, and one without the label.
         other = Host(
             name="h-other", address="10.9.9.8", username="u", labels=OTHER, credential_id=credential.id
         )
@@ -85,14 +84,14 @@ def widen(db: Database, seeds: Seeds) -> UUID:
                 Run(capture_id=seeds.ids["capture"], host_id=bare.id, state="queued"),
                 IncidentHost(incident_id=seeds.ids["incident"], host_id=bare.id),
                 ScheduleHost(schedule_id=seeds.ids["schedule"], host_id=bare.id),
-                AnnotationHost(annotation_id=seeds.ids["event"], host_id=bare.id),
+                ReportedEventHost(reported_event_id=seeds.ids["event"], host_id=bare.id),
             ]
         )
         version = frozen(UUID(seeds.ids["report"]), [seeds.ids["host"], str(bare.id)])
         version.number = 2
         session.add(version)
         session.flush()
-        share = ReportShare(version_id=version.id, token_hash=bare.id.bytes, expires_at=now())
+        share = ReportShare(version_id=version.id, token_hash=bare.id.bytes, expires_at=utc_now())
         session.add(share)
         session.flush()
         seeds.ids |= {"version": str(version.id), "share": str(share.id)}
@@ -115,7 +114,12 @@ def test_a_scope_changes_nothing_that_reaches_beyond_it(
         if status not in {403, 404}:
             wrong[route] = status
     assert wrong == {}
-    for path in ("/incidents/{incident}", "/schedules/{schedule}", "/captures/{capture}", "/events/{event}"):
+    for path in (
+        "/incidents/{incident}",
+        "/schedules/{schedule}",
+        "/captures/{capture}",
+        "/reported-events/{event}",
+    ):
         assert scoped.get(API + seeds.fill(path)).status_code == 200, "seen as before"
     outside = scoped.delete(API + seeds.fill("/schedules/{schedule}"))
     assert outside.json()["key"] == "auth.outside_scope" and "role=feed" in outside.json()["detail"]
@@ -125,27 +129,27 @@ def test_nothing_new_reaches_beyond_a_scope(config: Settings, db: Database, peop
     seeds = seed(config, db, people["admin"].id, FEED)
     both = [seeds.ids["host"], str(widen(db, seeds))]
     span = {
-        "starts_at": (now() + timedelta(hours=1)).isoformat(),
-        "ends_at": (now() + timedelta(hours=2)).isoformat(),
+        "starts_at": (utc_now() + timedelta(hours=1)).isoformat(),
+        "ends_at": (utc_now() + timedelta(hours=2)).isoformat(),
     }
     cron = {"kind": "cron", "cron": "0 * * * *", "zone": "UTC"}
-    wanted = {"name": "x", "cadence": cron, "wanted": {"plan": "baseline"}}
+    requested = {"name": "x", "cadence": cron, "capture": {"plan": "baseline"}}
     for path, body in (
         ("/captures", {"host_ids": both, "plan": "triage"}),
-        ("/schedules", wanted | {"target": {"host_ids": both}}),
-        ("/incidents", {"title": "t", "hosts": [{"host_id": one} for one in both]}),
-        ("/events", {"what": "x", "hosts": both}),
-        ("/events", {"what": "x", "everywhere": True}),
-        ("/maintenance", span | {"reason": "disks"}),
-        ("/maintenance", span | {"reason": "disks", "labels": {"dc": "x"}}),
+        ("/schedules", requested | {"target": {"host_ids": both}}),
+        ("/incidents", {"title": "t", "hosts": [{"host_id": item} for item in both]}),
+        ("/reported-events", {"what": "x", "hosts": both}),
+        ("/reported-events", {"what": "x", "everywhere": True}),
+        ("/maintenance-windows", span | {"reason": "disks"}),
+        ("/maintenance-windows", span | {"reason": "disks", "labels": {"dc": "x"}}),
     ):
         answer = as_("scoped").post(API + path, json=body)
-        assert answer.status_code in {403, 404} or answer.json()["key"] == "annotation.no_such_host", path
+        assert answer.status_code in {403, 404} or answer.json()["key"] == "reported_event.no_such_host", path
 
 
 @pytest.fixture
 def labelled(db: Database, people) -> Schedule:
-    """A schedule of an admin for all hosts in a data center."""
+    """Create a schedule of an admin for all hosts in a data center."""
     with unit_of_work(db.sessions) as session:
         credential = Credential(name="c", kind="agent")
         session.add(credential)
@@ -154,13 +158,13 @@ def labelled(db: Database, people) -> Schedule:
         session.add(
             Host(name="h", address="10.9.9.9", username="u", labels=labels, credential_id=credential.id)
         )
-        one = Schedule(
-            name="dc", kind="cron", cron="0 * * * *", zone="UTC", wanted={"plan": "baseline"}, state="paused",
+        schedule = Schedule(
+            name="dc", kind="cron", cron="0 * * * *", zone="UTC", capture={"plan": "baseline"}, state="paused",
             owner_id=people["admin"].id, selector={"dc": "a"},
         )  # fmt: skip
-        session.add(one)
+        session.add(schedule)
         session.flush()
-        return one
+        return schedule
 
 
 def test_labels_reach_hosts_that_do_not_exist_yet(labelled: Schedule, as_: AsPerson, db: Database) -> None:
@@ -177,26 +181,26 @@ def test_labels_reach_hosts_that_do_not_exist_yet(labelled: Schedule, as_: AsPer
     assert scoped.delete(url).status_code == 204
 
 
-def test_who_told_of_an_event_cannot_change_it_on_hosts_that_were_taken_away(
+def test_reporter_cannot_change_event_on_hosts_outside_scope(
     config: Settings, db: Database, people, as_: AsPerson
 ) -> None:
     seeds = seed(config, db, people["admin"].id, FEED)
     other = widen(db, seeds)
     with unit_of_work(db.sessions) as session:
-        event = session.get_one(Annotation, UUID(seeds.ids["event"]))
-        event.told_by, event.external_id = people["scoped"].id, "job"
-        session.add(AnnotationHost(annotation_id=event.id, host_id=other))
+        event = session.get_one(ReportedEvent, UUID(seeds.ids["event"]))
+        event.reported_by, event.external_id = people["scoped"].id, "job"
+        session.add(ReportedEventHost(reported_event_id=event.id, host_id=other))
     scoped = as_("scoped")
-    assert scoped.delete(f"{API}/events/{event.id}").status_code == 403
+    assert scoped.delete(f"{API}/reported-events/{event.id}").status_code == 403
     again = scoped.post(
-        f"{API}/events", json={"what": "y", "external_id": "job", "hosts": [seeds.ids["host"]]}
+        f"{API}/reported-events", json={"what": "y", "external_id": "job", "hosts": [seeds.ids["host"]]}
     )
-    assert (again.status_code, again.json()["key"]) == (403, "annotation.hosts_hidden")
+    assert (again.status_code, again.json()["key"]) == (403, "reported_event.hosts_hidden")
 
 
 def test_whether_a_scope_covers_labels() -> None:
     scope = {"env": ["a", "b"], "role": ["feed"]}
-    actor = Actor(uuid7(), "x", "oncall", scope)
+    actor = Actor(new_uuid7(), "x", "oncall", scope)
     for labels, within, covered in (
         ({}, {}, False),
         ({"env": "a"}, {}, False),
@@ -206,5 +210,5 @@ def test_whether_a_scope_covers_labels() -> None:
         ({"role": "feed"}, {"env": ["a", "c"]}, False),
         ({}, scope, True),
     ):
-        assert covers(actor, labels, within) is covered, (labels, within)
-    assert covers(Actor(uuid7(), "x", "oncall"), {})
+        assert can_see_all_with_labels(actor, labels, within) is covered, (labels, within)
+    assert can_see_all_with_labels(Actor(new_uuid7(), "x", "oncall"), {})

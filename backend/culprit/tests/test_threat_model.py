@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from culprit.launch.paths import ROOT
+from culprit.launcher.paths import ROOT
 from fastapi import FastAPI
 
 PAGE = ROOT / "SECURITY.md"
-#: Who the threat model must answer for. An actor without a row, or a row without a test, fails.
+#: Actors of the threat model. An actor without a row, or a row without a test, fails.
 ACTORS = (
     "Anonymous",
     "Viewer",
@@ -68,8 +68,8 @@ def test_every_named_test_exists(page: str) -> None:
     for path, name in named:
         file = ROOT / path
         text = file.read_text("utf-8") if file.is_file() else ""
-        wanted = rf"^\s*(?:async )?def {re.escape(name)}\(" if path.endswith(".py") else re.escape(name)
-        if not re.search(wanted, text, re.MULTILINE):
+        requested = rf"^\s*(?:async )?def {re.escape(name)}\(" if path.endswith(".py") else re.escape(name)
+        if not re.search(requested, text, re.MULTILINE):
             missing.append(f"{path}::{name}")
     assert missing == []
 

@@ -1,8 +1,12 @@
-"""Hosts and runs in the database, without anybody to reach."""
+"""Hosts and runs in the database, without reachable hosts."""
 
 import pytest
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Credential, Host, Run, RunCollector
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
 
 
 @pytest.fixture

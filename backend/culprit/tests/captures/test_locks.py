@@ -1,23 +1,24 @@
-"""Claims, leases and fences on a real database, with real concurrency."""
+"""Claims, leases and fences on a real database with concurrent transactions."""
 
 import threading
 from datetime import timedelta
 
 import pytest
-from culprit.captures import leases
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Run
+from culprit.captures import locks as leases
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
 from sqlalchemy import func, update
 from sqlalchemy.exc import DBAPIError
 
 
 @pytest.fixture
 def claim(db):
-    def one(run_id, worker="worker@here:1"):
+    def claim_run(run_id, worker="worker@here:1"):
         with unit_of_work(db.sessions) as session:
-            return leases.claim(session, run_id, worker)
+            return leases.claim_run(session, run_id, worker)
 
-    return one
+    return claim_run
 
 
 def read(db, run_id):
@@ -37,10 +38,10 @@ def test_a_claim_takes_the_run_and_moves_its_capture(db, make_run, claim):
     run, capture = read(db, run_id)
     assert (run.state, run.attempt, run.fence, capture.state) == ("running", 1, 1, "running")
     assert (mine.fence, mine.attempt, mine.capture_id) == (1, 1, capture.id)
-    assert abs(run.lease_until - run.heartbeat_at - leases.lease()) < timedelta(milliseconds=5)
+    assert abs(run.lease_until - run.heartbeat_at - leases.get_lease_duration()) < timedelta(milliseconds=5)
 
 
-def test_of_fifty_deliveries_at_once_one_works(db, make_run, claim):
+def test_claim_run_succeeds_for_a_single_delivery_of_fifty(db, make_run, claim):
     run_id = make_run()
     got = []
     threads = [threading.Thread(target=lambda: got.append(claim(run_id))) for _ in range(50)]
@@ -48,11 +49,11 @@ def test_of_fifty_deliveries_at_once_one_works(db, make_run, claim):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len([one for one in got if one is not None]) == 1
+    assert len([item for item in got if item is not None]) == 1
     assert read(db, run_id)[0].attempt == 1
 
 
-def test_one_run_per_host(db, make_host, make_run, claim):
+def test_host_has_a_single_running_run(db, make_host, make_run, claim):
     host = make_host()
     first, second = make_run(host), make_run(host)
     assert claim(first) is not None
@@ -81,10 +82,10 @@ def test_the_holder_renews_and_hears_of_a_cancellation(db, make_run, claim):
     run_id = make_run()
     mine = claim(run_id)
     with unit_of_work(db.sessions) as session:
-        assert leases.renew(session, mine, bytes=7).cancel_requested is False
+        assert leases.renew_lease(session, mine, bytes=7).cancel_requested is False
     change(db, run_id, cancel_requested_at=func.now())
     with unit_of_work(db.sessions) as session:
-        assert leases.renew(session, mine).cancel_requested is True
+        assert leases.renew_lease(session, mine).cancel_requested is True
     assert read(db, run_id)[0].bytes == 7
 
 
@@ -94,21 +95,21 @@ def test_a_stale_fence_is_refused_everywhere(db, make_run, claim):
     change(db, run_id, state="queued")
     fresh = claim(run_id, "worker@there:2")
     with unit_of_work(db.sessions) as session:
-        assert leases.renew(session, stale) is None
-        assert not leases.holds(session, stale)
-        assert not leases.leave(session, stale, "done")
-        assert not leases.put_back(session, stale, timedelta(0), None)
+        assert leases.renew_lease(session, stale) is None
+        assert not leases.is_owned(session, stale)
+        assert not leases.finish_run(session, stale, "done")
+        assert not leases.requeue_run(session, stale, timedelta(0), None)
     run, _ = read(db, run_id)
     assert (run.state, run.fence, run.worker) == ("running", fresh.fence, "worker@there:2")
     with unit_of_work(db.sessions) as session:
-        assert leases.holds(session, fresh)
+        assert leases.is_owned(session, fresh)
 
 
 def test_leaving_ends_the_run_and_its_capture(db, make_run, claim):
     run_id = make_run()
     mine = claim(run_id)
     with unit_of_work(db.sessions) as session:
-        assert leases.leave(session, mine, "failed", failure={"key": "x", "params": {}})
+        assert leases.finish_run(session, mine, "failed", failure={"key": "x", "params": {}})
     run, capture = read(db, run_id)
     assert (run.state, capture.state) == ("failed", "failed")
     assert run.ended_at and capture.ended_at and run.lease_until is None
@@ -118,7 +119,7 @@ def test_putting_back_keeps_the_reason(db, make_run, claim):
     run_id = make_run()
     mine = claim(run_id)
     with unit_of_work(db.sessions) as session:
-        leases.put_back(session, mine, timedelta(seconds=60), {"key": "run.host_busy", "params": {}})
+        leases.requeue_run(session, mine, timedelta(seconds=60), {"key": "run.host_busy", "params": {}})
     run, capture = read(db, run_id)
     assert (run.state, capture.state, run.waiting["key"]) == ("queued", "queued", "run.host_busy")
     assert claim(run_id) is None
@@ -129,13 +130,13 @@ def test_what_was_called_off_is_not_put_back(db, make_run, claim):
     mine = claim(run_id)
     change(db, run_id, cancel_requested_at=func.now())
     with unit_of_work(db.sessions) as session:
-        assert leases.put_back(session, mine, timedelta(0), None) == "cancelled"
-        assert leases.put_back(session, mine, timedelta(0), None) is None, "it has ended"
+        assert leases.requeue_run(session, mine, timedelta(0), None) == "canceled"
+        assert leases.requeue_run(session, mine, timedelta(0), None) is None, "it has ended"
     run, capture = read(db, run_id)
-    assert (run.state, capture.state) == ("cancelled", "cancelled") and run.ended_at is not None
+    assert (run.state, capture.state) == ("canceled", "canceled") and run.ended_at is not None
 
 
-def test_a_capture_is_over_with_its_last_run_whoever_ends_first(db, make_run, claim):
+def test_capture_ends_with_its_last_run(db, make_run, claim):
     runs = [make_run() for _ in range(2)]
     with unit_of_work(db.sessions) as session:
         first = session.get_one(Run, runs[0])
@@ -143,12 +144,12 @@ def test_a_capture_is_over_with_its_last_run_whoever_ends_first(db, make_run, cl
     claims = [claim(run_id) for run_id in runs]
     barrier = threading.Barrier(2)
 
-    def end(one):
+    def end(item):
         barrier.wait()
         with unit_of_work(db.sessions) as session:
-            leases.leave(session, one, "done")
+            leases.finish_run(session, item, "done")
 
-    threads = [threading.Thread(target=end, args=(one,)) for one in claims]
+    threads = [threading.Thread(target=end, args=(claim,)) for claim in claims]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -157,7 +158,10 @@ def test_a_capture_is_over_with_its_last_run_whoever_ends_first(db, make_run, cl
 
 
 def test_runs_that_end_at_once_do_not_block_each_other(db, make_run):
-    """A row changed twice in one transaction has its foreign key checked: each then holds a share of the capture."""
+    """A row changed twice in one transaction has its foreign key checked:
+
+    each transaction then shares a lock on the capture.
+    """
     runs = [make_run() for _ in range(2)]
     with unit_of_work(db.sessions) as session:
         first = session.get_one(Run, runs[0])
@@ -178,7 +182,7 @@ def test_runs_that_end_at_once_do_not_block_each_other(db, make_run):
         except DBAPIError as error:
             broken.append(error)
 
-    threads = [threading.Thread(target=end, args=(one,)) for one in runs]
+    threads = [threading.Thread(target=end, args=(run,)) for run in runs]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Whose process may be stopped with ptrace: every refusal, before the capture is made and before it is sent."""
+"""Captures of tier ptrace: every refusal, at creation and before anything is sent."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from uuid import UUID
 
 import pytest
 from culprit.captures import service
-from culprit.captures.schemas import CaptureCreate, CapturePreview
-from culprit.infra.artifacts import Space
-from culprit.kit.errors import CulpritError
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Host
-from culprit.workflows.orders import Refused, capture_order
+from culprit.captures.schemas import CaptureCreate, CapturePreviewRequest
+from culprit.infra.artifacts.store import StoreSpace
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.hosts.host import Host
+from culprit.jobs.capture.session_spec import RunRefusedError, build_session_spec
+from culprit.web.errors import CulpritError
 from sqlalchemy import func, select
 
 PROCESS = {"kind": "process", "value": "4711"}
 
 
 class Roomy:
-    """A store with room."""
+    """A store with free space."""
 
-    def space(self) -> Space:
-        return Space(total=100 << 30, free=90 << 30)
+    def space(self) -> StoreSpace:
+        return StoreSpace(total=100 << 30, free=90 << 30)
 
 
 @pytest.fixture
 def create(db, people):
-    """Makes a capture with strace as a person would; the id of its run."""
+    """Return a function that creates a capture with strace as a user and returns the ID of its run."""
 
     def make(
         *hosts: UUID,
@@ -45,7 +46,7 @@ def create(db, people):
                 confirm=confirm,
                 scope=scope or PROCESS,
             )
-            return service.create(session, actor, Roomy(), body, source=source).runs[0].id
+            return service.create_capture(session, actor, Roomy(), body, source=source).runs[0].id
 
     return make
 
@@ -62,7 +63,7 @@ def create(db, people):
         ({"confirm": "web-2"}, "capture.ptrace_unconfirmed"),
     ],
 )
-def test_each_condition_is_asked(db, make_host, create, with_, key):
+def test_ptrace_requires_each_condition(db, make_host, create, with_, key):
     with pytest.raises(CulpritError) as refused:
         create(make_host("web-1", allows_ptrace=True), **with_)
     assert refused.value.sentence["key"] == key
@@ -70,13 +71,13 @@ def test_each_condition_is_asked(db, make_host, create, with_, key):
         assert session.scalar(select(func.count(Capture.id))) == 0
 
 
-def test_a_host_allows_nothing_until_an_admin_says_so(make_host, create):
+def test_ptrace_is_refused_until_admin_allows_it(make_host, create):
     with pytest.raises(CulpritError) as refused:
         create(make_host("web-1"))
     assert refused.value.sentence["key"] == "capture.ptrace_not_allowed"
 
 
-def test_one_host_at_a_time(make_host, create):
+def test_ptrace_is_limited_to_a_single_host(make_host, create):
     hosts = [make_host(name, allows_ptrace=True) for name in ("web-1", "web-2")]
     with pytest.raises(CulpritError) as refused:
         create(*hosts)
@@ -87,23 +88,25 @@ def test_a_confirmed_request_becomes_a_run(db, make_host, create):
     assert create(make_host("web-1", allows_ptrace=True))
 
 
-def test_what_was_allowed_is_asked_again_before_it_is_sent(db, make_host, create):
+def test_ptrace_permission_is_checked_again_before_start(db, make_host, create):
     host = make_host("web-1", allows_ptrace=True)
     run = create(host)
     with unit_of_work(db.sessions) as session:
         session.get_one(Host, host).allows_ptrace = False
-    with db.sessions() as session, pytest.raises(Refused) as refused:
-        capture_order(session, run)
+    with db.sessions() as session, pytest.raises(RunRefusedError) as refused:
+        build_session_spec(session, run)
     assert refused.value.sentence["key"] == "capture.ptrace_not_allowed"
 
 
-def test_a_preview_says_so_in_advance(db, people, make_host):
+def test_preview_reports_refused_ptrace(db, people, make_host):
     host = make_host("web-1")
     with db.sessions() as session:
         actor = people["admin"].actor
-        body = CapturePreview(host_ids=[host], plan="custom", collectors=["strace"], seconds=3, scope=PROCESS)
-        shown = service.preview(session, actor, Roomy(), body)
-    assert (shown.tier, shown.allowed, shown.refusal["key"]) == (
+        body = CapturePreviewRequest(
+            host_ids=[host], plan="custom", collectors=["strace"], seconds=3, scope=PROCESS
+        )
+        displayed = service.preview_capture(session, actor, Roomy(), body)
+    assert (displayed.tier, displayed.allowed, displayed.refusal["key"]) == (
         "ptrace",
         False,
         "capture.ptrace_not_allowed",

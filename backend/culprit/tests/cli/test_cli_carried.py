@@ -1,4 +1,4 @@
-"""Incidents out of one Culprit and into another, by the command line."""
+"""Export and import of incidents by the command line."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from culprit.carried.compare import compare_carried
-from culprit.infra.db import Database
+from culprit.infra.db.session import Database
+from culprit.jobs.incidents.compare_import import compare_import
 from culprit.tests.support.command_line import REFUSED, USAGE, Cli
 from culprit.tests.support.runs import make_host
 
@@ -17,24 +17,34 @@ pytestmark = pytest.mark.long(20)
 
 def test_export_and_import(cli: Cli, db: Database, tmp_path: Path) -> None:
     make_host(db, "shop-db7")
-    made = cli.json(
-        "incident", "new", "shop-db7 is slow", "--host", "shop-db7", "--playbook", "connect-port-exhaustion"
+    result = cli.json(
+        "incident",
+        "create",
+        "shop-db7 is slow",
+        "--host",
+        "shop-db7",
+        "--playbook",
+        "connect-port-exhaustion",
     )
-    number, file, redacted = str(made["number"]), tmp_path / "whole.zip", tmp_path / "redacted.zip"
+    number, file, redacted = str(result["number"]), tmp_path / "whole.zip", tmp_path / "redacted.zip"
     cli("incident", "export", number, str(file))
     assert zipfile.is_zipfile(file) and cli.last is not None and str(file.stat().st_size) in cli.last.stderr
     cli("incident", "export", number, str(file), status=USAGE)
     cli("incident", "export", number, str(redacted), "--redacted")
     with zipfile.ZipFile(redacted) as archive:
         assert not any(b"shop-db7" in archive.read(name) for name in archive.namelist())
-    brought = cli.json("incident", "import", str(file))
-    assert brought["new"] and brought["number"] != made["number"] and brought["origin"]["compared"] is None
-    again = cli.json("incident", "new", "again", "--host", "shop-db7")
-    assert [one["enrolled"] for one in again["hosts"]] == [True], "not the imported one of the same name"
-    assert compare_carried(UUID(brought["id"]))
-    told = cli("incident", "import", str(file), "--wait")
-    steps = len(made["steps"]) + len(made["hypotheses"])
-    assert f"is incident #{brought['number']}" in told and f"{steps} of {steps} verdicts equal" in told
+    imported = cli.json("incident", "import", str(file))
+    assert (
+        imported["new"] and imported["number"] != result["number"] and imported["origin"]["compared"] is None
+    )
+    again = cli.json("incident", "create", "again", "--host", "shop-db7")
+    assert [host["can_capture"] for host in again["hosts"]] == [True], "not the imported one of the same name"
+    assert compare_import(UUID(imported["id"]))
+    reported = cli("incident", "import", str(file), "--wait")
+    steps = len(result["steps"]) + len(result["hypotheses"])
+    assert (
+        f"is incident #{imported['number']}" in reported and f"{steps} of {steps} verdicts equal" in reported
+    )
     cli("incident", "import", str(tmp_path / "nothing"), status=USAGE)
     (tmp_path / "x.zip").write_bytes(b"PK")
     cli("incident", "import", str(tmp_path / "x.zip"), status=REFUSED)

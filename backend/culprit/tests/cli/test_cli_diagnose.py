@@ -1,18 +1,18 @@
-"""What `./culprit diagnose` prints of an answer."""
+"""Output of `./culprit diagnose`."""
 
 from __future__ import annotations
 
-from culprit.cli.diagnose import _tell
+from culprit.cli.commands.diagnose import _print_result
 
 RULE = {
     "id": "F-X", "title": {"en": "Killed at the limit"},
-    "beside": [{"measure": "cgroup.memory_limit_mb", "title": {"en": "Memory limit of the group"}, "unit": "mb"}],
+    "related": [{"measure": "cgroup.memory_limit_mb", "title": {"en": "Memory limit of the group"}, "unit": "mb"}],
 }  # fmt: skip
 CAUSE = {"id": "c", "title": {"en": "Out of memory"}, "fix": {"en": "Raise it."}, "risk": {"en": "None."}}
 
 
 class Answers:
-    """A server that knows the catalogues."""
+    """A server with the catalogs of rules and causes."""
 
     @staticmethod
     def get(path: str) -> list[dict]:
@@ -26,18 +26,18 @@ def number(metric: str, value: float, unit: str, op: str | None, threshold: floa
 
 
 def test_a_number_that_was_compared_with_nothing_is_printed_under_its_own_name(capsys) -> None:
-    told = [
+    reported = [
         number("cgroup.kills", 2, "count", ">", 0),
         number("cgroup.memory_limit_mb", 256, "mb", None, None),
     ]
-    named = {"id": "c", "confidence": "likely", "scope": {}, "evidence": told, "explains": []}
+    named = {"id": "c", "confidence": "likely", "scope": {}, "evidence": reported, "explains": []}
     empty = {
-        name: [] for name in ("ruled_out", "not_looked_at", "not_collected", "inconclusive", "differences")
+        name: [] for name in ("ruled_out", "not_checked", "not_collected", "inconclusive", "differences")
     }
     result = {"causes": [named], "link": "https://x/1", **empty}
-    _tell(Answers(), {"result": result, "host": {"name": "h"}, "elapsed_s": 9.0, "stages": []})  # type: ignore[arg-type]
-    said = capsys.readouterr().out.splitlines()
-    assert said[1:3] == [
+    _print_result(Answers(), {"result": result, "host": {"name": "h"}, "elapsed_s": 9.0, "stages": []})  # type: ignore[arg-type]
+    out = capsys.readouterr().out.splitlines()
+    assert out[1:3] == [
         "  Killed at the limit cgroup=/app: cgroup.kills = 2 count > 0 [cgroup_mem:stdout:15]",
         "  Memory limit of the group cgroup=/app: cgroup.memory_limit_mb = 256 mb [cgroup_mem:stdout:15]",
     ]

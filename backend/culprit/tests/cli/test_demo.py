@@ -1,16 +1,17 @@
-"""The demo without root: a recorded host, and an incident over it. With root it is walked by hand and by `--full`."""
+"""The demo without root: an incident over a recorded host."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from culprit.cli import demo, lab_host
-from culprit.cli.connection import Stop
+from culprit.cli import lab_host
+from culprit.cli.commands import demo
+from culprit.cli.connection import CliError
 
 
-class Asked:
-    """A server that keeps what it was asked."""
+class RecordingServer:
+    """A server that records its requests."""
 
     def __init__(self) -> None:
         self.posts: list[tuple[str, dict]] = []
@@ -25,31 +26,35 @@ class Asked:
         return {"state": "done", "runs": [{"id": "r-1"}]}
 
 
-def test_without_root_a_recorded_host_is_opened_and_said_to_be_one(monkeypatch, capsys):
-    server = Asked()
+def test_demo_without_root_opens_recorded_host_and_reports_it(monkeypatch, capsys):
+    server = RecordingServer()
     monkeypatch.setattr(demo, "Server", lambda target: server)
     monkeypatch.setattr(demo, "find_target", lambda: None)
     monkeypatch.setattr(demo.os, "geteuid", lambda: 1000)
-    demo.demo()
+    demo.run_demo()
     assert [path for path, _ in server.posts] == ["/imports/example", "/incidents"]
     assert server.posts[1][1]["run_ids"] == ["r-1"]
-    said = capsys.readouterr().out
-    assert "recorded" in said and "http://here/incidents/i-1" in said
+    out = capsys.readouterr().out
+    assert "recorded" in out and "http://here/incidents/i-1" in out
 
 
-def test_an_illness_that_there_is_none_of_is_refused():
-    with pytest.raises(Stop, match="listen-overflow"):
-        demo.demo(fault="gremlins")
+def test_demo_refuses_unknown_fault():
+    with pytest.raises(CliError, match="listen-overflow"):
+        demo.run_demo(fault="gremlins")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
-    [('{"skipped": ["gcc"]}', "needs gcc"), ('{"error": "no such command"}', "no such"), ("", "went away")],
+    ("line", "message"),
+    [
+        ('{"skipped": ["gcc"]}', "needs gcc"),
+        ('{"error": "no such command"}', "no such"),
+        ("", "stopped unexpectedly"),
+    ],
 )
-def test_what_the_lab_cannot_do_is_said(line, said):
+def test_demo_reports_what_the_lab_cannot_do(line, message):
     process = type("Process", (), {"stdout": type("Out", (), {"readline": lambda self: line})()})()
-    with pytest.raises(Stop, match=said):
-        lab_host._hear(process)
+    with pytest.raises(CliError, match=message):
+        lab_host._read_event(process)
 
 
 def test_the_proof_is_a_line():
@@ -61,15 +66,15 @@ def test_the_proof_is_a_line():
     assert demo._proof([{"numbers": []}], "book/step") is None
 
 
-def test_what_the_cause_left_open_is_waived_by_name_and_other_playbooks_are_set_aside(monkeypatch, capsys):
+def test_demo_waives_open_steps_and_dismisses_other_playbooks(monkeypatch, capsys):
     walk = demo._Walk.__new__(demo._Walk)
     walk.incident = {"gaps": ["ports/a", "ports/b", "osync/a", "own/1"]}
     sent = []
 
     def change(method, path, body):
-        sent.append((method, path, body.get("steps") or body["aside"]))
-        gone = body.get("steps") or [one for one in walk.incident["gaps"] if f"/playbooks/{one[:5]}" == path]
-        walk.incident = {"gaps": [one for one in walk.incident["gaps"] if one not in gone]}
+        sent.append((method, path, body.get("steps") or body["dismissed"]))
+        gone = body.get("steps") or [gap for gap in walk.incident["gaps"] if f"/playbooks/{gap[:5]}" == path]
+        walk.incident = {"gaps": [gap for gap in walk.incident["gaps"] if gap not in gone]}
 
     monkeypatch.setattr(walk, "_change", change)
     walk._leave({"key": "ports/search"})
@@ -78,4 +83,4 @@ def test_what_the_cause_left_open_is_waived_by_name_and_other_playbooks_are_set_
         ("patch", "/playbooks/osync", True),
         ("post", "/waivers", ["own/1"]),
     ]
-    assert walk.incident["gaps"] == [] and "which still asked 1 steps" in capsys.readouterr().out
+    assert walk.incident["gaps"] == [] and "with 1 open steps" in capsys.readouterr().out

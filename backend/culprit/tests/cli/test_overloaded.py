@@ -1,4 +1,4 @@
-"""What the command line and MCP do when the server has too much to do for a moment."""
+"""Command line and MCP while the server is overloaded."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 
 import pytest
 from culprit.cli import connection
-from culprit.cli.connection import Exit, Server, Stop, Target
-from culprit.kit.errors import Overloaded
+from culprit.cli.connection import CliError, ExitCode, Server, ServerTarget
 from culprit.tests.support.web import reply, web
+from culprit.web.errors import OverloadedError
 
 BUSY = json.dumps(
-    {"type": Overloaded.problem_type, "status": 503, "detail": "busy", "key": "platform.busy"}
+    {"type": OverloadedError.problem_type, "status": 503, "detail": "busy", "key": "platform.busy"}
 ).encode()
 AWAY = json.dumps(
     {"type": "about:blank", "status": 503, "detail": "away", "key": "platform.database_away"}
@@ -22,7 +22,7 @@ PROBLEM = {"Content-Type": "application/problem+json"}
 @pytest.fixture
 def pauses(monkeypatch):
     taken: list[float] = []
-    monkeypatch.setattr(connection, "pause", taken.append)
+    monkeypatch.setattr(connection, "compute_retry_delay", taken.append)
     return taken
 
 
@@ -36,7 +36,7 @@ def in_turn(*answers):
 
 
 def ask(site, work):
-    server = Server(Target(site.url, "culprit_x", "test"))
+    server = Server(ServerTarget(site.url, "culprit_x", "test"))
     with server.http:
         return work(server)
 
@@ -58,16 +58,16 @@ def test_a_read_is_repeated_until_it_is_answered(pauses):
 @pytest.mark.parametrize("work", [lambda server: server.get("/me"), read_text])
 def test_after_four_attempts_it_is_an_error(pauses, work):
     with web(reply(503, BUSY, **PROBLEM)) as site:
-        with pytest.raises(Stop, match="busy") as stop:
+        with pytest.raises(CliError, match="busy") as stop:
             ask(site, work)
-        assert stop.value.status == Exit.UNREACHABLE
-        assert len(site.asked) == 4
+        assert stop.value.status == ExitCode.UNREACHABLE
+        assert len(site.requests) == 4
     assert pauses == [1.0, 2.0, 4.0]
 
 
 def test_writes_and_other_failures_are_not_repeated(pauses):
-    with web(reply(503, BUSY, **PROBLEM)) as site, pytest.raises(Stop):
+    with web(reply(503, BUSY, **PROBLEM)) as site, pytest.raises(CliError):
         ask(site, lambda server: server.post("/captures", {}))
-    with web(reply(503, AWAY, **PROBLEM)) as site, pytest.raises(Stop, match="away"):
+    with web(reply(503, AWAY, **PROBLEM)) as site, pytest.raises(CliError, match="away"):
         ask(site, lambda server: server.get("/me"))
-    assert len(site.asked) == 1 and pauses == []
+    assert len(site.requests) == 1 and pauses == []

@@ -6,82 +6,85 @@ import math
 
 import numpy as np
 import pytest
-from culprit.core.cohort import Cohort, Pair, differential, pooled
-from culprit.core.verify import Window
+from culprit.domain.verification.cohort import CohortResult, HostWindows, compare_functions, judge_cohort
+from culprit.domain.verification.judge import MeasurementWindow
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-def side(rng: np.random.Generator, mean: float, load: float = 100.0) -> list[Window]:
-    return [Window(mean * (1 + 0.02 * rng.normal()) + 0.5 * rng.normal(size=15), load) for _ in range(3)]
+def side(rng: np.random.Generator, mean: float, load: float = 100.0) -> list[MeasurementWindow]:
+    return [
+        MeasurementWindow(mean * (1 + 0.02 * rng.normal()) + 0.5 * rng.normal(size=15), load)
+        for _ in range(3)
+    ]
 
 
-def fleet(seed: int, changes: list[float], loads: list[float] | None = None) -> list[Pair]:
+def fleet(seed: int, changes: list[float], loads: list[float] | None = None) -> list[HostWindows]:
     """Hosts that differ tenfold among themselves, each changed by its own share."""
     rng = np.random.default_rng(seed)
     loads = loads or [100.0] * len(changes)
-    found = []
+    results = []
     for at, (change, load) in enumerate(zip(changes, loads, strict=True)):
         level = 20.0 * 10 ** rng.uniform(0, 1)
-        found.append(Pair(f"web{at}", side(rng, level), side(rng, level * (1 + change), load)))
-    return found
+        results.append(HostWindows(f"web{at}", side(rng, level), side(rng, level * (1 + change), load)))
+    return results
 
 
-def names(found: Cohort) -> list[str]:
-    return [one.host for one in found.hosts if one.outlier]
+def names(cohort_result: CohortResult) -> list[str]:
+    return [host.host for host in cohort_result.hosts if host.outlier]
 
 
 @pytest.mark.parametrize(("change", "outcome"), [(-0.3, "verified"), (0.3, "worse"), (0.0, "no_effect")])
 def test_all_hosts_together(change: float, outcome: str) -> None:
     rng = np.random.default_rng(8)
-    told = [
-        pooled(fleet(seed, [change + 0.02 * rng.normal() for _ in range(8)]), "lower").judged.outcome
+    outcomes = [
+        judge_cohort(fleet(seed, [change + 0.02 * rng.normal() for _ in range(8)]), "lower").judged.outcome
         for seed in range(40)
     ]
-    assert told.count(outcome) >= 38, told
+    assert outcomes.count(outcome) >= 38, outcomes
 
 
 def test_the_interval_is_over_hosts_and_not_over_seconds() -> None:
-    """Each host says very precisely that it changed, and they contradict one another."""
-    found = pooled(fleet(1, [-0.8, 0.6, -0.5, 0.7]), "lower").judged
-    assert found.outcome == "no_conclusion" and found.low < -0.5 and found.high > 0.5
-    assert found.reason is not None and found.reason.key == "verify.cohort_too_wide"
+    """Each host shows a precise change, and the changes contradict each other."""
+    judged = judge_cohort(fleet(1, [-0.8, 0.6, -0.5, 0.7]), "lower").judged
+    assert judged.outcome == "no_conclusion" and judged.low < -0.5 and judged.high > 0.5
+    assert judged.reason is not None and judged.reason.key == "verify.cohort_too_wide"
 
 
 def test_a_host_that_is_unlike_the_others_is_named_and_stays_in() -> None:
-    found = pooled(fleet(2, [-0.3, -0.31, -0.29, -0.3, -0.32, 1.2]), "lower")
-    assert names(found) == ["web5"] and found.judged.high > 0
-    assert not names(pooled(fleet(2, [-0.3, -0.31, -0.29, -0.3, -0.32, -0.28]), "lower"))
+    result = judge_cohort(fleet(2, [-0.3, -0.31, -0.29, -0.3, -0.32, 1.2]), "lower")
+    assert names(result) == ["web5"] and result.judged.high > 0
+    assert not names(judge_cohort(fleet(2, [-0.3, -0.31, -0.29, -0.3, -0.32, -0.28]), "lower"))
 
 
-def test_a_host_of_unlike_load_is_left_out_or_all_are_told_per_unit_of_work() -> None:
+def test_judge_cohort_excludes_unlike_load_or_divides_by_work() -> None:
     hosts = fleet(3, [-0.5, 0.0, 0.0, 0.0], loads=[50.0, 100.0, 100.0, 100.0])
-    found = pooled(hosts, "lower")
-    left_out = {one.host: one.left_out.key for one in found.hosts if one.left_out}
-    assert left_out == {"web0": "verify.unlike_load"} and found.judged.outcome == "no_effect"
-    found = pooled(hosts, "lower", divisible=True)
-    assert found.judged.per_work and found.judged.outcome == "no_effect"
-    assert not any(one.left_out for one in found.hosts)
+    result = judge_cohort(hosts, "lower")
+    left_out = {host.host: host.left_out.key for host in result.hosts if host.left_out}
+    assert left_out == {"web0": "verify.unlike_load"} and result.judged.outcome == "no_effect"
+    result = judge_cohort(hosts, "lower", divisible=True)
+    assert result.judged.per_work and result.judged.outcome == "no_effect"
+    assert not any(host.left_out for host in result.hosts)
 
 
 def test_too_few_hosts_conclude_nothing() -> None:
-    hosts = [*fleet(4, [-0.5, -0.5]), Pair("dark", [], [])]
-    found = pooled(hosts, "lower")
-    assert found.judged.reason is not None and found.judged.reason.key == "verify.few_hosts"
-    assert [one.host for one in found.hosts if one.left_out] == ["dark"]
-    unknown = pooled(fleet(4, [-0.5] * 4, loads=[math.nan] * 4), "lower").judged
+    hosts = [*fleet(4, [-0.5, -0.5]), HostWindows("dark", [], [])]
+    result = judge_cohort(hosts, "lower")
+    assert result.judged.reason is not None and result.judged.reason.key == "verify.few_hosts"
+    assert [host.host for host in result.hosts if host.left_out] == ["dark"]
+    unknown = judge_cohort(fleet(4, [-0.5] * 4, loads=[math.nan] * 4), "lower").judged
     assert unknown.outcome == "no_conclusion"
 
 
 @given(st.integers(0, 1000), st.permutations(range(6)))
-def test_the_order_of_hosts_says_nothing(seed: int, order: list[int]) -> None:
+def test_judge_cohort_ignores_order_of_hosts(seed: int, order: list[int]) -> None:
     hosts = fleet(seed, [-0.2, -0.1, -0.3, 0.1, -0.2, -0.25])
-    one, other = pooled(hosts, "lower"), pooled([hosts[at] for at in order], "lower")
-    assert one.judged.outcome == other.judged.outcome
-    assert one.judged.change == pytest.approx(other.judged.change)
+    item, other = judge_cohort(hosts, "lower"), judge_cohort([hosts[at] for at in order], "lower")
+    assert item.judged.outcome == other.judged.outcome
+    assert item.judged.change == pytest.approx(other.judged.change)
 
 
-def test_profiles_of_many_builds_are_one_profile() -> None:
+def test_profiles_of_many_builds_are_merged() -> None:
     sides = {
         f"web{at}": (
             {f"scan.isra.{at}": 0.5 + 0.01 * at, "parse": 0.3, f"shop::price::h{at:016x}": 0.1},
@@ -94,16 +97,16 @@ def test_profiles_of_many_builds_are_one_profile() -> None:
         )
         for at in range(5)
     }
-    found = differential(sides)
-    first = found.functions[0]
+    result = compare_functions(sides)
+    first = result.functions[0]
     assert (first.name, first.sure) == ("scan", True)
     assert first.change == pytest.approx(-0.4) and first.low <= first.change <= first.high
-    assert {one.name for one in found.functions} == {"scan", "parse", "shop::price"}
-    assert next(one for one in found.functions if one.name == "shop::price").sure is False
-    assert found.mapping["parse"] == ("parse", "parse.cold") and len(found.mapping["scan"]) == 6
+    assert {function.name for function in result.functions} == {"scan", "parse", "shop::price"}
+    assert next(function for function in result.functions if function.name == "shop::price").sure is False
+    assert result.mapping["parse"] == ("parse", "parse.cold") and len(result.mapping["scan"]) == 6
 
 
 def test_two_hosts_show_a_difference_and_claim_none() -> None:
     sides = {"a": ({"f": 0.9}, {"f": 0.1}), "b": ({"f": 0.9}, {"f": 0.1})}
-    [one] = differential(sides).functions
-    assert one.change == pytest.approx(-0.8) and not one.sure
+    [item] = compare_functions(sides).functions
+    assert item.change == pytest.approx(-0.8) and not item.sure

@@ -1,11 +1,11 @@
-"""Comments as pure text: nothing hidden in them, and nobody named who was not meant."""
+"""Comments as pure text: no hidden characters, and only intended mentions."""
 
 from __future__ import annotations
 
 import unicodedata
 
 import pytest
-from culprit.core.comments import clean, excerpt, mentions
+from culprit.domain.text.mentions import clean_text, find_mentions, make_excerpt
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,32 +30,35 @@ NAMES = ["ada", "ada lovelace", "lena", "wei@home", "Ünal", "x.y-z"]
     ],
 )
 def test_who_is_named(text: str, named: list[str]) -> None:
-    assert [one.name for one in mentions(text, NAMES)] == named
+    assert [mention.name for mention in find_mentions(text, NAMES)] == named
 
 
 @given(st.text(alphabet="@ada lenwi.-_Ü\n", max_size=60))
-def test_mentions_stand_where_they_say_and_never_overlap(text: str) -> None:
-    found = mentions(text, NAMES)
-    for one in found:
-        assert text[one.begin] == "@" and text[one.begin + 1 : one.end].casefold() == one.name.casefold()
-    assert all(a.end <= b.begin for a, b in zip(found, found[1:], strict=False))
+def test_find_mentions_returns_exact_ranges_without_overlap(text: str) -> None:
+    mentions = find_mentions(text, NAMES)
+    for mention in mentions:
+        assert (
+            text[mention.begin] == "@"
+            and text[mention.begin + 1 : mention.end].casefold() == mention.name.casefold()
+        )
+    assert all(a.end <= b.begin for a, b in zip(mentions, mentions[1:], strict=False))
 
 
 @given(st.text(max_size=200))
 def test_nothing_hides_in_a_text(text: str) -> None:
-    kept = clean(text)
-    assert clean(kept) == kept
-    for one in kept:
-        assert one in "\t\n" or unicodedata.category(one) != "Cc"
-        assert one not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
-    assert "\n\n\n\n" not in kept and len(kept) <= len(text)
+    stored = clean_text(text)
+    assert clean_text(stored) == stored
+    for item in stored:
+        assert item in "\t\n" or unicodedata.category(item) != "Cc"
+        assert item not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
+    assert "\n\n\n\n" not in stored and len(stored) <= len(text)
 
 
 def test_markup_is_text() -> None:
     for text in ("<script>alert(1)</script>", "[x](javascript:alert(1))", "=cmd|' /C calc'!A0", "a & b"):
-        assert clean(text) == text
+        assert clean_text(text) == text
 
 
-def test_an_excerpt_is_one_short_line() -> None:
-    assert excerpt("a\n b\t\tc") == "a b c"
-    assert len(excerpt("word " * 200)) <= 280 and excerpt("word " * 200).endswith("…")
+def test_make_excerpt_returns_single_short_line() -> None:
+    assert make_excerpt("a\n b\t\tc") == "a b c"
+    assert len(make_excerpt("word " * 200)) <= 280 and make_excerpt("word " * 200).endswith("…")

@@ -6,7 +6,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 import pytest
-from culprit.core.cron import MAX_LENGTH, first_valid, instants, normal, zone_of
+from culprit.domain.scheduling.cron import (
+    MAX_LENGTH,
+    get_zone,
+    iter_due_times,
+    normalize_fields,
+    resolve_local_time,
+)
 from culprit.tests.support import cron_oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,70 +34,76 @@ FIELDS = (
 
 
 @pytest.mark.parametrize(("place", "year"), PLACES)
-def test_a_year_of_each_place_is_as_the_wall_clock_says(place: str, year: int) -> None:
-    zone = zone_of(place)
+def test_iter_due_times_matches_wall_clock_for_a_year(place: str, year: int) -> None:
+    zone = get_zone(place)
     start = datetime(year, 1, 1, tzinfo=UTC)
     end = start + timedelta(days=366)
     clock = cron_oracle.Clock(zone, start, end)
     for fields in FIELDS:
         expected = [at for at in cron_oracle.due(fields, clock) if at > start]
-        found = []
-        for one in instants(normal(fields), zone, start):
-            if one.at >= end:
+        results = []
+        for item in iter_due_times(normalize_fields(fields), zone, start):
+            if item.at >= end:
                 break
-            found.append(one.at)
-        assert found == expected, fields
+            results.append(item.at)
+        assert results == expected, fields
 
 
-def told(fields: str, place: str, day: str, count: int = 2) -> list[tuple[str, str, str]]:
+def format_due_times(fields: str, place: str, day: str, count: int = 2) -> list[tuple[str, str, str]]:
     start = datetime.fromisoformat(f"{day}T00:00:00+00:00")
-    found = islice(instants(normal(fields), zone_of(place), start), count)
-    return [(f"{one.at:%d %H:%M}", f"{one.wall:%d %H:%M}", one.kind) for one in found]
+    result = islice(iter_due_times(normalize_fields(fields), get_zone(place), start), count)
+    return [(f"{item.at:%d %H:%M}", f"{item.local_time:%d %H:%M}", item.kind) for item in result]
 
 
 def test_a_time_that_is_skipped_is_due_once_when_the_clock_goes_on() -> None:
-    assert told("30 2 * * *", "Europe/Berlin", "2025-03-30") == [
+    assert format_due_times("30 2 * * *", "Europe/Berlin", "2025-03-30") == [
         ("30 01:00", "30 02:30", "gap"),
         ("31 00:30", "31 02:30", "plain"),
     ]
-    assert told("*/10 2 * * *", "Europe/Berlin", "2025-03-30")[1] == ("31 00:00", "31 02:00", "plain")
-    assert told("0 12 30 * *", "Pacific/Apia", "2011-12-30", 1) == [("30 10:00", "30 12:00", "gap")]
+    assert format_due_times("*/10 2 * * *", "Europe/Berlin", "2025-03-30")[1] == (
+        "31 00:00",
+        "31 02:00",
+        "plain",
+    )
+    assert format_due_times("0 12 30 * *", "Pacific/Apia", "2011-12-30", 1) == [
+        ("30 10:00", "30 12:00", "gap")
+    ]
 
 
 def test_a_time_that_is_there_twice_is_due_the_first_time() -> None:
-    assert told("30 2 * * *", "Europe/Berlin", "2025-10-26") == [
+    assert format_due_times("30 2 * * *", "Europe/Berlin", "2025-10-26") == [
         ("26 00:30", "26 02:30", "overlap"),
         ("27 01:30", "27 02:30", "plain"),
     ]
     second = datetime(2025, 10, 26, 1, 10, tzinfo=UTC)  # 02:10 for the second time
-    assert next(instants("30 2 * * *", zone_of("Europe/Berlin"), second)).at.day == 27
+    assert next(iter_due_times("30 2 * * *", get_zone("Europe/Berlin"), second)).at.day == 27
 
 
-def test_what_is_due_next_does_not_depend_on_where_one_starts() -> None:
-    zone = zone_of("America/New_York")
+def test_iter_due_times_does_not_depend_on_start() -> None:
+    zone = get_zone("America/New_York")
     start = datetime(2025, 10, 31, tzinfo=UTC)
-    every = [one.at for one in islice(instants("*/20 * * * *", zone, start), 400)]
+    every = [item.at for item in islice(iter_due_times("*/20 * * * *", zone, start), 400)]
     for before, after in zip(every, every[1:], strict=False):
         for seconds in (0, 1, 599):
             at = before + timedelta(seconds=seconds)
-            assert next(instants("*/20 * * * *", zone, at)).at == after
+            assert next(iter_due_times("*/20 * * * *", zone, at)).at == after
 
 
 @settings(max_examples=60)
 @given(
     place=st.sampled_from([place for place, _ in PLACES]),
-    wall=st.datetimes(datetime(2005, 1, 1), datetime(2036, 1, 1)),
+    local_time=st.datetimes(datetime(2005, 1, 1), datetime(2036, 1, 1)),
 )
-def test_an_instant_shows_its_time_or_lies_behind_a_gap(place: str, wall: datetime) -> None:
-    zone = zone_of(place)
-    wall = wall.replace(microsecond=0)
-    one = first_valid(wall, zone)
-    shown = one.at.astimezone(zone).replace(tzinfo=None)
-    if one.kind == "gap":
-        before = (one.at - timedelta(seconds=1)).astimezone(zone).replace(tzinfo=None)
-        assert before < wall < shown
+def test_an_instant_shows_its_time_or_lies_behind_a_gap(place: str, local_time: datetime) -> None:
+    zone = get_zone(place)
+    local_time = local_time.replace(microsecond=0)
+    item = resolve_local_time(local_time, zone)
+    displayed = item.at.astimezone(zone).replace(tzinfo=None)
+    if item.kind == "gap":
+        before = (item.at - timedelta(seconds=1)).astimezone(zone).replace(tzinfo=None)
+        assert before < local_time < displayed
     else:
-        assert shown == wall
+        assert displayed == local_time
 
 
 @pytest.mark.parametrize(
@@ -100,26 +112,31 @@ def test_an_instant_shows_its_time_or_lies_behind_a_gap(place: str, wall: dateti
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(fields: str) -> None:
     with pytest.raises(ValueError):
-        normal(fields)
+        normalize_fields(fields)
 
 
-def test_a_range_of_one_is_one_whatever_its_step() -> None:
-    assert normal("15-15/3 09-9/2 */2 1-6/2,jan-JAN/3 5-5/2") == "15 09 */2 1-6/2,jan 5"
-    assert [at for at, _, _ in told("0 9-9/2 * * *", "UTC", "2026-01-01")] == ["01 09:00", "02 09:00"]
+def test_normalize_fields_reduces_single_value_range() -> None:
+    assert normalize_fields("15-15/3 09-9/2 */2 1-6/2,jan-JAN/3 5-5/2") == "15 09 */2 1-6/2,jan 5"
+    assert [at for at, _, _ in format_due_times("0 9-9/2 * * *", "UTC", "2026-01-01")] == [
+        "01 09:00",
+        "02 09:00",
+    ]
 
 
 def test_fields_that_were_stored_before_are_read_alike() -> None:
-    found = islice(instants("0 9-9/2 * * *", zone_of("UTC"), datetime(2026, 1, 1, tzinfo=UTC)), 2)
-    assert [f"{one.at:%d %H}" for one in found] == ["01 09", "02 09"]
+    result = islice(iter_due_times("0 9-9/2 * * *", get_zone("UTC"), datetime(2026, 1, 1, tzinfo=UTC)), 2)
+    assert [f"{item.at:%d %H}" for item in result] == ["01 09", "02 09"]
     with pytest.raises(ValueError):
-        next(instants("no cron at all here", zone_of("UTC"), datetime(2026, 1, 1, tzinfo=UTC)))
+        next(iter_due_times("no cron at all here", get_zone("UTC"), datetime(2026, 1, 1, tzinfo=UTC)))
 
 
 def test_names_and_short_forms() -> None:
-    assert normal("@Daily") == "0 0 * * *"
-    assert normal("  0  4 * jan mon-fri ") == "0 4 * jan mon-fri"
+    assert normalize_fields("@Daily") == "0 0 * * *"
+    assert normalize_fields("  0  4 * jan mon-fri ") == "0 4 * jan mon-fri"
     assert (
-        list(islice(instants("0 0 30 2 1", zone_of("UTC"), datetime(2025, 1, 1, tzinfo=UTC)), 1))[0].at.month
+        list(islice(iter_due_times("0 0 30 2 1", get_zone("UTC"), datetime(2025, 1, 1, tzinfo=UTC)), 1))[
+            0
+        ].at.month
         == 2
     )
 
@@ -127,6 +144,6 @@ def test_names_and_short_forms() -> None:
 @pytest.mark.parametrize(
     "name", ["", "Mars/Phobos", "../../etc/passwd", "/etc/localtime", "localtime", "right/UTC", "posixrules"]
 )
-def test_a_zone_is_one_of_the_list(name: str) -> None:
+def test_get_zone_rejects_unlisted_zone(name: str) -> None:
     with pytest.raises(ValueError):
-        zone_of(name)
+        get_zone(name)

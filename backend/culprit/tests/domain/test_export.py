@@ -9,12 +9,12 @@ from collections import Counter
 
 import jsonschema
 import pytest
-from culprit.core import export
-from culprit.core.inverted import inverted
-from culprit.core.stacks import Profile
+from culprit.domain.profiles import export
+from culprit.domain.profiles.inverted import render_inverted_tree
+from culprit.domain.profiles.stacks import StackProfile
 
-from collectors.parse import folded, perf_script
-from collectors.tests.profiles import HOSTILE, captured, source, stacks
+from collectors.parse.perf import folded, perf_script
+from collectors.tests.recorded_profiles import HOSTILE, captured, source, stacks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -77,11 +77,11 @@ def text_of(pieces) -> str:
 
 @pytest.fixture(scope="module")
 def view():
-    return Profile(perf_script.read(source(captured("cpu.txt")))).view()
+    return StackProfile(perf_script.parse_perf_script(source(captured("cpu.txt")))).view()
 
 
 def test_folded_goes_round(view):
-    again = folded.read(source(text_of(export.folded(view)).encode()))
+    again = folded.parse_folded(source(text_of(export.write_folded(view)).encode()))
     assert again.samples == 1209
     expected = Counter()
     for path, n in stacks(view.profile.table).items():
@@ -90,15 +90,15 @@ def test_folded_goes_round(view):
 
 
 def test_speedscope_fits_its_schema_and_holds_everything(view):
-    made = json.loads(text_of(export.speedscope(view, "host a")))
-    jsonschema.validate(made, SPEEDSCOPE)
-    (one,) = made["profiles"]
-    assert sum(one["weights"]) == 1209 == one["endValue"] and len(one["weights"]) == len(one["samples"])
-    frames = [f["name"] for f in made["shared"]["frames"]]
-    found = Counter()
-    for path, n in zip(one["samples"], one["weights"], strict=True):
-        found[tuple(frames[i] for i in path)] += n
-    assert found == stacks(view.profile.table)
+    result = json.loads(text_of(export.write_speedscope(view, "host a")))
+    jsonschema.validate(result, SPEEDSCOPE)
+    (item,) = result["profiles"]
+    assert sum(item["weights"]) == 1209 == item["endValue"] and len(item["weights"]) == len(item["samples"])
+    frames = [f["name"] for f in result["shared"]["frames"]]
+    counter = Counter()
+    for path, n in zip(item["samples"], item["weights"], strict=True):
+        counter[tuple(frames[i] for i in path)] += n
+    assert counter == stacks(view.profile.table)
 
 
 def safe(svg: str) -> ET.Element:
@@ -116,20 +116,20 @@ def safe(svg: str) -> ET.Element:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_only_text(name):
-    table = folded.read(source(f"{name};{name}2;x 5\n".encode()))
-    view = Profile(table).view()
-    for drawn in (view.tree(), inverted(view)):
-        safe(text_of(export.svg(drawn, name)))
-        json.loads(drawn.json())
-    jsonschema.validate(json.loads(text_of(export.speedscope(view, name))), SPEEDSCOPE)
-    assert text_of(export.folded(view)).count("\n") == 1
+    table = folded.parse_folded(source(f"{name};{name}2;x 5\n".encode()))
+    view = StackProfile(table).view()
+    for tree in (view.render_tree(), render_inverted_tree(view)):
+        safe(text_of(export.write_svg(tree, name)))
+        json.loads(tree.json())
+    jsonschema.validate(json.loads(text_of(export.write_speedscope(view, name))), SPEEDSCOPE)
+    assert text_of(export.write_folded(view)).count("\n") == 1
 
 
 def test_the_picture_is_as_wide_as_the_weights(view):
-    drawn = view.tree()
-    root = safe(text_of(export.svg(drawn, "cpu")))
+    tree = view.render_tree()
+    root = safe(text_of(export.write_svg(tree, "cpu")))
     boxes = [g.find(SVG + "rect") for g in root.findall(SVG + "g")]
-    assert len(boxes) == len(drawn.id)
+    assert len(boxes) == len(tree.id)
     edges: dict[str, float] = {}
     for box in sorted(boxes, key=lambda b: (float(b.get("y")), float(b.get("x")))):
         x, w = float(box.get("x")), float(box.get("width"))
@@ -140,8 +140,8 @@ def test_the_picture_is_as_wide_as_the_weights(view):
 
 
 def test_an_empty_view_is_still_a_file():
-    profile = Profile(folded.read(source(b"a;b 0\n")))
+    profile = StackProfile(folded.parse_folded(source(b"a;b 0\n")))
     view = profile.view()
-    safe(text_of(export.svg(view.tree(), "none")))
-    json.loads(text_of(export.speedscope(view, "none")))
-    assert text_of(export.folded(view)) == ""
+    safe(text_of(export.write_svg(view.render_tree(), "none")))
+    json.loads(text_of(export.write_speedscope(view, "none")))
+    assert text_of(export.write_folded(view)) == ""

@@ -1,15 +1,21 @@
-"""Which facts are remembered: of real recordings, and of whatever else a host may say."""
+"""Which facts are stored: from real recordings and from arbitrary host output."""
 
 from __future__ import annotations
 
 import subprocess
 
-from culprit.core.fact_names import MAX_FACTS, MAX_NAME, MAX_VALUE, of_check, of_collector
+from culprit.domain.hosts.fact_names import (
+    MAX_FACTS,
+    MAX_NAME,
+    MAX_VALUE,
+    list_collector_facts,
+    list_preflight_facts,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.parse.preflight import read
-from collectors.preflight import PROGRAM
+from collectors.parse.proc.preflight import parse_preflight
+from collectors.runner.preflight import PROGRAM
 
 LEAF = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
 ANY = st.recursive(
@@ -23,23 +29,23 @@ COLUMNS = ("mountpoint", "device", "name", "value", "max", "scope", "path", "quo
 
 
 def bounded(facts: object) -> None:
-    names = [one.name for one in facts]
+    names = [fact.name for fact in facts]
     assert len(names) == len(set(names)) <= MAX_FACTS
-    assert all(0 < len(one.value) <= MAX_VALUE and len(one.name) <= MAX_NAME for one in facts)
+    assert all(0 < len(fact.value) <= MAX_VALUE and len(fact.name) <= MAX_NAME for fact in facts)
 
 
 def test_a_real_look_at_this_machine_is_remembered() -> None:
     ran = subprocess.run(["sh"], input=PROGRAM, capture_output=True, check=False, timeout=60)
-    facts = read(ran.stdout)
-    told = {one.name: one.value for one in of_check(facts)}
-    assert told["arch"] == facts["arch"] and told["mem_bytes"] == str(facts["mem_bytes"])
-    assert any(name.startswith("tool.") for name in told)
-    assert told["addresses"] == ", ".join(sorted(facts["addresses"]))
+    facts = parse_preflight(ran.stdout)
+    reported = {preflight_fact.name: preflight_fact.value for preflight_fact in list_preflight_facts(facts)}
+    assert reported["arch"] == facts["arch"] and reported["mem_bytes"] == str(facts["mem_bytes"])
+    assert any(name.startswith("tool.") for name in reported)
+    assert reported["addresses"] == ", ".join(sorted(facts["addresses"]))
 
 
 @given(st.dictionaries(NAMES | st.text(max_size=9), ANY, max_size=8))
 def test_whatever_a_look_finds_is_harmless(facts: dict[str, object]) -> None:
-    bounded(of_check(facts))
+    bounded(list_preflight_facts(facts))
 
 
 @given(
@@ -51,9 +57,9 @@ def test_whatever_a_look_finds_is_harmless(facts: dict[str, object]) -> None:
 def test_whatever_a_collector_yields_is_harmless(collector, facts, kind, rows) -> None:
     table = {
         "kind": kind,
-        "columns": [{"id": one} for one in COLUMNS],
+        "columns": [{"id": column} for column in COLUMNS],
         "rows": rows,
         "lines": [],
         "part": "stdout",
     }
-    bounded(of_collector(collector, facts, {}, [table]))
+    bounded(list_collector_facts(collector, facts, {}, [table]))

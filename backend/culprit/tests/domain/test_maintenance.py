@@ -6,23 +6,29 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
 import pytest
-from culprit.core.cron import instants, normal, zone_of
-from culprit.core.maintenance import Ahead, Recurrence, Time, least_apart, times
+from culprit.domain.scheduling.cron import get_zone, iter_due_times, normalize_fields
+from culprit.domain.scheduling.maintenance import (
+    LazyTimes,
+    MaintenanceSpan,
+    Recurrence,
+    compute_shortest_interval,
+    iter_maintenance_times,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-BERLIN = zone_of("Europe/Berlin")
+BERLIN = get_zone("Europe/Berlin")
 MINUTE = timedelta(minutes=1)
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)).map(lambda at: at.replace(tzinfo=UTC))
 
 
 def recurs(fields: str, minutes: int, zone: str = "Europe/Berlin") -> Recurrence:
-    return Recurrence(normal(fields), zone_of(zone), minutes * MINUTE)
+    return Recurrence(normalize_fields(fields), get_zone(zone), minutes * MINUTE)
 
 
-def told(found: list[Time]) -> list[str]:
-    return [f"{one.start:%d %H:%M}-{one.end:%H:%M} {one.kind}" for one in found]
+def format_times(times: list[MaintenanceSpan]) -> list[str]:
+    return [f"{time.start:%d %H:%M}-{time.end:%H:%M} {time.kind}" for time in times]
 
 
 @settings(max_examples=150, deadline=None)
@@ -38,49 +44,57 @@ def test_it_holds_exactly_from_a_due_instant_for_its_minutes(
     last = None if days is None else first + timedelta(days=days)
     rule = recurs(fields, minutes, zone)
     begins = []
-    for one in instants(rule.fields, rule.zone, at - rule.length - timedelta(days=1)):
-        if one.at > at:
+    for item in iter_due_times(rule.fields, rule.zone, at - rule.length - timedelta(days=1)):
+        if item.at > at:
             break
-        begins.append(one.at)
-    held = [one for one in begins if first <= one <= at < one + rule.length and (last is None or at < last)]
-    until = Ahead(times(first, last, rule, at - since * MINUTE)).until(at)
-    expected = max((one + rule.length for one in held), default=None)
+        begins.append(item.at)
+    held = [
+        begin
+        for begin in begins
+        if first <= begin <= at < begin + rule.length and (last is None or at < last)
+    ]
+    until = LazyTimes(iter_maintenance_times(first, last, rule, at - since * MINUTE)).until(at)
+    expected = max((item + rule.length for item in held), default=None)
     assert until == (expected if last is None or expected is None else min(expected, last))
 
 
 def test_questions_may_come_in_any_order() -> None:
     rule = recurs("0 * * * *", 10)
-    ahead = Ahead(times(NEW_YEAR, None, rule, NEW_YEAR))
+    ahead = LazyTimes(iter_maintenance_times(NEW_YEAR, None, rule, NEW_YEAR))
     moments = [NEW_YEAR + timedelta(minutes=n) for n in (125, 3, 61, 12, 3000, 5)]
     assert [ahead.until(at) is not None for at in moments] == [True, True, True, False, True, True]
 
 
-def test_one_span_is_one_time() -> None:
+def test_iter_maintenance_times_yields_single_span_once() -> None:
     end = NEW_YEAR + timedelta(hours=1)
-    assert list(times(NEW_YEAR, end, None, NEW_YEAR)) == [Time(NEW_YEAR, end)]
-    assert list(times(NEW_YEAR, end, None, end)) == []
-    ahead = Ahead(times(NEW_YEAR, end, None, NEW_YEAR))
+    assert list(iter_maintenance_times(NEW_YEAR, end, None, NEW_YEAR)) == [MaintenanceSpan(NEW_YEAR, end)]
+    assert list(iter_maintenance_times(NEW_YEAR, end, None, end)) == []
+    ahead = LazyTimes(iter_maintenance_times(NEW_YEAR, end, None, NEW_YEAR))
     assert [ahead.until(at) for at in (NEW_YEAR, end - MINUTE, end)] == [end, end, None]
 
 
 def test_clocks_that_change_move_its_beginning_and_not_its_length() -> None:
     rule = recurs("30 2 * * *", 60)
-    spring = list(islice(times(NEW_YEAR, None, rule, datetime(2026, 3, 29, tzinfo=UTC)), 2))
-    assert told(spring) == ["29 01:00-02:00 gap", "30 00:30-01:30 plain"]
-    autumn = list(islice(times(NEW_YEAR, None, rule, datetime(2026, 10, 25, tzinfo=UTC)), 2))
-    assert told(autumn) == ["25 00:30-01:30 overlap", "26 01:30-02:30 plain"]
+    spring = list(islice(iter_maintenance_times(NEW_YEAR, None, rule, datetime(2026, 3, 29, tzinfo=UTC)), 2))
+    assert format_times(spring) == ["29 01:00-02:00 gap", "30 00:30-01:30 plain"]
+    autumn = list(islice(iter_maintenance_times(NEW_YEAR, None, rule, datetime(2026, 10, 25, tzinfo=UTC)), 2))
+    assert format_times(autumn) == ["25 00:30-01:30 overlap", "26 01:30-02:30 plain"]
     # 02:30 does not exist: it begins with the next one's first half hour, and both are one.
-    ahead = Ahead(times(NEW_YEAR, None, recurs("30 * * * *", 45), datetime(2026, 3, 29, tzinfo=UTC)))
+    ahead = LazyTimes(
+        iter_maintenance_times(NEW_YEAR, None, recurs("30 * * * *", 45), datetime(2026, 3, 29, tzinfo=UTC))
+    )
     assert ahead.until(datetime(2026, 3, 29, 1, 40, tzinfo=UTC)) == datetime(2026, 3, 29, 2, 15, tzinfo=UTC)
 
 
 def test_nothing_begins_outside_its_span_and_what_is_on_ends_with_it() -> None:
     first, last = NEW_YEAR + timedelta(hours=2, minutes=30), NEW_YEAR + timedelta(days=1, hours=2, minutes=20)
-    found = list(times(first, last, recurs("0 2 * * *", 60, "UTC"), NEW_YEAR))
-    assert told(found) == ["02 02:00-02:20 plain"]
-    assert list(times(first, last, recurs("0 2 * * *", 60, "UTC"), last)) == []
+    result = list(iter_maintenance_times(first, last, recurs("0 2 * * *", 60, "UTC"), NEW_YEAR))
+    assert format_times(result) == ["02 02:00-02:20 plain"]
+    assert list(iter_maintenance_times(first, last, recurs("0 2 * * *", 60, "UTC"), last)) == []
     exactly = NEW_YEAR + timedelta(hours=2)
-    assert next(times(exactly, None, recurs("0 2 * * *", 60, "UTC"), NEW_YEAR)).start == exactly
+    assert (
+        next(iter_maintenance_times(exactly, None, recurs("0 2 * * *", 60, "UTC"), NEW_YEAR)).start == exactly
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,6 +103,6 @@ def test_nothing_begins_outside_its_span_and_what_is_on_ends_with_it() -> None:
      ("*/20 0 1 1 *", 1 / 3), ("0 22 * * 5,6", 24)],
 )  # fmt: skip
 def test_the_closest_beginnings(fields: str, hours: float) -> None:
-    assert least_apart(fields) == timedelta(hours=hours)
-    found = [one.at for one in islice(instants(fields, zone_of("UTC"), NEW_YEAR), 12)]
-    assert all(later - one >= timedelta(hours=hours) for one, later in pairwise(found))
+    assert compute_shortest_interval(fields) == timedelta(hours=hours)
+    results = [item.at for item in islice(iter_due_times(fields, get_zone("UTC"), NEW_YEAR), 12)]
+    assert all(later - item >= timedelta(hours=hours) for item, later in pairwise(results))

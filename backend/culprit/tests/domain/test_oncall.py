@@ -1,38 +1,44 @@
-"""Who is on call: turns that follow each other without a hole, overrides, and accounts behind names."""
+"""Who is on call: shifts that follow each other without a hole, overrides, and accounts behind names."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
 
-from culprit.core.cron import zone_of
-from culprit.core.oncall import Rotation, Turn, account_of, now_and_next, overridden
+from culprit.domain.scheduling.cron import get_zone
+from culprit.domain.scheduling.rotations import (
+    RotationRule,
+    Shift,
+    apply_overrides,
+    find_account,
+    find_current_and_next,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-BERLIN = zone_of("Europe/Berlin")
+BERLIN = get_zone("Europe/Berlin")
 
 
 def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def weekly(people: str = "abc", days: int = 7) -> Rotation:
-    return Rotation(list(people), date(2026, 3, 2), days, time(9), BERLIN)  # a Monday
+def weekly(people: str = "abc", days: int = 7) -> RotationRule:
+    return RotationRule(list(people), date(2026, 3, 2), days, time(9), BERLIN)  # a Monday
 
 
 def test_the_hand_over_keeps_to_the_clock_on_the_wall() -> None:
-    found = weekly().turns(utc("2026-03-20"), utc("2026-04-02"))
-    assert [(one.who, one.start) for one in found] == [
+    result = weekly().list_shifts(utc("2026-03-20"), utc("2026-04-02"))
+    assert [(item.who, item.start) for item in result] == [
         ("c", utc("2026-03-16T08:00")),
         ("a", utc("2026-03-23T08:00")),
         ("b", utc("2026-03-30T07:00")),  # summer time
     ]
-    assert found[1].end - found[1].start == timedelta(days=7, hours=-1)
+    assert result[1].end - result[1].start == timedelta(days=7, hours=-1)
 
 
-def test_nobody_is_on_call_before_the_first_day() -> None:
-    assert weekly().turns(utc("2026-01-01"), utc("2026-03-01")) == []
-    assert weekly("").turns(utc("2026-03-20"), utc("2026-04-02")) == []
+def test_shifts_are_empty_before_first_day() -> None:
+    assert weekly().list_shifts(utc("2026-01-01"), utc("2026-03-01")) == []
+    assert weekly("").list_shifts(utc("2026-03-20"), utc("2026-04-02")) == []
 
 
 @given(
@@ -40,45 +46,48 @@ def test_nobody_is_on_call_before_the_first_day() -> None:
     start=st.datetimes(datetime(2026, 3, 3), datetime(2030, 1, 1)),
     hours=st.integers(1, 3000),
 )
-def test_turns_follow_each_other_without_a_hole(days: int, start: datetime, hours: int) -> None:
+def test_shifts_follow_each_other_without_a_hole(days: int, start: datetime, hours: int) -> None:
     begin = start.replace(tzinfo=UTC)
     end = begin + timedelta(hours=hours)
-    found = weekly(days=days).turns(begin, end)
-    assert found[0].start <= begin < found[0].end
-    assert found[-1].start < end <= found[-1].end
-    for one, other in zip(found, found[1:], strict=False):
-        assert one.end == other.start
-        assert (ord(other.who) - ord(one.who)) % 3 == 1
+    result = weekly(days=days).list_shifts(begin, end)
+    assert result[0].start <= begin < result[0].end
+    assert result[-1].start < end <= result[-1].end
+    for item, other in zip(result, result[1:], strict=False):
+        assert item.end == other.start
+        assert (ord(other.who) - ord(item.who)) % 3 == 1
 
 
 def test_an_override_takes_out_of_a_turn_what_it_needs() -> None:
-    base = [Turn(utc("2026-03-02"), utc("2026-03-09"), "a"), Turn(utc("2026-03-09"), utc("2026-03-16"), "b")]
-    first = Turn(utc("2026-03-04"), utc("2026-03-05"), "x", "override")
-    second = Turn(utc("2026-03-08"), utc("2026-03-10"), "y", "override")
-    assert [(one.who, one.start.day, one.end.day) for one in overridden(base, [first, second])] == [
+    base = [
+        Shift(utc("2026-03-02"), utc("2026-03-09"), "a"),
+        Shift(utc("2026-03-09"), utc("2026-03-16"), "b"),
+    ]
+    first = Shift(utc("2026-03-04"), utc("2026-03-05"), "x", "override")
+    second = Shift(utc("2026-03-08"), utc("2026-03-10"), "y", "override")
+    assert [(item.who, item.start.day, item.end.day) for item in apply_overrides(base, [first, second])] == [
         ("a", 2, 4), ("x", 4, 5), ("a", 5, 8), ("y", 8, 10), ("b", 10, 16),
     ]  # fmt: skip
-    whole = Turn(utc("2026-03-01"), utc("2026-03-20"), "z", "override")
-    assert [one.who for one in overridden(base, [first, whole])] == ["z"]
+    whole = Shift(utc("2026-03-01"), utc("2026-03-20"), "z", "override")
+    assert [item.who for item in apply_overrides(base, [first, whole])] == ["z"]
 
 
 def test_now_and_next() -> None:
-    turns = [
-        Turn(utc("2026-03-02"), utc("2026-03-09"), "b", level=2),
-        Turn(utc("2026-03-02"), utc("2026-03-09"), "a", level=1),
-        Turn(utc("2026-03-09"), utc("2026-03-16"), "a", level=1),
-        Turn(utc("2026-03-16"), utc("2026-03-23"), "c", level=1),
+    shifts = [
+        Shift(utc("2026-03-02"), utc("2026-03-09"), "b", level=2),
+        Shift(utc("2026-03-02"), utc("2026-03-09"), "a", level=1),
+        Shift(utc("2026-03-09"), utc("2026-03-16"), "a", level=1),
+        Shift(utc("2026-03-16"), utc("2026-03-23"), "c", level=1),
     ]
-    now, following = now_and_next(turns, utc("2026-03-03"))
-    assert [one.who for one in now] == ["a", "b"]
+    now, following = find_current_and_next(shifts, utc("2026-03-03"))
+    assert [item.who for item in now] == ["a", "b"]
     assert following is not None and following.who == "c"
-    assert now_and_next(turns, utc("2026-04-01")) == ([], None)
+    assert find_current_and_next(shifts, utc("2026-04-01")) == ([], None)
 
 
-def test_a_name_from_elsewhere_stands_for_an_account() -> None:
+def test_find_account_maps_external_name() -> None:
     names = {"alice": "1", "bob@example.org": "2"}
-    assert account_of("Alice", None, {}, names) == "1"
-    assert account_of("A. Smith", "alice@example.org", {}, names) == "1"
-    assert account_of("Bob@Example.org", None, {}, names) == "2"
-    assert account_of("Carol", "carol@example.org", {"carol@example.org": "3"}, names) == "3"
-    assert account_of("On call: nobody", None, {}, names) is None
+    assert find_account("Alice", None, {}, names) == "1"
+    assert find_account("A. Smith", "alice@example.org", {}, names) == "1"
+    assert find_account("Bob@Example.org", None, {}, names) == "2"
+    assert find_account("Carol", "carol@example.org", {"carol@example.org": "3"}, names) == "3"
+    assert find_account("On call: none", None, {}, names) is None

@@ -8,11 +8,10 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
-from culprit.core.reports.escaping import data_block, fenced, markdown
-from culprit.core.reports.figures import compared, moment, number, share
-from culprit.core.reports.html import html_page
-from culprit.core.reports.markdown import markdown_text
-from culprit.core.reports.words import WORDS, word
+from culprit.domain.reports.escaping import data_block, escape_markdown, render_code_block
+from culprit.domain.reports.figures import format_comparison, format_number, format_share, format_time
+from culprit.domain.reports.render import html_page, markdown_text
+from culprit.domain.reports.words import WORDS, get_label
 from culprit.tests.support.reports import SHA, content
 
 PAYLOADS = [
@@ -66,10 +65,12 @@ def test_hostile_text_stays_text(payload):
     assert hostile.tags == plain.tags and set(hostile.tags) <= ALLOWED
     assert hostile.tags.count("script") == 1
     assert not [
-        one for one in hostile.attributes if one[1].startswith("on") or one[1] in {"src", "srcdoc", "action"}
+        attribute
+        for attribute in hostile.attributes
+        if attribute[1].startswith("on") or attribute[1] in {"src", "srcdoc", "action"}
     ]
     links = {value for _, name, value in hostile.attributes if name == "href"}
-    assert links and all(re.fullmatch(r"#S\d+", one) for one in links)
+    assert links and all(re.fullmatch(r"#S\d+", link) for link in links)
     assert "\x1b" not in html_page(content(payload), SHA, 1) and "\u202e" not in html_page(
         content(payload), SHA, 1
     )
@@ -105,7 +106,7 @@ def test_chinese_and_the_zone():
     assert "2026-01-01 01:00:00 CET" in page
 
 
-def test_a_preview_says_so():
+def test_html_page_marks_preview():
     assert "PREVIEW" in html_page(content(), SHA, None) and "PREVIEW" not in html_page(content(), SHA, 1)
 
 
@@ -127,45 +128,55 @@ def test_markdown_is_text_too(payload):
 
 
 def test_a_fence_is_longer_than_what_it_holds():
-    assert fenced(["````", "x"]).splitlines()[0] == "`````text"
-    assert markdown("a\nb") == "a b"
+    assert render_code_block(["````", "x"]).splitlines()[0] == "`````text"
+    assert escape_markdown("a\nb") == "a b"
+    assert (
+        escape_markdown("97.2 %") == "97.2 %"
+        and escape_markdown("1. x") == r"1\. x"
+        and escape_markdown("12)") == r"12\)"
+    )
+    assert "      7 x …\n" in markdown_text(content("x"), SHA, 1), (
+        "a number and its line, without control characters"
+    )
     assert "</" not in data_block({"a": "</script>"})
 
 
 def test_a_threshold_that_was_not_reached_is_no_comparison():
-    quiet = {"value": 0.0, "unit": "pct", "op": ">", "threshold": 75.0, "n": 9}
-    assert compared(quiet, "en") == "0 % (threshold > 75 %, n = 9)"
-    assert compared({**quiet, "value": 76.0}, "en") == "76 % > 75 % (n = 9)"
-    assert compared({**quiet, "op": "<=", "n": 0}, "en") == "0 % <= 75 %"
-    assert compared({**quiet, "value": None, "n": 0}, "zh") == "– > 75 %"
+    not_matched = {"value": 0.0, "unit": "pct", "op": ">", "threshold": 75.0, "n": 9}
+    assert format_comparison(not_matched, "en") == "0 % (threshold > 75 %, n = 9)"
+    assert format_comparison({**not_matched, "value": 76.0}, "en") == "76 % > 75 % (n = 9)"
+    assert format_comparison({**not_matched, "op": "<=", "n": 0}, "en") == "0 % <= 75 %"
+    assert format_comparison({**not_matched, "value": None, "n": 0}, "zh") == "– > 75 %"
 
 
-def test_a_number_that_was_compared_with_nothing_stands_alone() -> None:
+def test_format_comparison_without_threshold_shows_number_only() -> None:
     limit = {"value": 256.0, "unit": "mb", "op": None, "threshold": None, "baseline": None, "n": 0}
-    assert compared(limit, "en") == "256 MiB"
-    assert compared({**limit, "baseline": 512.0, "n": 3}, "en") == "256 MiB (baseline 512 MiB, n = 3)"
+    assert format_comparison(limit, "en") == "256 MiB"
+    assert (
+        format_comparison({**limit, "baseline": 512.0, "n": 3}, "en") == "256 MiB (baseline 512 MiB, n = 3)"
+    )
 
 
-def test_a_hypothesis_that_nothing_speaks_about_says_so():
-    open_one = content(chain=[{**content()["chain"][0], "steps": []}], gates=[], fixes=[])
-    assert "No answered step speaks for or against it." in html_page(open_one, SHA, 1)
-    told = markdown_text(open_one, SHA, 1)
-    assert "No answered step speaks for or against it." in told and "No fix was written down." in told
-    assert "(x)" in told, "who does what is still to be done"
+def test_pages_mark_hypothesis_without_answered_steps():
+    open_item = content(chain=[{**content()["chain"][0], "steps": []}], gates=[], fixes=[])
+    assert "No answered step supports or refutes it." in html_page(open_item, SHA, 1)
+    reported = markdown_text(open_item, SHA, 1)
+    assert "No answered step supports or refutes it." in reported and "No fixes were recorded." in reported
+    assert "(x)" in reported, "who does what is still to be done"
 
 
 def test_numbers_and_times():
     assert (
-        number(44.123, "ms") == "44.1 ms"
-        and number(12911, "count") == "12,911"
-        and number(0.5, "pct") == "0.5 %"
+        format_number(44.123, "ms") == "44.1 ms"
+        and format_number(12911, "count") == "12,911"
+        and format_number(0.5, "pct") == "0.5 %"
     )
-    assert number(None) == number(float("nan")) == number(True) == "–"
-    assert share(-0.5) == "-50.0 %" and share(None) == "–"
-    assert moment("2026-07-01T00:00:00+00:00", "Asia/Shanghai") == "2026-07-01 08:00:00 CST"
-    assert moment(None, "UTC") == ""
+    assert format_number(None) == format_number(float("nan")) == format_number(True) == "–"
+    assert format_share(-0.5) == "-50.0 %" and format_share(None) == "–"
+    assert format_time("2026-07-01T00:00:00+00:00", "Asia/Shanghai") == "2026-07-01 08:00:00 CST"
+    assert format_time(None, "UTC") == ""
 
 
 def test_words_are_there_in_both_languages():
-    assert all(one.en and one.zh for one in WORDS.values())
-    assert word("no such word", "zh") == "no such word"
+    assert all(word.en and word.zh for word in WORDS.values())
+    assert get_label("no such word", "zh") == "no such word"

@@ -1,4 +1,4 @@
-"""The scheduler's raw events: equal to perf sched timehist, to counting by hand, and safe on rubbish."""
+"""The scheduler's raw events: equal to perf sched timehist, to counting by hand, and safe on malformed input."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from culprit.core.sched import delay_histogram, lanes, run_queue
+from culprit.domain.profiles.scheduling import build_cpu_tracks, compute_delay_histogram, compute_run_queue
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.columns import DamagedFile
-from collectors.parse import perf_sched
-from collectors.parse.limits import ImportRefused, LimitExceeded
-from collectors.sched import CUT_END, CUT_START, PREEMPTED, WOKEN, SchedTable, build
-from collectors.tests.profiles import captured, source
+from collectors.parse.perf import perf_sched
+from collectors.profiles.column_file import DamagedFileError
+from collectors.profiles.limits import ImportRefusedError, LimitExceededError
+from collectors.profiles.scheduling import CUT_END, CUT_START, PREEMPTED, WOKEN, SchedTable, build_sched_table
+from collectors.tests.recorded_profiles import captured, source
 
 _TIMEHIST = re.compile(r"^\s*(.*?)\[(-?\d+)(?:/-?\d+)?\]\s+-?\d+\s+(\d+)\s+([\d.]+)\s", re.MULTILINE)
 
 
 def table_of(text: bytes) -> SchedTable:
-    return build(perf_sched.read(source(text)))
+    return build_sched_table(perf_sched.parse_perf_sched(source(text)))
 
 
 def timehist(text: str) -> dict[int, tuple[int, float]]:
-    """tid → (switches, runtime in ms) as `perf sched timehist -s` says."""
+    """tid → (switches, runtime in ms) as `perf sched timehist -s` prints."""
     return {int(tid): (int(n), float(ms)) for _, tid, n, ms in _TIMEHIST.findall(text)}
 
 
-def agree(table: SchedTable, said: dict[int, tuple[int, float]]) -> None:
+def agree(table: SchedTable, message: dict[int, tuple[int, float]]) -> None:
     """Switches and runtime of each task are equal.
 
     timehist files the last slice of a task that is just dying under tid -1, because perf's sample has no task
     any more; the event itself still names it. So there a task of ours may have more, by as much as -1 has in all.
     """
     ours = {row.tid: (row.switches, row.runtime_ns / 1e6) for row in table.tasks() if row.switches}
-    dying, dying_ms = said.pop(-1, (0, 0.0))
-    assert said.keys() <= ours.keys() and (dying or said.keys() == ours.keys())
+    dying, dying_ms = message.pop(-1, (0, 0.0))
+    assert message.keys() <= ours.keys() and (dying or message.keys() == ours.keys())
     more, more_ms = 0, 0.0
     for tid, (switches, runtime) in ours.items():
-        n, ms = said.get(tid, (0, 0.0))
+        n, ms = message.get(tid, (0, 0.0))
         if switches == n:
             assert -1e-9 <= runtime - ms < 0.001 + 1e-9  # it cuts off below a microsecond
         else:
@@ -71,27 +71,27 @@ def test_every_nanosecond_of_a_cpu_is_counted_once(table):
         assert (table.t_ns[own][1:] >= stop[:-1]).all() and stop[-1] <= table.t1_ns
 
 
-def test_lanes_show_what_ran_and_no_more(table):
+def test_tracks_show_what_ran_and_no_more(table):
     for width in (10, 300, 8000):
-        drawn = lanes(table, table.t0_ns, table.t1_ns, width)
-        assert sum(s[1] for lane in drawn for s in lane.segments) == table.len_ns.sum()
-        for lane in drawn:
-            assert len(lane.segments) <= 2 * width + 2
-            assert sum(s[3] for s in lane.segments) == int(
-                ((table.cpu == lane.cpu) & (table.len_ns > 0)).sum()
+        cpu_tracks = build_cpu_tracks(table, table.t0_ns, table.t1_ns, width)
+        assert sum(s[1] for track in cpu_tracks for s in track.segments) == table.len_ns.sum()
+        for track in cpu_tracks:
+            assert len(track.segments) <= 2 * width + 2
+            assert sum(s[3] for s in track.segments) == int(
+                ((table.cpu == track.cpu) & (table.len_ns > 0)).sum()
             )
-            assert all(0 <= s[2] < len(table.tid) for s in lane.segments)
+            assert all(0 <= s[2] < len(table.tid) for s in track.segments)
     middle = (table.t0_ns + table.t1_ns) // 2
-    halves = [lanes(table, table.t0_ns, middle), lanes(table, middle, table.t1_ns)]
-    assert sum(s[1] for half in halves for lane in half for s in lane.segments) == table.len_ns.sum()
+    halves = [build_cpu_tracks(table, table.t0_ns, middle), build_cpu_tracks(table, middle, table.t1_ns)]
+    assert sum(s[1] for half in halves for track in half for s in track.segments) == table.len_ns.sum()
 
 
 def test_histogram_and_queue_hold_every_wait(table):
-    histogram = delay_histogram(table)
+    histogram = compute_delay_histogram(table)
     waits = int((table.delay_ns >= 0).sum())
     assert sum(histogram.counts) == waits == sum(row.waits for row in table.tasks())
     assert len(histogram.counts) == len(histogram.edges_us)
-    queue = run_queue(table, 50)
+    queue = compute_run_queue(table, 50)
     area = sum(m * queue.bin_ns for m in queue.mean)
     assert area == pytest.approx(table.delay_ns[table.delay_ns > 0].sum(), rel=0.01)
     assert max(queue.peak) >= max(queue.mean)
@@ -151,12 +151,12 @@ def test_both_ways_of_printing_and_hostile_names():
     table = table_of((named + short).encode())
     assert table.events == 3 and table.unreadable == 0
     assert sorted(table.tid.tolist()) == [1, 2]
-    events = perf_sched.read(source((named + short).encode()))
+    events = perf_sched.parse_perf_sched(source((named + short).encode()))
     assert events.comm[7] == "k:w" and events.comm[1] == "a: 5" and events.prio[1] == 120
     assert events.pid == {1: 1}
 
 
-def test_lost_events_and_contradictions_are_said():
+def test_table_counts_lost_and_inconsistent_events():
     text = (
         switch(1_000, 0, "a:1", "S", "b:2")
         + "  x 9/9 [000] 0.000001500: PERF_RECORD_LOST lost 12\n"
@@ -170,10 +170,10 @@ def test_lost_events_and_contradictions_are_said():
 
 def test_other_text_is_refused():
     for text in (b"", b"hello\n", captured("cpu.txt")[:5000]):
-        with pytest.raises(ImportRefused) as refused:
+        with pytest.raises(ImportRefusedError) as refused:
             table_of(text)
         assert refused.value.sentence.key == "import.not_sched"
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceededError):
         table_of(b"x" * (3 << 20))
 
 
@@ -182,7 +182,7 @@ def test_the_file_gives_back_the_table(tmp_path, table):
     assert SchedTable.load(tmp_path / "s").tasks() == table.tasks()
     data = (tmp_path / "s").read_bytes()
     (tmp_path / "s").write_bytes(data[:-100])
-    with pytest.raises(DamagedFile):
+    with pytest.raises(DamagedFileError):
         SchedTable.load(tmp_path / "s")
 
 
@@ -246,34 +246,34 @@ def test_vectors_agree_with_a_walk(events):
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 2500))
-def test_rubbish_never_raises_anything_else(noise, at):
+def test_malformed_input_raises_nothing_else(noise, at):
     text = captured("sched.txt")[:2500]
     try:
-        found = table_of(text[:at] + noise + text[at + len(noise) :])
-    except ImportRefused:
+        result = table_of(text[:at] + noise + text[at + len(noise) :])
+    except ImportRefusedError:
         return
-    found.tasks()
-    lanes(found, found.t0_ns, found.t1_ns)
+    result.tasks()
+    build_cpu_tracks(result, result.t0_ns, result.t1_ns)
 
 
 @pytest.mark.skipif(not shutil.which("perf"), reason="perf is not installed")
 def test_a_fresh_capture_agrees_with_timehist(tmp_path):
     data = tmp_path / "perf.data"
-    made = subprocess.run(
+    result = subprocess.run(
         ["perf", "sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "2048", "-o", data, "--", "sleep", "0.2"],
         capture_output=True,
         check=False,
     )
-    if made.returncode:
-        pytest.skip(f"perf may not record here: {made.stderr[-200:]!r}")
+    if result.returncode:
+        pytest.skip(f"perf may not record here: {result.stderr[-200:]!r}")
     fields = "comm,pid,tid,cpu,time,event,trace"
     text = subprocess.run(
         ["perf", "script", "-i", data, "-F", fields, "--ns", "--show-lost-events"],
         capture_output=True,
         check=True,
     ).stdout
-    said = subprocess.run(
+    stdout = subprocess.run(
         ["perf", "sched", "timehist", "-s", "-i", data], capture_output=True, check=True
     ).stdout
     table = table_of(text)
-    agree(table, timehist(said.decode()))
+    agree(table, timehist(stdout.decode()))

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from culprit.core.symbol_names import base_name, merged
+from culprit.domain.profiles.symbol_names import group_by_base_name, strip_build_marks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,25 +58,25 @@ MARKS = st.sampled_from(
 
 @pytest.mark.parametrize(("symbol", "base"), GOLDEN)
 def test_the_marks_of_a_build_come_off(symbol: str, base: str) -> None:
-    assert base_name(symbol) == base
+    assert strip_build_marks(symbol) == base
 
 
 @given(st.text(max_size=40) | NAMES)
 def test_twice_is_as_once_and_nothing_is_left_of_no_name(symbol: str) -> None:
-    once = base_name(symbol)
-    assert base_name(once) == once and bool(once) == bool(symbol)
+    once = strip_build_marks(symbol)
+    assert strip_build_marks(once) == once and bool(once) == bool(symbol)
 
 
 @given(NAMES, NAMES, st.lists(MARKS, max_size=4), st.lists(MARKS, max_size=4))
 def test_names_are_taken_together_only_where_they_are_the_same_before_their_marks(
-    one: str, other: str, marks: list[str], more: list[str]
+    left_name: str, right_name: str, marks: list[str], more: list[str]
 ) -> None:
-    left, right = base_name(one + "".join(marks)), base_name(other + "".join(more))
-    assert left == one and (left == right) == (one == other)
+    left, right = strip_build_marks(left_name + "".join(marks)), strip_build_marks(right_name + "".join(more))
+    assert left == left_name and (left == right) == (left_name == right_name)
 
 
 def test_what_was_taken_together_is_listed() -> None:
-    assert merged(["price", "price.cold", "price.isra.0", "weigh", "split.part.0"]) == {
+    assert group_by_base_name(["price", "price.cold", "price.isra.0", "weigh", "split.part.0"]) == {
         "price": ("price", "price.cold", "price.isra.0"),
         "split": ("split.part.0",),
     }
@@ -101,5 +101,5 @@ def test_a_fresh_build_shows_the_names_of_its_source(tmp_path) -> None:
     subprocess.run(["gcc", "-O2", "-c", "one.c"], cwd=tmp_path, check=True)
     lines = subprocess.run(["nm", "one.o"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     code = {line.split()[-1] for line in lines.splitlines() if line.split()[-2] in "tT"}
-    assert {base_name(one) for one in code} - {".text"} == {"main", "weigh"}
+    assert {strip_build_marks(item) for item in code} - {".text"} == {"main", "weigh"}
     assert code - {"main", "weigh"}, "a compiler that splits nothing proves nothing"

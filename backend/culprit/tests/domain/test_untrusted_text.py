@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from culprit.core.told_text import line, lines
+from culprit.domain.text.sanitize import sanitize_line, sanitize_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,24 +11,24 @@ ANY = st.text(st.characters(codec=None))
 
 
 @given(ANY, st.integers(2, 300))
-def test_a_line_is_one_bounded_line_that_can_be_seen(text: str, most: int) -> None:
-    found = line(text, most)
-    assert len(found) <= most
-    assert all(one.isprintable() for one in found)
-    assert line(found, most) == found
-    found.encode("utf-8")
+def test_sanitize_line_returns_bounded_printable_line(text: str, most: int) -> None:
+    result = sanitize_line(text, most)
+    assert len(result) <= most
+    assert all(item.isprintable() for item in result)
+    assert sanitize_line(result, most) == result
+    result.encode("utf-8")
 
 
 @given(ANY, st.integers(2, 300))
 def test_lines_keep_their_breaks_and_nothing_else_that_moves_a_cursor(text: str, most: int) -> None:
-    found = lines(text, most)
-    assert len(found) <= most
-    assert all(one.isprintable() or one == "\n" for one in found)
-    assert lines(found, most) == found
+    result = sanitize_lines(text, most)
+    assert len(result) <= most
+    assert all(item.isprintable() or item == "\n" for item in result)
+    assert sanitize_lines(result, most) == result
 
 
 @pytest.mark.parametrize(
-    ("given_", "shown"),
+    ("line", "expected"),
     [
         ("  feed\t4f2a \n", "feed 4f2a"),
         ("\x1b[31mred", "\ufffd[31mred"),
@@ -39,5 +39,5 @@ def test_lines_keep_their_breaks_and_nothing_else_that_moves_a_cursor(text: str,
         ("x" * 12, "xxxxxxxxx…"),
     ],
 )
-def test_what_becomes_of_it(given_: str, shown: str) -> None:
-    assert line(given_, 10 if set(given_) == {"x"} else 100) == shown
+def test_what_becomes_of_it(line: str, expected: str) -> None:
+    assert sanitize_line(line, 10 if set(line) == {"x"} else 100) == expected

@@ -1,4 +1,4 @@
-"""Lists of hosts, as people have them and as nobody should."""
+"""Inventories of hosts, well-formed and malformed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import suppress
 import pytest
 from culprit.hosts.inventory import ansible, csv_list, known_hosts, ssh_config
 from culprit.hosts.inventory.candidate import MAX_ROWS
-from culprit.kit.errors import Invalid
+from culprit.web.errors import InvalidRequestError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-READERS = [ansible.read, csv_list.read, known_hosts.read, ssh_config.read]
+READERS = [ansible.parse_hosts, csv_list.parse_hosts, known_hosts.parse_hosts, ssh_config.parse_hosts]
 
 
 def blob(kind: str = "ssh-ed25519", fill: int = 7) -> str:
@@ -51,23 +51,23 @@ Host bad
 
 
 def test_ssh_config() -> None:
-    found = {one.name: one for one in ssh_config.read(SSH_CONFIG)}
-    assert list(found) == ["web1", "web2", "db", "bastion", "far", "via", "bad"]
-    assert (found["web1"].address, found["web1"].port, found["web1"].username) == (
+    results = {host.name: host for host in ssh_config.parse_hosts(SSH_CONFIG)}
+    assert list(results) == ["web1", "web2", "db", "bastion", "far", "via", "bad"]
+    assert (results["web1"].address, results["web1"].port, results["web1"].username) == (
         "web1.prod.example", 2222, "everybody",
     )  # fmt: skip
-    assert found["db"].jump == "bastion" and found["db"].username == "everybody"
-    assert found["bastion"].jump is None and found["bastion"].port == 22
-    assert found["far"].problem == "import.proxy_command"
-    assert found["via"].problem == "import.jump_chain"
-    assert found["bad"].problem == "import.port_unreadable"
-    assert "evil" not in str(found)
+    assert results["db"].jump == "bastion" and results["db"].username == "everybody"
+    assert results["bastion"].jump is None and results["bastion"].port == 22
+    assert results["far"].problem == "import.proxy_command"
+    assert results["via"].problem == "import.jump_chain"
+    assert results["bad"].problem == "import.port_unreadable"
+    assert "evil" not in str(results)
 
 
 def test_ssh_config_negation_and_brackets() -> None:
     text = "Host a.prod old.prod x[1]\n  Port 5\nHost *.prod !old.prod\n  User p\nHost x[1]*\n  User b\n"
-    found = {one.name: one.username for one in ssh_config.read(text)}
-    assert found == {"a.prod": "p", "old.prod": None, "x[1]": "b"}
+    results = {host.name: host.username for host in ssh_config.parse_hosts(text)}
+    assert results == {"a.prod": "p", "old.prod": None, "x[1]": "b"}
 
 
 ANSIBLE_INI = """
@@ -103,21 +103,21 @@ all:
 
 
 def test_ansible_ini() -> None:
-    found = {one.name: one for one in ansible.read(ANSIBLE_INI)}
-    assert list(found)[:4] == ["lonely", "web01.example", "web02.example", "web03.example"]
-    web = found["web01.example"]
+    results = {host.name: host for host in ansible.parse_hosts(ANSIBLE_INI)}
+    assert list(results)[:4] == ["lonely", "web01.example", "web02.example", "web03.example"]
+    web = results["web01.example"]
     assert (web.port, web.username, web.labels) == (2201, "deploy", {"group": "feed"})
-    assert (found["db-a"].port, found["db-a"].username) == (2200, "post gres")
-    assert found["lonely"].labels == {} and found["tpl"].problem == "import.template"
-    assert "hunter" not in str(found)
+    assert (results["db-a"].port, results["db-a"].username) == (2200, "post gres")
+    assert results["lonely"].labels == {} and results["tpl"].problem == "import.template"
+    assert "hunter" not in str(results)
 
 
 def test_ansible_yaml() -> None:
-    found = {one.name: one for one in ansible.read(ANSIBLE_YAML)}
-    assert sorted(found) == ["db", "deep", "lonely", "web1", "web2"]
-    assert found["web2"].port == 2222 and found["web2"].username == "root"
-    assert found["db"].username == "postgres" and found["deep"].labels == {"group": "inner"}
-    assert "hunter" not in str(found)
+    results = {host.name: host for host in ansible.parse_hosts(ANSIBLE_YAML)}
+    assert sorted(results) == ["db", "deep", "lonely", "web1", "web2"]
+    assert results["web2"].port == 2222 and results["web2"].username == "root"
+    assert results["db"].username == "postgres" and results["deep"].labels == {"group": "inner"}
+    assert "hunter" not in str(results)
 
 
 def test_yaml_bombs_are_refused() -> None:
@@ -129,8 +129,8 @@ def test_yaml_bombs_are_refused() -> None:
     tagged = "---\na: !!python/object:os.system x"
     for text in ("---\n" + bomb, deep, nested, "---\n" + "a: b\n" * 100_000, tagged):
         begun = time.monotonic()
-        with suppress(Invalid):
-            assert ansible.read(text) == []
+        with suppress(InvalidRequestError):
+            assert ansible.parse_hosts(text) == []
         assert time.monotonic() - begun < 20
 
 
@@ -145,9 +145,9 @@ long;10.0.0.5;22;root;;;;extra
 
 
 def test_csv() -> None:
-    one, two, three, bad, long = csv_list.read(CSV)
-    assert (one.name, one.address, one.port, one.username) == ("web1", "10.0.0.1", 2222, "root")
-    assert one.labels == {"role": "feed", "dc": "ix1"} and one.line == 3
+    item, two, three, bad, long = csv_list.parse_hosts(CSV)
+    assert (item.name, item.address, item.port, item.username) == ("web1", "10.0.0.1", 2222, "root")
+    assert item.labels == {"role": "feed", "dc": "ix1"} and item.line == 3
     assert two.name == "web;2" and two.labels == {"role": 'a "b" c'} and two.port is None
     assert three.name == three.address == "10.0.0.3"
     assert bad.problem == "import.port_unreadable" and long.problem == "import.too_many_cells"
@@ -156,10 +156,10 @@ def test_csv() -> None:
 @pytest.mark.parametrize("text", ["", "a,b\n1,2", "x" * 100, ",".join("c" * 70) + "\n", 'name\n"open'])
 def test_csv_without_sense(text: str) -> None:
     if text == "":
-        assert csv_list.read(text) == []
+        assert csv_list.parse_hosts(text) == []
         return
-    with pytest.raises(Invalid):
-        csv_list.read(text)
+    with pytest.raises(InvalidRequestError):
+        csv_list.parse_hosts(text)
 
 
 def test_known_hosts() -> None:
@@ -178,17 +178,17 @@ web5 ssh-rsa {good}
 web6
 [web7]:x ssh-ed25519 {good}
 """
-    found = known_hosts.read(text)
-    problems = {one.line: one.problem for one in found if one.problem}
+    hosts = known_hosts.parse_hosts(text)
+    problems = {host.line: host.problem for host in hosts if host.problem}
     assert problems == {
         5: "import.hashed_name", 6: "import.pattern", 7: "import.key_revoked", 8: "import.cert_authority",
         9: "import.key_kind", 10: "import.key_unreadable", 11: "import.key_unreadable",
         12: "import.line_unreadable", 13: "import.port_unreadable",
     }  # fmt: skip
-    web1 = found[0]
+    web1 = hosts[0]
     assert web1.name == "web1" and web1.host_key == f"ssh-ed25519 {good}"
     assert web1.fingerprint and web1.fingerprint.startswith("SHA256:")
-    assert (found[1].address, found[1].port) == ("10.0.0.2", 2222)
+    assert (hosts[1].address, hosts[1].port) == ("10.0.0.2", 2222)
 
 
 HOSTILE = [
@@ -220,7 +220,7 @@ def test_hostile_lists_are_bounded(read, text: str) -> None:
     begun = time.monotonic()
     try:
         assert len(read(text)) <= MAX_ROWS
-    except Invalid as refused:
+    except InvalidRequestError as refused:
         assert refused.key.startswith("import.")
     assert time.monotonic() - begun < 20  # seconds would do; the machine is shared
 
@@ -233,6 +233,6 @@ WORDS += ["{}", "#", "|1|", "@revoked"]
 @given(st.text(max_size=400) | st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for read in READERS:
-        with suppress(Invalid):
-            for one in read(text):
-                assert one.port is None or 1 <= one.port <= 65535
+        with suppress(InvalidRequestError):
+            for item in read(text):
+                assert item.port is None or 1 <= item.port <= 65535

@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Fix, IncidentRun, Verification
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.incidents.fix import Fix
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.models.incidents.verification import Verification
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import BOOK, evaluated, opened
 from sqlalchemy import select
 
-NOBODY = "00000000-0000-0000-0000-000000000000"
+UNKNOWN_ID = "00000000-0000-0000-0000-000000000000"
 
 
 @pytest.fixture
@@ -25,47 +28,57 @@ def desk(as_, hosts):
     return opened(as_("oncall"), *hosts)
 
 
-def test_a_fix_is_written_down_with_its_way_back(desk, hosts):
+def test_a_fix_is_written_down_with_its_rollback(desk, hosts):
     assert desk.refused("POST", "fixes", what=" ") == (422, "incident.fix_needs_what")
     assert desk.refused("POST", "fixes", what="x", command="sysctl -w a=1") == (
         422,
-        "incident.fix_needs_way_back",
+        "incident.fix_needs_rollback",
     )
-    assert desk.refused("POST", "fixes", what="x", card=f"{BOOK}/nothing") == (422, "incident.no_card")
-    assert desk.refused("POST", "fixes", what="x", host_ids=[NOBODY]) == (422, "incident.no_host")
-    assert desk.refused("POST", "fixes", what="x", hypothesis_id=NOBODY) == (422, "incident.no_hypothesis")
-    now = desk.post("fixes", card=f"{BOOK}/widen-port-range", host_ids=[str(hosts[0])])
+    assert desk.refused("POST", "fixes", what="x", remediation=f"{BOOK}/nothing") == (
+        422,
+        "incident.no_remediation",
+    )
+    assert desk.refused("POST", "fixes", what="x", host_ids=[UNKNOWN_ID]) == (422, "incident.no_host")
+    assert desk.refused("POST", "fixes", what="x", hypothesis_id=UNKNOWN_ID) == (
+        422,
+        "incident.no_hypothesis",
+    )
+    now = desk.post("fixes", remediation=f"{BOOK}/widen-port-range", host_ids=[str(hosts[0])])
     [fix] = now["fixes"]
-    assert fix["id"] == now["made"] and fix["command"] and fix["risk"] and fix["way_back"]
+    assert fix["id"] == now["created_id"] and fix["command"] and fix["risk"] and fix["rollback"]
     assert (fix["hosts"], fix["state"], fix["by"]["name"]) == ([str(hosts[0])], "planned", "oncall")
 
 
-def test_a_fix_is_applied_told_better_and_taken_back(db, desk):
-    fix = desk.post("fixes", what="more workers")["made"]
+def test_fix_can_be_applied_edited_and_reverted(db, desk):
+    fix = desk.post("fixes", what="more workers")["created_id"]
     assert desk.refused("PATCH", f"fixes/{fix}", state="reverted") == (409, "incident.fix_not_applied")
-    late = (now() + timedelta(days=1)).isoformat()
+    late = (utc_now() + timedelta(days=1)).isoformat()
     assert desk.refused("PATCH", f"fixes/{fix}", state="applied", applied_at=late) == (
         422,
         "incident.fix_in_future",
     )
-    early = (now() - timedelta(hours=1)).isoformat()
-    told = desk.patch(f"fixes/{fix}", state="applied", applied_at=early, what="8 workers")["fixes"][0]
-    assert (told["state"], told["what"]) == ("applied", "8 workers") and told["applied_at"]
+    early = (utc_now() - timedelta(hours=1)).isoformat()
+    reported_fix = desk.patch(f"fixes/{fix}", state="applied", applied_at=early, what="8 workers")["fixes"][0]
+    assert (reported_fix["state"], reported_fix["what"]) == ("applied", "8 workers") and reported_fix[
+        "applied_at"
+    ]
     assert desk.patch(f"fixes/{fix}", state="reverted")["fixes"][0]["state"] == "reverted"
     desk.patch(f"fixes/{fix}", state="applied")
     with unit_of_work(db.sessions) as session:
         session.scalars(select(Fix)).one().state = "verified"
     assert desk.refused("PATCH", f"fixes/{fix}", state="applied") == (409, "incident.fix_judged")
-    assert desk.refused("PATCH", f"fixes/{NOBODY}", state="applied") == (404, "incident.no_fix")
+    assert desk.refused("PATCH", f"fixes/{UNKNOWN_ID}", state="applied") == (404, "incident.no_fix")
 
 
 def test_a_verification_is_stored_and_rung_for(db, desk, hosts, monkeypatch):
     rung = []
-    monkeypatch.setattr("culprit.infra.broker.send", lambda name, *ids: rung.append((name, *ids)))
-    before = evaluated(db, hosts[0], {"port-search": "fired"})
+    monkeypatch.setattr("culprit.infra.task_queue.enqueue_job", lambda name, *ids: rung.append((name, *ids)))
+    before = evaluated(db, hosts[0], {"port-search": "matched"})
     desk.post("runs", run_ids=[str(before.run_id)])
     search = desk.hypothesis("search")
-    fix = desk.post("fixes", hypothesis_id=search["id"], what="keep alive", host_ids=[str(hosts[0])])["made"]
+    fix = desk.post("fixes", hypothesis_id=search["id"], what="keep alive", host_ids=[str(hosts[0])])[
+        "created_id"
+    ]
     verify = f"fixes/{fix}/verify"
     desk.patch(f"fixes/{fix}", state="applied")
     desk.patch(f"fixes/{fix}", state="reverted")
@@ -75,29 +88,40 @@ def test_a_verification_is_stored_and_rung_for(db, desk, hosts, monkeypatch):
     assert desk.refused("POST", verify, kind="control", control_host_id=str(hosts[0])) == (
         422, "incident.control_is_other",
     )  # fmt: skip
-    made = desk.post(verify, kind="control", control_host_id=str(hosts[1]), bar=0.2)["made"]
-    [told] = desk.now["fixes"][0]["verifications"]
-    assert (told["id"], told["state"], told["bar"], told["primary"]) == (
-        made,
+    result = desk.post(verify, kind="control", control_host_id=str(hosts[1]), minimum_change=0.2)[
+        "created_id"
+    ]
+    [reported] = desk.now["fixes"][0]["verifications"]
+    assert (reported["id"], reported["state"], reported["minimum_change"], reported["primary"]) == (
+        result,
         "collecting",
         0.2,
         search["primary"],
     )
-    assert (told["before"], told["after"]) == ([str(before.run_id)], []) and told["result"] is None
+    assert (reported["before"], reported["after"]) == ([str(before.run_id)], []) and reported[
+        "result"
+    ] is None
     assert desk.refused("POST", verify) == (409, "incident.verification_runs")
     with db.sessions() as session:
-        one = session.scalars(select(Verification)).one()
-    assert ("culprit.advance_verification", one.id) in rung
+        verification = session.scalars(select(Verification)).one()
+    assert ("culprit.advance_verification", verification.id) in rung
 
 
-def test_what_is_asked_while_a_fix_is_planned_goes_on_once_it_is_applied(db, desk, hosts, monkeypatch):
+def test_verification_of_planned_fix_continues_once_applied(db, desk, hosts, monkeypatch):
     rung = []
-    monkeypatch.setattr("culprit.infra.broker.send", lambda name, *ids: rung.append((name, *ids)))
+    monkeypatch.setattr("culprit.infra.task_queue.enqueue_job", lambda name, *ids: rung.append((name, *ids)))
     search = desk.hypothesis("search")
-    fix = desk.post("fixes", hypothesis_id=search["id"], what="keep alive", host_ids=[str(hosts[0])])["made"]
-    made = desk.post(f"fixes/{fix}/verify")["made"]
-    [told] = desk.now["fixes"][0]["verifications"]
-    assert (told["id"], told["state"], told["before"], told["made_before"]) == (made, "before", [], [])
+    fix = desk.post("fixes", hypothesis_id=search["id"], what="keep alive", host_ids=[str(hosts[0])])[
+        "created_id"
+    ]
+    result = desk.post(f"fixes/{fix}/verify")["created_id"]
+    [reported] = desk.now["fixes"][0]["verifications"]
+    assert (reported["id"], reported["state"], reported["before"], reported["captures_before"]) == (
+        result,
+        "before",
+        [],
+        [],
+    )
     assert desk.refused("POST", f"fixes/{fix}/verify") == (409, "incident.verification_runs")
     rung.clear()
     desk.patch(f"fixes/{fix}", state="applied")
@@ -113,15 +137,15 @@ def test_a_step_is_taken_where_it_is_proposed(db, as_, hosts):
         and proposed["cost"]["seconds"] > 0
         and proposed["why"]["key"].startswith("next.")
     )
-    assert [one["collector"] for one in proposed["commands"]] == proposed["collectors"]
-    made = desk.post("step", step=proposed["step"], host_id=proposed["host_id"])["made"]
+    assert [command["collector"] for command in proposed["commands"]] == proposed["collectors"]
+    result = desk.post("step-runs", step=proposed["step"], host_id=proposed["host_id"])["created_id"]
     [run] = desk.now["runs"]
     assert (run["capture_id"], run["role"], run["step"], run["state"]) == (
-        made, "evidence", proposed["step"], "queued",
+        result, "evidence", proposed["step"], "queued",
     )  # fmt: skip
     with db.sessions() as session:
         capture = session.scalars(select(Capture).where(Capture.incident_id.is_not(None))).one()
-        assert [one["id"] for one in capture.collectors] == proposed["collectors"]
+        assert [collector["id"] for collector in capture.collectors] == proposed["collectors"]
         assert session.scalars(select(IncidentRun)).one().step == proposed["step"]
     following = desk.look()["next"]
     assert following is None or following["step"] != proposed["step"]
@@ -129,11 +153,14 @@ def test_a_step_is_taken_where_it_is_proposed(db, as_, hosts):
 
 def test_a_step_for_a_person_is_not_captured_and_a_tier_stays_a_tier(as_, hosts):
     desk = opened(as_("investigator"), hosts[0])
-    desk.post("hypotheses", says="the deploy")
-    assert desk.refused("POST", "step", step="own/1", host_id=str(hosts[0])) == (
+    desk.post("hypotheses", summary="the deploy")
+    assert desk.refused("POST", "step-runs", step="own/1", host_id=str(hosts[0])) == (
         422,
         "incident.step_for_a_person",
     )
-    assert desk.refused("POST", "step", step=f"{BOOK}/cpu-busy", host_id=NOBODY) == (422, "incident.no_host")
+    assert desk.refused("POST", "step-runs", step=f"{BOOK}/cpu-busy", host_id=UNKNOWN_ID) == (
+        422,
+        "incident.no_host",
+    )
     desk.client = as_("viewer")
-    assert desk.refused("POST", "step", step=f"{BOOK}/cpu-busy", host_id=str(hosts[0]))[0] == 403
+    assert desk.refused("POST", "step-runs", step=f"{BOOK}/cpu-busy", host_id=str(hosts[0]))[0] == 403

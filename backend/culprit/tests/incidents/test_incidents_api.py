@@ -5,9 +5,13 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from culprit.incidents import books
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, Capture, CauseOutcome, IncidentPlaybook, Service
+from culprit.incidents.records import playbook_versions
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.audit_entry import AuditEntry
+from culprit.infra.models.analysis.cause_outcome import CauseOutcome
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.hosts.service import Service
+from culprit.infra.models.incidents.incident_playbook import IncidentPlaybook
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened, verified
 from sqlalchemy import event, select
@@ -22,11 +26,15 @@ def host(db):
     return runs.make_host(db, "web1", {"role": "feed"})
 
 
-def test_one_is_opened_read_and_listed(as_, host):
+def test_incident_can_be_opened_read_and_listed(as_, host):
     desk = opened(
         as_("investigator"),
         host,
-        symptom={"service": "feed", "says": "slow", "latency": {"before": 0.5, "after": 2.3, "unit": "s"}},
+        symptom={
+            "service": "feed",
+            "description": "slow",
+            "latency": {"before": 0.5, "after": 2.3, "unit": "s"},
+        },
         severity=2,
     )
     now = desk.look()
@@ -35,15 +43,15 @@ def test_one_is_opened_read_and_listed(as_, host):
         now["symptom"]["latency"] == {"before": 0.5, "after": 2.3, "unit": "s"}
         and now["symptom"]["rate"] is None
     )
-    assert [one["name"] for one in now["hosts"]] == ["web1"] and now["hosts"][0]["enrolled"]
+    assert [host["name"] for host in now["hosts"]] == ["web1"] and now["hosts"][0]["can_capture"]
     assert now["window"]["to"] is None and now["people"][0]["name"] == "investigator"
-    assert [one["key"] for one in now["hypotheses"]] == [
+    assert [hypothesis["key"] for hypothesis in now["hypotheses"]] == [
         f"{BOOK}/{n}" for n in ("exhausted", "search", "peer")
     ]
     assert now["playbooks"][0]["current"] and len(now["playbooks"][0]["digest"]) == 64
     assert desk.step("time-wait")["hosts"][0]["verdict"] == "not_collected"
     assert now["gaps"] and now["next"]["host_id"] == str(host) and now["next"]["commands"]
-    assert now["may"] == {
+    assert now["permissions"] == {
         "edit": True, "comment": True, "resolve": False, "capture": True, "tiers": ["light", "standard"], "mute": False,
         "autopilot": True, "bundle": True,
     }  # fmt: skip
@@ -51,16 +59,16 @@ def test_one_is_opened_read_and_listed(as_, host):
     assert (listed["title"], listed["hosts"], listed["causes"]) == ("feed is slow", ["web1"], [])
     assert as_("viewer").get(f"{API}/incidents", params={"state": "resolved"}).json()["items"] == []
     seen = as_("viewer").get(desk.url).json()
-    assert (not seen["may"]["edit"] and seen["next"] is None) or not seen["next"]["collectors"]
+    assert (not seen["permissions"]["edit"] and seen["next"] is None) or not seen["next"]["collectors"]
 
 
-def test_a_change_to_an_older_version_says_who_changed_what(as_, host):
+def test_change_to_older_version_names_last_change(as_, host):
     desk = opened(as_("investigator"), host)
     desk.client = as_("oncall")
     desk.post("notes", note="looking")
     answer = as_("investigator").post(f"{desk.url}/notes", json={"version": 1, "note": "me too"})
     assert (answer.status_code, answer.json()["key"]) == (409, "incident.changed")
-    assert answer.json()["params"] == {"version": 2, "who": "oncall", "what": "note"}
+    assert answer.json()["params"] == {"version": 2, "who": "oncall", "what": "note_added"}
     assert (
         as_("investigator").post(f"{desk.url}/notes", json={"version": 2, "note": "me too"}).status_code
         == 201
@@ -79,16 +87,16 @@ def test_a_post_sent_twice_is_done_once(as_, host):
 def test_who_sees_no_host_of_it_sees_nothing_of_it(as_, db, host):
     other = runs.make_host(db, "ads1", {"role": "ads"})
     hidden, both = opened(as_("admin"), other), opened(as_("admin"), other, host)
-    run = evaluated(db, other, {"time-wait": "fired"})
+    run = evaluated(db, other, {"time-wait": "matched"})
     both.post("runs", run_ids=[str(run.run_id)])
     both.pin(run)
     scoped = as_("scoped")
     assert scoped.get(hidden.url).status_code == 404
     assert scoped.get(f"{hidden.url}/journal").status_code == 404
     seen = scoped.get(both.url).json()
-    assert [one["name"] for one in seen["hosts"]] == ["web1"] and seen["runs"] == [] and seen["pins"] == []
+    assert [host["name"] for host in seen["hosts"]] == ["web1"] and seen["runs"] == [] and seen["pins"] == []
     assert str(other) not in str(seen) and [
-        one["id"] for one in scoped.get(f"{API}/incidents").json()["items"]
+        item["id"] for item in scoped.get(f"{API}/incidents").json()["items"]
     ] == [seen["id"]]
     assert str(other) not in scoped.get(f"{both.url}/journal").text
 
@@ -96,13 +104,13 @@ def test_who_sees_no_host_of_it_sees_nothing_of_it(as_, db, host):
 def test_the_version_of_a_playbook_is_kept(as_, db, host):
     desk = opened(as_("investigator"), host)
     with unit_of_work(db.sessions) as session:
-        kept = session.scalars(select(IncidentPlaybook)).one()
-        older = {**kept.content, "steps": kept.content["steps"][:1]}
-        older["steps"] = [{**older["steps"][0], "then": {"otherwise": "end"}}]
+        incident_playbook = session.scalars(select(IncidentPlaybook)).one()
+        older = {**incident_playbook.content, "steps": incident_playbook.content["steps"][:1]}
+        older["steps"] = [{**older["steps"][0], "branches": {"otherwise": "end"}}]
         older["hypotheses"] = []
-        kept.content, kept.digest = older, books.digest_of(older)
+        incident_playbook.content, incident_playbook.digest = older, playbook_versions.compute_digest(older)
     now = desk.look()
-    assert [one["step"] for one in now["steps"]] == ["cpu-busy"] and not now["playbooks"][0]["current"]
+    assert [step["step"] for step in now["steps"]] == ["cpu-busy"] and not now["playbooks"][0]["current"]
     now = desk.post("playbooks", playbooks=[BOOK])
     assert len(now["steps"]) > 1 and now["playbooks"][0]["current"]
 
@@ -110,15 +118,22 @@ def test_the_version_of_a_playbook_is_kept(as_, db, host):
 def test_from_open_to_resolved(as_, db, host):
     desk = opened(as_("oncall"), host)
     run = evaluated(
-        db, host, {"cpu-busy": "fired", "time-wait": "fired", "ports-left": "quiet", "port-search": "fired"}
+        db,
+        host,
+        {
+            "cpu-busy": "matched",
+            "time-wait": "matched",
+            "ports-left": "not_matched",
+            "port-search": "matched",
+        },
     )
     desk.post("runs", run_ids=[str(run.run_id)])
     assert desk.answer("port-search")["verdict"] == "supports" and desk.answer("port-search")["by"] == "rule"
-    assert (desk.hypothesis("search")["standing"], desk.hypothesis("search")["grade"]) == (
+    assert (desk.hypothesis("search")["status"], desk.hypothesis("search")["strength"]) == (
         "supported",
         "mechanism",
     )
-    assert desk.hypothesis("exhausted")["standing"] == "refuted"
+    assert desk.hypothesis("exhausted")["status"] == "refuted"
     assert desk.now["gaps"] == [f"{BOOK}/connect-slow"]
 
     assert desk.refused("PATCH", "", state="resolved") == (409, "incident.one_state_at_a_time")
@@ -139,12 +154,12 @@ def test_from_open_to_resolved(as_, db, host):
     ]
     desk.patch(state="identified")
     assert desk.refused("PATCH", "", state="mitigated") == (409, "incident.mitigated_needs_fix")
-    made = desk.post("fixes", hypothesis_id=search, card=f"{BOOK}/keep-connections")["made"]
+    result = desk.post("fixes", hypothesis_id=search, remediation=f"{BOOK}/keep-connections")["created_id"]
     assert desk.now["fixes"][0]["state"] == "planned" and desk.now["fixes"][0]["what"]
-    desk.patch(f"fixes/{made}", state="applied")
+    desk.patch(f"fixes/{result}", state="applied")
     desk.patch(state="mitigated")
     verified(db, desk, search)
-    assert desk.look()["again"]
+    assert desk.look()["needs_symptom_check"]
     desk.patch(f"hypotheses/{search}", state="confirmed")
     status, key = desk.refused("PATCH", "", state="resolved")
     assert (status, key) == (409, "incident.steps_open")
@@ -154,11 +169,11 @@ def test_from_open_to_resolved(as_, db, host):
     desk.post("waivers", steps=[f"{BOOK}/connect-slow"], reason="perf trace is not there")
     assert desk.now["gaps"] == [] and desk.step("connect-slow")["waived"]["by"]["name"] == "oncall"
     desk.patch(state="resolved")
-    assert desk.now["resolved_at"] and not desk.now["again"]
+    assert desk.now["resolved_at"] and not desk.now["needs_symptom_check"]
 
-    outcomes = {one["cause"]: one for one in as_("viewer").get(f"{API}/causes/outcomes").json()}
+    outcomes = {item["cause"]: item for item in as_("viewer").get(f"{API}/causes/outcomes").json()}
     assert outcomes["timewait-port-search"]["right"] == 1
-    causes = {one["id"]: one for one in as_("viewer").get(f"{API}/causes").json()}
+    causes = {item["id"]: item for item in as_("viewer").get(f"{API}/causes").json()}
     assert (causes["timewait-port-search"]["right"], causes["slow-dependency"]["right"]) == (1, 0)
     assert desk.refused("PATCH", "", state="investigating", reason="") == (
         409,
@@ -166,10 +181,14 @@ def test_from_open_to_resolved(as_, db, host):
     )
     desk.patch(state="investigating", reason="it is back")
     assert as_("viewer").get(f"{API}/causes/outcomes").json() == []
-    kinds = [one["kind"] for one in as_("viewer").get(f"{desk.url}/journal").json()]
-    assert kinds[0] == "created" and kinds[-1] == "state" and {"runs", "decided", "fix", "waiver"} <= {*kinds}
+    kinds = [item["kind"] for item in as_("viewer").get(f"{desk.url}/journal").json()]
+    assert (
+        kinds[0] == "incident_created"
+        and kinds[-1] == "state_changed"
+        and {"runs_added", "hypothesis_decided", "fix_recorded", "step_waived"} <= {*kinds}
+    )
     after = as_("viewer").get(f"{desk.url}/journal", params={"after": desk.now["version"] - 1}).json()
-    assert [one["params"] for one in after] == [{"was": "resolved", "to": "investigating"}]
+    assert [item["params"] for item in after] == [{"previous": "resolved", "to": "investigating"}]
     with db.sessions() as session:
         acts = set(session.scalars(select(AuditEntry.action)))
     assert {"incident.create", "incident.state", "incident.decide", "incident.fix", "incident.waive"} <= acts
@@ -182,27 +201,31 @@ def test_an_investigator_does_not_resolve(as_, db, host):
         session.execute(IncidentPlaybook.__table__.delete())
     assert desk.look()["gaps"] == []
     desk.client = as_("oncall")
-    for one in ("identified", "mitigated"):
-        assert desk.refused("PATCH", "", state=one)[0] == 409
+    for item in ("identified", "mitigated"):
+        assert desk.refused("PATCH", "", state=item)[0] == 409
     desk.client = as_("investigator")
     assert desk.refused("PATCH", "", state="resolved")[0] == 403
 
 
 def test_a_cause_that_was_not_it(as_, db, host):
     desk = opened(as_("oncall"), host)
-    pin = desk.pin(evaluated(db, host, {"time-wait": "fired"}))
-    assert desk.refused("POST", "wrong", cause="no-such") == (422, "incident.no_cause")
-    assert desk.refused("POST", "wrong", cause="slow-dependency", true_cause="slow-dependency") == (
+    pin = desk.pin(evaluated(db, host, {"time-wait": "matched"}))
+    assert desk.refused("POST", "cause-rejections", cause="no-such") == (422, "incident.no_cause")
+    assert desk.refused("POST", "cause-rejections", cause="slow-dependency", true_cause="slow-dependency") == (
         409, "incident.same_cause",
     )  # fmt: skip
     instead = {"cause": "slow-dependency", "true_cause": "timewait-port-search"}
-    assert desk.refused("POST", "wrong", **instead) == (422, "incident.wrong_needs_pin")
+    assert desk.refused("POST", "cause-rejections", **instead) == (422, "incident.correction_needs_pin")
     for _ in range(2):
         desk.post(
-            "wrong", cause="slow-dependency", true_cause="timewait-port-search", pins=[pin], note="seen"
+            "cause-rejections",
+            cause="slow-dependency",
+            true_cause="timewait-port-search",
+            pins=[pin],
+            note="seen",
         )
-    [told] = as_("viewer").get(f"{API}/causes/outcomes").json()
-    assert told == {
+    [reported] = as_("viewer").get(f"{API}/causes/outcomes").json()
+    assert reported == {
         "cause": "slow-dependency",
         "right": 0,
         "wrong": 1,
@@ -210,38 +233,40 @@ def test_a_cause_that_was_not_it(as_, db, host):
     }
     with db.sessions() as session:
         assert session.scalars(select(CauseOutcome)).one().pins == [pin]
-    [said] = desk.look()["wrong"]
-    assert (said["cause"], said["true_cause"], said["pins"]) == (*instead.values(), [pin])
-    assert (said["note"], said["by"]["name"]) == ("seen", "oncall")
-    assert desk.client.get(f"{desk.url}/journal").json()[-1]["kind"] == "wrong_instead"
+    [message] = desk.look()["rejected_causes"]
+    assert (message["cause"], message["true_cause"], message["pins"]) == (*instead.values(), [pin])
+    assert (message["note"], message["by"]["name"]) == ("seen", "oncall")
+    assert desk.client.get(f"{desk.url}/journal").json()[-1]["kind"] == "cause_corrected"
 
 
 def test_after_a_fix_a_step_is_taken_with_all_that_a_triage_collects(as_, db, host):
     desk = opened(as_("investigator"), host)
 
     def collected(**more):
-        made = desk.post("step", step=f"{BOOK}/time-wait", host_id=str(host), **more)["made"]
+        result = desk.post("step-runs", step=f"{BOOK}/time-wait", host_id=str(host), **more)["created_id"]
         with unit_of_work(db.sessions) as session:
-            return {one["id"] for one in session.get_one(Capture, UUID(made)).collectors}
+            return {collector["id"] for collector in session.get_one(Capture, UUID(result)).collectors}
 
-    alone, again = collected(), collected(again=True)
-    assert alone < again and {one.id for one in PLANS["triage"].collectors} <= again
+    alone, again = collected(), collected(full_triage=True)
+    assert alone < again and {collector.id for collector in PLANS["triage"].collectors} <= again
 
 
-def test_what_one_thinks_oneself_is_a_hypothesis_with_a_step(as_, db, host):
+def test_own_hypothesis_adds_step(as_, db, host):
     desk = opened(as_("investigator"), host, playbooks=[])
     assert desk.now["steps"] == [] and desk.now["next"] is None
-    assert desk.refused("POST", "hypotheses", says="x", cause="no-such") == (422, "incident.no_cause")
-    assert desk.refused("POST", "hypotheses", says="x", primary={"read": "no", "better": "lower"}) == (
+    assert desk.refused("POST", "hypotheses", summary="x", cause="no-such") == (422, "incident.no_cause")
+    assert desk.refused("POST", "hypotheses", summary="x", primary={"read": "no", "better": "lower"}) == (
         422, "playbook.no_number",
     )  # fmt: skip
-    desk.post("hypotheses", says="the deploy at two", primary={"read": "tcp.port_use_pct", "better": "lower"})
-    desk.post("hypotheses", says="the full disk")
-    assert [one["key"] for one in desk.now["steps"]] == desk.now["gaps"] == ["own/1", "own/2"]
+    desk.post(
+        "hypotheses", summary="the deploy at two", primary={"read": "tcp.port_use_pct", "better": "lower"}
+    )
+    desk.post("hypotheses", summary="the full disk")
+    assert [step["key"] for step in desk.now["steps"]] == desk.now["gaps"] == ["own/1", "own/2"]
     assert desk.now["next"]["step"] == "own/1" and desk.now["next"]["collectors"] == []
     pin = desk.pin(evaluated(db, host, {}))
     desk.post("verdicts", step="own/1", verdict="supports", pins=[pin])
-    assert desk.hypothesis("1", "own")["standing"] == "supported"
+    assert desk.hypothesis("1", "own")["status"] == "supported"
 
 
 @pytest.mark.parametrize(
@@ -267,28 +292,28 @@ def test_the_same_questions_whatever_its_size(as_, db, config):
         engine = desk.client.app.state.database.engine
         count = 0
 
-        def one(*_: object) -> None:
+        def count_statement(*_: object) -> None:
             nonlocal count
             count += 1
 
-        event.listen(engine, "before_cursor_execute", one)
+        event.listen(engine, "before_cursor_execute", count_statement)
         try:
             desk.look()
         finally:
-            event.remove(engine, "before_cursor_execute", one)
+            event.remove(engine, "before_cursor_execute", count_statement)
         return count
 
     counts = []
     for hosts, captures in ((1, 1), (20, 10)):
-        made = [runs.make_host(db, f"h{hosts}-{n}") for n in range(hosts)]
-        desk = opened(as_("oncall"), *made)
+        new_hosts = [runs.make_host(db, f"h{hosts}-{n}") for n in range(hosts)]
+        desk = opened(as_("oncall"), *new_hosts)
         states = {
-            "cpu-busy": "fired",
-            "time-wait": "quiet",
-            "ports-left": "quiet",
+            "cpu-busy": "matched",
+            "time-wait": "not_matched",
+            "ports-left": "not_matched",
             "port-search": "not_evaluated",
         }
-        for host in made:
+        for host in new_hosts:
             ids = [str(evaluated(db, host, states).run_id) for _ in range(captures)]
             desk.post("runs", run_ids=ids)
         counts.append(queries(desk))
@@ -296,7 +321,7 @@ def test_the_same_questions_whatever_its_size(as_, db, config):
     assert counts[0] == counts[1] <= 25
 
 
-def test_the_next_step_measures_the_declared_service_along_and_says_so(as_, db, host):
+def test_next_step_includes_service_collectors(as_, db, host):
     with unit_of_work(db.sessions) as session:
         session.add(
             Service(
@@ -309,10 +334,10 @@ def test_the_next_step_measures_the_declared_service_along_and_says_so(as_, db, 
     desk = opened(as_("oncall"), host)
     step = desk.now["next"]
     assert step["collectors"][-1] == "accepts"
-    [told] = [one for one in step["commands"] if one["why"]]
-    assert (told["collector"], told["why"]["params"]["service"]) == ("accepts", "feed")
-    desk.post("step", step=step["step"], host_id=str(host))
+    [reported] = [command for command in step["commands"] if command["why"]]
+    assert (reported["collector"], reported["why"]["params"]["service"]) == ("accepts", "feed")
+    desk.post("step-runs", step=step["step"], host_id=str(host))
     with db.sessions() as session:
         [capture] = session.scalars(select(Capture))
-    assert [one["id"] for one in capture.collectors] == step["collectors"]
+    assert [collector["id"] for collector in capture.collectors] == step["collectors"]
     assert capture.collectors[-1]["options"] == {"port": "8080"}

@@ -1,22 +1,19 @@
-"""The artifact store, on a real directory and on a real S3 endpoint."""
+"""The artifact store on a real directory and on an S3 endpoint."""
 
 import hashlib
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from culprit.infra.artifacts import (
-    ArtifactAltered,
-    ArtifactMissing,
-    ArtifactStore,
-    ArtifactTooLarge,
-    BucketStore,
-    DirectoryStore,
-    Space,
-    blocks,
+from culprit.infra.artifacts.blob_files import (
+    ArtifactAlteredError,
+    ArtifactMissingError,
+    ArtifactTooLargeError,
+    read_blocks,
 )
-from culprit.infra.s3 import Bucket
-from culprit.kit.clock import now
+from culprit.infra.artifacts.s3 import Bucket
+from culprit.infra.artifacts.store import ArtifactStore, BucketStore, DirectoryStore, StoreSpace
+from culprit.infra.db.clock import utc_now
 from culprit.tests.support.bucket import s3
 
 GIB = 1 << 30
@@ -54,7 +51,7 @@ def test_bytes_come_back_under_their_own_digest(store):
     assert stored.size == len(data)
     assert store.exists(stored.sha256)
     with store.open(stored.sha256) as stream:
-        assert b"".join(blocks(stream, 1000)) == data
+        assert b"".join(read_blocks(stream, 1000)) == data
         stream.seek(5)
         assert stream.read(3) == data[5:8]
     assert store.path(stored.sha256).read_bytes() == data
@@ -64,7 +61,7 @@ def test_bytes_come_back_under_their_own_digest(store):
 
 
 def test_too_many_bytes_leave_nothing(store):
-    with pytest.raises(ArtifactTooLarge):
+    with pytest.raises(ArtifactTooLargeError):
         store.put(iter([b"x" * 600, b"x" * 600]), limit=1000)
     assert not store.exists(hashlib.sha256(b"x" * 600).hexdigest())
     assert incoming(store) == []
@@ -93,9 +90,9 @@ def test_adopting_a_file_moves_it(store, tmp_path):
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n", "0" * 64])
 def test_what_is_no_digest_or_not_there_is_missing(store, name):
-    for look in (store.open, store.path, store.verify):
-        with pytest.raises(ArtifactMissing):
-            look(name)
+    for check in (store.open, store.path, store.verify):
+        with pytest.raises(ArtifactMissingError):
+            check(name)
     assert not store.exists(name)
 
 
@@ -104,32 +101,32 @@ def test_deleting_is_final_and_repeatable(store):
     store.delete(digest)
     store.delete(digest)
     assert not store.exists(digest)
-    with pytest.raises(ArtifactMissing):
+    with pytest.raises(ArtifactMissingError):
         store.open(digest)
 
 
 def test_what_was_stored_again_lately_is_not_deleted(store):
     stored = store.put([b"again and again"], limit=100)
     assert store.size(stored.sha256) == stored.size and store.size("0" * 64) is None
-    assert stored.sha256 in {one.sha256 for one in store.walk()}
+    assert stored.sha256 in {item.sha256 for item in store.walk()}
     hour = timedelta(hours=1)
-    assert not store.delete_settled(stored.sha256, now() - hour)
+    assert not store.delete_settled(stored.sha256, utc_now() - hour)
     assert store.exists(stored.sha256) and incoming(store) == []
-    assert store.delete_settled(stored.sha256, now() + hour)
+    assert store.delete_settled(stored.sha256, utc_now() + hour)
     assert not store.exists(stored.sha256)
-    assert store.delete_settled(stored.sha256, now() + hour), "gone is gone"
+    assert store.delete_settled(stored.sha256, utc_now() + hour), "gone is gone"
 
 
-def test_what_was_taken_aside_by_somebody_who_died_is_put_back(tmp_path, monkeypatch):
+def test_sweep_restores_blob_moved_by_dead_process(tmp_path, monkeypatch):
     store = DirectoryStore(tmp_path)
     digest = store.put([b"nearly gone"], limit=100).sha256
     store.path(digest).rename(store.incoming / f"going-{digest}")
-    assert not DirectoryStore(tmp_path).exists(digest), "somebody may be at it just now"
-    monkeypatch.setattr("culprit.infra.artifacts.TAKEN_ASIDE_S", -60.0)
+    assert not DirectoryStore(tmp_path).exists(digest), "another process may be writing it"
+    monkeypatch.setattr("culprit.infra.artifacts.store.RENAMED_S", -60.0)
     assert DirectoryStore(tmp_path).exists(digest)
 
 
-def test_one_flipped_bit_is_found(tmp_path):
+def test_verify_detects_a_flipped_bit(tmp_path):
     store = DirectoryStore(tmp_path)
     digest = store.put([b"the truth, the whole truth"], limit=100).sha256
     place = store.path(digest)
@@ -137,7 +134,7 @@ def test_one_flipped_bit_is_found(tmp_path):
     altered = bytearray(place.read_bytes())
     altered[3] ^= 1
     place.write_bytes(altered)
-    with pytest.raises(ArtifactAltered):
+    with pytest.raises(ArtifactAlteredError):
         store.verify(digest)
 
 
@@ -173,4 +170,4 @@ def test_copies_of_a_bucket_stay_within_their_bound(s3_endpoint, tmp_path):
     ],
 )
 def test_when_the_disk_counts_as_nearly_full(total, free, low):
-    assert Space(total, free).low is low
+    assert StoreSpace(total, free).low is low

@@ -1,4 +1,4 @@
-"""The fork server with real processes: who ends with whom, and what a child can do to the others."""
+"""The fork server with real processes: lifetimes, and isolation of children."""
 
 import os
 import signal
@@ -9,16 +9,18 @@ import time
 from pathlib import Path
 
 import pytest
-from culprit.infra.forkserver import ForkServer, Hungup
+from culprit.infra.sandbox.fork_server import ForkServer, HangupError
 
 HERE = "culprit.tests.support.programs"
 
 
 @pytest.fixture
 def server():
-    made = ForkServer([f"{HERE}:echo", f"{HERE}:hang", f"{HERE}:crash", f"{HERE}:leave", f"{HERE}:show"])
-    yield made
-    made.stop()
+    fork_server = ForkServer(
+        [f"{HERE}:echo", f"{HERE}:hang", f"{HERE}:crash", f"{HERE}:leave", f"{HERE}:show"]
+    )
+    yield fork_server
+    fork_server.stop()
 
 
 def alive(pid):
@@ -39,7 +41,7 @@ def gone(pid):
 def test_a_child_gets_its_job_and_answers(server):
     with server.child(f"{HERE}:echo", {"text": "ü" * 1000}) as child:
         assert child.line.receive(20) == {"text": "ü" * 1000, "pid": child.pid}
-        with pytest.raises(Hungup):
+        with pytest.raises(HangupError):
             child.line.receive(20)
     assert gone(child.pid)
 
@@ -51,31 +53,31 @@ def test_large_messages_pass_whole(server):
 
 def test_a_hanging_child_is_killed_at_the_end_of_the_block(server):
     with server.child(f"{HERE}:hang", {}) as child:
-        assert child.line.receive(20) == {"hanging": 1}
+        assert child.line.receive(20) == {"kind": "hanging"}
         assert child.line.receive(0.05) is None
         assert alive(child.pid)
     assert gone(child.pid)
 
 
-def test_a_bug_is_told_and_hurts_nobody_else(server):
+def test_fork_server_reports_bug_without_affecting_other_children(server):
     with server.child(f"{HERE}:hang", {}) as other, server.child(f"{HERE}:crash", {}) as child:
-        assert other.line.receive(20) == {"hanging": 1}
-        assert "ZeroDivisionError" in child.line.receive(20)["bug"]
+        assert other.line.receive(20) == {"kind": "hanging"}
+        assert "ZeroDivisionError" in child.line.receive(20)["trace"]
         assert alive(other.pid)
 
 
 def test_a_child_that_just_leaves_is_noticed(server):
-    with server.child(f"{HERE}:leave", {}) as child, pytest.raises(Hungup):
+    with server.child(f"{HERE}:leave", {}) as child, pytest.raises(HangupError):
         child.line.receive(20)
 
 
 def test_many_children_at_once(server):
-    def one(number):
+    def run_child(number):
         with server.child(f"{HERE}:echo", {"number": number}) as child:
             got.append(child.line.receive(60)["number"])
 
     got = []
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
+    threads = [threading.Thread(target=run_child, args=(number,)) for number in range(40)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -87,19 +89,19 @@ def test_children_inherit_nothing_of_each_other_and_no_standard_input(server):
     with server.child(f"{HERE}:hang", {}) as first:
         first.line.receive(20)
         with server.child(f"{HERE}:show", {}) as second:
-            shown = second.line.receive(20)
-    sockets = [target for target in shown["descriptors"] if target.startswith("socket")]
+            displayed = second.line.receive(20)
+    sockets = [target for target in displayed["descriptors"] if target.startswith("socket")]
     assert len(sockets) == 1
-    assert shown["stdin"] == "/dev/null"
-    assert shown["threads"] == 1
+    assert displayed["stdin"] == "/dev/null"
+    assert displayed["threads"] == 1
 
 
-def test_children_end_with_the_server_and_a_new_one_takes_over(server):
+def test_children_end_with_server_and_new_server_starts(server):
     with server.child(f"{HERE}:hang", {}) as child:
         child.line.receive(20)
         first = server.pid
         os.kill(first, signal.SIGKILL)
-        with pytest.raises(Hungup):
+        with pytest.raises(HangupError):
             child.line.receive(20)
         assert gone(child.pid)
     with server.child(f"{HERE}:echo", {"again": 1}) as child:
@@ -110,7 +112,7 @@ def test_children_end_with_the_server_and_a_new_one_takes_over(server):
 def test_all_end_with_a_killed_worker(tmp_path):
     script = f"""
 import sys, time
-from culprit.infra.forkserver import ForkServer
+from culprit.infra.sandbox.fork_server import ForkServer
 server = ForkServer(["{HERE}:hang"])
 with server.child("{HERE}:hang", {{}}) as child:
     child.line.receive(20)

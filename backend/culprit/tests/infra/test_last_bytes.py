@@ -1,4 +1,4 @@
-"""Whatever was complete on the wire when a peer closed is handed over, in whatever order it ended."""
+"""Data that was complete when a peer closed is passed on, in every order of closing."""
 
 import contextlib
 import socket
@@ -8,26 +8,26 @@ from itertools import permutations
 
 import paramiko
 import pytest
-from culprit.infra.ssh import Hop, Patience, connect
-from culprit.infra.ssh_errors import SshError
-from culprit.infra.ssh_exec import Bounds, converse, start
-from culprit.infra.ssh_keys import Login
+from culprit.infra.ssh.connection import SshHop, SshTimeouts, connect_host
+from culprit.infra.ssh.errors import SshError
+from culprit.infra.ssh.execute import Bounds, run_command, start_command
+from culprit.infra.ssh.keys import Login
 from culprit.tests.support.hostile_peer import HELLO, HostilePeer, frame
 from culprit.tests.support.sshd import LOOPBACK, make_key
 
-from collectors.frames import FrameReader
+from collectors.runner.frames import FrameReader
 
 pytestmark = pytest.mark.long(120)
-PATIENCE = Patience(5.0, 20.0)
+TIMEOUTS = SshTimeouts(5.0, 20.0)
 BOUNDS = Bounds(silence_s=10, total_s=30, stdout_bytes=64 << 20, stderr_bytes=1 << 20)
-#: More than one turn of the pump reads, so that most of it is unread when the peer closes.
+#: More than one turn reads, so that most of it is unread when the peer closes.
 COUNT = 20
 FRAMES = [frame("hello", HELLO)]
 FRAMES += [frame("part", b"%d" % n * 20_000, name="vmstat", part=f"p{n}") for n in range(1, COUNT)]
 
 
 class Reader:
-    """Reads frames, and writes a heartbeat whenever it may, as a session does."""
+    """Read frames, and write a heartbeat whenever possible, like a session."""
 
     def __init__(self):
         self.reader = FrameReader()
@@ -43,7 +43,7 @@ class Reader:
         time.sleep(0.02)  # slower than the peer
         return b"hb 1\n"
 
-    def hang_up(self):
+    def should_close_input(self):
         return False
 
 
@@ -53,14 +53,14 @@ def keys(tmp_path_factory):
 
 
 def conversation(peer, port=None):
-    """One session with the peer: the frames that came out of it, and its exit status or the kind of its error."""
-    hop = Hop("lab", peer.address, port or peer.port, Login("key", "root", peer.client_key), peer.host_key)
+    """Run one session with the peer; return its frames, and its exit status or the kind of its error."""
+    hop = SshHop("lab", peer.address, port or peer.port, Login("key", "root", peer.client_key), peer.host_key)
     talk = Reader()
     connection = None
     try:
-        connection = connect([hop], [LOOPBACK], PATIENCE)
-        channel = start(connection, hop, "true", PATIENCE)
-        return talk.frames, converse(connection, channel, talk, BOUNDS)
+        connection = connect_host([hop], [LOOPBACK], TIMEOUTS)
+        channel = start_command(connection, hop, "true", TIMEOUTS)
+        return talk.frames, run_command(connection, channel, talk, BOUNDS)
     except SshError as error:
         return talk.frames, error.kind
     finally:
@@ -69,7 +69,7 @@ def conversation(peer, port=None):
 
 
 def ending(order):
-    """A script that sends all frames and then ends in this order, without a pause."""
+    """Return a script that sends all frames and then closes in this order, without a pause."""
 
     def script(channel, stop):
         ends = {
@@ -108,7 +108,7 @@ def test_every_frame_before_the_end_is_kept(keys, order):
 
 
 class Cut:
-    """A proxy that passes on so many bytes of the server's answer and then ends both sides."""
+    """A proxy that forwards a number of bytes of the server's answer and then closes both sides."""
 
     def __init__(self, port, after):
         self.port_behind, self.after, self.passed = port, after, 0
@@ -133,8 +133,8 @@ class Cut:
             server.shutdown(socket.SHUT_RDWR)
 
     def close(self):
-        for one in self.opened:
-            one.close()
+        for item in self.opened:
+            item.close()
 
     def _copy(self, client, server):
         with contextlib.suppress(OSError):
@@ -143,9 +143,9 @@ class Cut:
 
 
 def test_a_cut_at_any_byte_keeps_every_frame_that_was_complete(keys):
-    """The wire carries what the peer sent with some bytes of SSH around every packet: the bound is from below."""
+    """SSH adds bytes to every packet of the peer, so the bound is a lower bound."""
     peer = HostilePeer(ending(("status", "eof", "close")), *keys)
-    whole = sum(len(one) for one in FRAMES)
+    whole = sum(len(frame) for frame in FRAMES)
     lost = {}
     try:
         for share in (0.05, 0.13, 0.31, 0.5, 0.72, 0.93, 0.999):
@@ -155,7 +155,7 @@ def test_a_cut_at_any_byte_keeps_every_frame_that_was_complete(keys):
             proxy.close()
             # 6,000 bytes at most for the handshake; less than 1 % for packets; one packet may be incomplete.
             sure = (after - 6_000) * 0.99 - 33_000
-            complete = sum(1 for at in range(COUNT) if sum(len(one) for one in FRAMES[: at + 1]) <= sure)
+            complete = sum(1 for at in range(COUNT) if sum(len(frame) for frame in FRAMES[: at + 1]) <= sure)
             if len(frames) < complete:
                 lost[after] = (len(frames), complete)
     finally:

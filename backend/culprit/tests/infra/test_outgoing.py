@@ -1,4 +1,4 @@
-"""HTTP to named servers: only to what is allowed, bounded whatever comes back."""
+"""HTTP client: restricted to allowed servers, and bounded for every answer."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import socket
 import time
 
 import pytest
-from culprit.infra.addresses import Rule
-from culprit.infra.outgoing import OutgoingError, Request, fetch, place_of
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.network.http_client import OutgoingError, Request, parse_base_url, send_request
 from culprit.tests.support.web import reply, web
 
-LOOPBACK = (Rule("127.0.0.0/8", 1, 65535),)
+LOOPBACK = (AddressRule("127.0.0.0/8", 1, 65535),)
 
 
 def ask(url: str, rules=LOOPBACK, **more):
-    return fetch(Request(place_of(url), "/x", {"Authorization": "Bearer s3cret"}), rules, **more)
+    return send_request(Request(parse_base_url(url), "/x", {"Authorization": "Bearer s3cret"}), rules, **more)
 
 
 def kind_of(url: str, rules=LOOPBACK, **more) -> str:
@@ -28,8 +28,8 @@ def test_an_answer_comes_back_whole() -> None:
     with web(reply(200, b"x" * 300_000)) as server:
         answer = ask(server.url + "/prefix/")
         assert (answer.status, len(answer.body)) == (200, 300_000)
-        assert server.asked == [("/x", "Bearer s3cret")]
-    assert "s3cret" not in repr(Request(place_of(server.url), "/x", {"Authorization": "s3cret"}))
+        assert server.requests == [("/x", "Bearer s3cret")]
+    assert "s3cret" not in repr(Request(parse_base_url(server.url), "/x", {"Authorization": "s3cret"}))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_an_answer_comes_back_whole() -> None:
 )  # fmt: skip
 def test_strange_urls_are_refused(url: str) -> None:
     with pytest.raises(OutgoingError) as caught:
-        place_of(url)
+        parse_base_url(url)
     assert caught.value.kind == "url"
 
 
@@ -48,12 +48,13 @@ def test_strange_urls_are_refused(url: str) -> None:
 )
 def test_a_wide_rule_opens_neither_loopback_nor_metadata(host: str) -> None:
     assert (
-        kind_of(f"http://{host}:80", (Rule("0.0.0.0/0", 1, 65535), Rule("::/0", 1, 65535))) == "not_allowed"
+        kind_of(f"http://{host}:80", (AddressRule("0.0.0.0/0", 1, 65535), AddressRule("::/0", 1, 65535)))
+        == "not_allowed"
     )
 
 
 def test_a_port_that_no_rule_names() -> None:
-    assert kind_of("http://127.0.0.1:9090", (Rule("127.0.0.0/8", 22, 22),)) == "not_allowed"
+    assert kind_of("http://127.0.0.1:9090", (AddressRule("127.0.0.0/8", 22, 22),)) == "not_allowed"
 
 
 def test_redirects_are_not_followed() -> None:
@@ -80,7 +81,7 @@ def test_a_server_that_drips_is_cut_in_time() -> None:
     assert time.monotonic() - started < 3
 
 
-def test_nobody_there_and_no_http() -> None:
+def test_request_reports_refused_connection_and_invalid_http() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         assert kind_of(f"http://127.0.0.1:{port}", total_s=0.3) == "timeout"

@@ -1,4 +1,4 @@
-"""What came as base64 is stored without it, whatever it was packed with and however the bytes were split."""
+"""Base64 is decoded before storing, with every compression and every split of the bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import hashlib
 
 import pytest
-from culprit.infra.part_file import PartFile
+from culprit.infra.artifacts.part_file import PartFile
 
 DATA = bytes(range(256)) * 5 + b"end"
 
@@ -34,7 +34,7 @@ def test_stored_as_it_was_packed(tmp_path, sent: str, stored: str, step: int) ->
 
 
 @pytest.mark.parametrize("wire", [b"QUJD*UJD", b"QUJDQQ"])
-def test_damage_and_cuts_are_told(tmp_path, wire: bytes) -> None:
+def test_part_file_detects_damage_and_truncation(tmp_path, wire: bytes) -> None:
     part = PartFile(tmp_path / "part", "gzip+base64")
     part.write(wire)
     part.close()

@@ -1,4 +1,4 @@
-"""What a parser that was taken over can do: real processes in the sandbox of the real parsers."""
+"""A compromised parser in the real sandbox, with real processes."""
 
 import json
 import os
@@ -11,14 +11,21 @@ import time
 from pathlib import Path
 
 import pytest
-from culprit.infra import bounded, landlock, sandbox
-from culprit.infra.bounded import Limits, is_output, open_output, run_confined, workspace
-from culprit.infra.sandbox import Sandbox, get_sandbox
+from culprit.infra.sandbox import confinement, landlock
+from culprit.infra.sandbox import process as bounded
+from culprit.infra.sandbox.confinement import Sandbox, get_sandbox
+from culprit.infra.sandbox.process import (
+    SandboxLimits,
+    create_workspace,
+    is_output,
+    open_output,
+    run_in_sandbox,
+)
 
 pytestmark = pytest.mark.long(20)
 MODULE = "culprit.tests.support.hostile_parser"
-LIMITS = Limits(address_space=1 << 30, cpu_s=20, wall_s=60)
-#: Another account that is not in the way of the files of this one.
+LIMITS = SandboxLimits(address_space=1 << 30, cpu_s=20, wall_s=60)
+#: An account that does not own the files of this one.
 PYTHON = "/usr/bin/python3"
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="changing the account takes root")
 
@@ -32,7 +39,7 @@ def sibling():
 
 @pytest.fixture
 def targets(tmp_path, sibling):
-    """What a server has beside the one file that a parser should read; sockets that somebody listens on."""
+    """Create files of a server that a parser must not read, and listening sockets."""
     home = tmp_path / "home"
     for name in ("work", "artifacts", "ssh", "scratch"):
         (home / name).mkdir(parents=True, mode=0o700)
@@ -49,15 +56,15 @@ def targets(tmp_path, sibling):
         tcp.bind(("127.0.0.1", 0))
         unix.bind(str(home / "socket"))
         abstract.bind("\0" + name)
-        for one in (tcp, unix, abstract):
-            one.listen()
+        for item in (tcp, unix, abstract):
+            item.listen()
         yield {
             "home": str(home),
             "path": str(home / "artifacts" / "mine"),
             "other": str(home / "artifacts" / "other"),
             "ssh": str(home / "ssh"),
             "scratch": str(home / "scratch"),
-            "checkout": str(sandbox.REPOSITORY),
+            "checkout": str(confinement.REPOSITORY),
             "parent": os.getpid(),
             "sibling": sibling,
             "port": tcp.getsockname()[1],
@@ -66,9 +73,9 @@ def targets(tmp_path, sibling):
         }
 
 
-def run_hostile(targets, **given):
-    with workspace(Path(targets["home"]) / "work") as directory:
-        ended = run_confined(MODULE, targets, directory, LIMITS, inputs=[targets["path"]], **given)
+def run_hostile(targets, **supplied):
+    with create_workspace(Path(targets["home"]) / "work") as directory:
+        ended = run_in_sandbox(MODULE, targets, directory, LIMITS, inputs=[targets["path"]], **supplied)
         assert ended.verdict == "ok", ended
         with open_output(directory / "result.json") as stream:
             return json.loads(stream.read())
@@ -76,19 +83,19 @@ def run_hostile(targets, **given):
 
 @pytest.fixture
 def separate_uid(monkeypatch):
-    """The sandbox of a kernel without Landlock, with an interpreter that other accounts can read."""
+    """Use the sandbox of a kernel without Landlock, with an interpreter that other accounts can read."""
     monkeypatch.setattr(
         bounded, "get_sandbox", lambda: Sandbox("uid", 0, has_filter=get_sandbox().has_filter)
     )
-    packages = [one for one in sys.path if one.endswith("site-packages")]
+    packages = [item for item in sys.path if item.endswith("site-packages")]
     environment = bounded._environment()
     environment["PYTHONPATH"] = os.pathsep.join((environment["PYTHONPATH"], *packages))
     monkeypatch.setattr(bounded, "_environment", lambda: environment)
     version = subprocess.run([PYTHON, "-V"], capture_output=True, text=True, check=False).stdout
     if not version.startswith(f"Python {sys.version_info.major}.{sys.version_info.minor}."):
         pytest.skip("the system has no interpreter of this version for other accounts")
-    for path in (sandbox.BACKEND, *map(Path, packages)):
-        if not all(one.stat().st_mode & 0o001 for one in (path, *path.parents)):
+    for path in (confinement.BACKEND, *map(Path, packages)):
+        if not all(path.stat().st_mode & 0o001 for path in (path, *path.parents)):
             pytest.skip(f"other accounts cannot read {path}")
     monkeypatch.setattr(sys, "executable", PYTHON)
 
@@ -105,7 +112,7 @@ def test_hostile_parser_is_refused_everything(targets, programs):
 
 @pytest.mark.skipif(landlock.get_abi() == 0, reason="this kernel has no Landlock")
 def test_hostile_parser_without_the_filter_is_held_by_landlock(targets, monkeypatch):
-    """Each layer by itself: where an architecture has no filter, files and other processes stay out of reach."""
+    """Each layer works alone: without a filter, files and other processes remain unreachable."""
     chosen = get_sandbox()
     monkeypatch.setattr(bounded, "get_sandbox", lambda: Sandbox("landlock", chosen.abi, has_filter=False))
     result = run_hostile(targets)
@@ -121,27 +128,29 @@ def test_hostile_parser_without_the_filter_is_held_by_landlock(targets, monkeypa
 @root_only
 def test_hostile_parser_under_a_separate_uid_is_refused_everything(targets, separate_uid):
     result = run_hostile(targets)
-    # What every account may do with files that the distribution and the checkout show to all.
+    # What every account may do with files that the distribution and the checkout let all read.
     public = {"read /etc/passwd", "list the checkout"}
     assert {name for name, outcome in result.items() if outcome == "done"} <= public
 
 
 @root_only
 def test_a_second_child_under_a_separate_uid_continues_in_the_same_directory(targets, separate_uid):
-    with workspace(Path(targets["home"]) / "work") as directory:
+    with create_workspace(Path(targets["home"]) / "work") as directory:
         for _ in range(2):
-            assert run_confined(MODULE, targets, directory, LIMITS, inputs=[targets["path"]]).verdict == "ok"
+            assert (
+                run_in_sandbox(MODULE, targets, directory, LIMITS, inputs=[targets["path"]]).verdict == "ok"
+            )
         assert (directory / "result.json").stat().st_uid == os.geteuid()
 
 
 def test_modules_left_in_the_working_directory_are_not_imported(tmp_path):
-    with workspace(tmp_path) as directory:
+    with create_workspace(tmp_path) as directory:
         trap = "from pathlib import Path\nPath('{}').write_text('x')\nraise SystemExit(0)\n".format(
             tmp_path / "trapped"
         )
         for name in ("json", "resource", "traceback", "sitecustomize", "usercustomize"):
             (directory / f"{name}.py").write_text(trap)
-        run_confined(MODULE, {"wait_s": 0}, directory, LIMITS)
+        run_in_sandbox(MODULE, {"wait_s": 0}, directory, LIMITS)
     assert not (tmp_path / "trapped").exists()
 
 
@@ -166,37 +175,41 @@ def test_memory_and_environment_of_a_parser_hold_no_secrets(tmp_path, monkeypatc
     key, password = os.urandom(24).hex(), os.urandom(24).hex()
     monkeypatch.setenv("CULPRIT_SECRET_KEY", key)
     monkeypatch.setenv("DATABASE_URL", f"postgresql://culprit:{password}@127.0.0.1/culprit")
-    kept = [bytes.fromhex(key), bytes.fromhex(password)]
-    with workspace(tmp_path) as directory:
+    stored = [bytes.fromhex(key), bytes.fromhex(password)]
+    with create_workspace(tmp_path) as directory:
         thread = threading.Thread(
-            target=run_confined, args=(MODULE, {"wait_s": 20}, directory, Limits(wall_s=15)), daemon=True
+            target=run_in_sandbox,
+            args=(MODULE, {"wait_s": 20}, directory, SandboxLimits(wall_s=15)),
+            daemon=True,
         )
         thread.start()
         pid = wait_for_parser(directory)
         time.sleep(2)  # until the module is imported
         memory = read_memory(pid)
         environment = Path(f"/proc/{pid}/environ").read_bytes()
-        descriptors = [str(one.readlink()) for one in Path(f"/proc/{pid}/fd").iterdir()]
+        descriptors = [str(item.readlink()) for item in Path(f"/proc/{pid}/fd").iterdir()]
         os.kill(pid, 9)
         thread.join()
     assert b"hostile_parser" in memory, "this is the memory of the parser"
-    for secret in (key.encode(), password.encode(), *kept):
+    for secret in (key.encode(), password.encode(), *stored):
         assert secret not in memory
     assert b"culprit:" not in environment
     assert not {"DATABASE_URL", "CULPRIT_SECRET_KEY", "REDIS_URL"} & {
-        one.partition(b"=")[0].decode() for one in environment.split(b"\0")
+        item.partition(b"=")[0].decode() for item in environment.split(b"\0")
     }
     assert len(descriptors) <= 4, descriptors
 
 
 def wait_for_parser(directory):
-    """The process that sleeps in `directory` after it gave up its rights."""
+    """Return the process that sleeps in `directory` after it gave up its rights."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        for one in Path("/proc").glob("[0-9]*"):
+        for item in Path("/proc").glob("[0-9]*"):
             try:
-                if (one / "cwd").readlink() == directory and b"Seccomp:\t2" in (one / "status").read_bytes():
-                    return int(one.name)
+                if (item / "cwd").readlink() == directory and b"Seccomp:\t2" in (
+                    item / "status"
+                ).read_bytes():
+                    return int(item.name)
             except OSError:
                 continue
         time.sleep(0.05)
@@ -210,7 +223,7 @@ def read_memory(pid):
             bounds, rights = line.split()[:2]
             if not rights.startswith("r") or "[v" in line:
                 continue
-            first, last = (int(one, 16) for one in bounds.split("-"))
+            first, last = (int(item, 16) for item in bounds.split("-"))
             try:
                 memory.seek(first)
                 regions.append(memory.read(last - first))
@@ -220,12 +233,12 @@ def read_memory(pid):
 
 
 def test_a_fork_bomb_starts_nothing(tmp_path):
-    """Even a parser that may start a program cannot start a second process of its own."""
+    """Even a parser that may start a program cannot start another process."""
     perf = shutil.which("perf") or "/usr/bin/true"
     before = time.monotonic()
-    with workspace(tmp_path) as directory:
+    with create_workspace(tmp_path) as directory:
         module = "culprit.tests.support.fork_bomb"
-        ended = run_confined(module, {}, directory, LIMITS, programs=[str(Path(perf).resolve())])
+        ended = run_in_sandbox(module, {}, directory, LIMITS, programs=[str(Path(perf).resolve())])
         assert ended.verdict == "ok", ended
         assert json.loads((directory / "result.json").read_text()) == {
             "forks": 0,
@@ -247,7 +260,7 @@ def test_the_sandbox_names_itself(chosen, line):
     assert chosen.describe() == line
 
 
-def test_without_landlock_the_choice_says_why(monkeypatch):
+def test_sandbox_choice_reports_missing_landlock(monkeypatch):
     monkeypatch.setattr(landlock, "get_abi", lambda: 0)
     monkeypatch.setattr(os, "geteuid", lambda: 10001)
     chosen = get_sandbox.__wrapped__()

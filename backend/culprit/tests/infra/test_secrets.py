@@ -6,9 +6,9 @@ import dataclasses
 import secrets as random
 
 import pytest
-from culprit.config import Settings, decode_key
-from culprit.infra.secrets import SecretUnreadable, Vault
-from culprit.kit.uuid7 import uuid7
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.settings import Settings, decode_key
+from culprit.infra.vault import SecretUnreadableError, Vault
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,53 +17,55 @@ OLD, NEW = random.token_bytes(32), random.token_bytes(32)
 
 @given(st.binary(max_size=5000))
 def test_what_was_sealed_opens(secret: bytes) -> None:
-    vault, row = Vault({1: OLD}, 1), uuid7()
+    vault, row = Vault({1: OLD}, 1), new_uuid7()
     sealed = vault.seal(row, secret)
     assert vault.open(row, sealed) == secret
     assert len(secret) < 8 or secret not in sealed.ciphertext + sealed.wrapped_key
 
 
-def test_two_seals_of_one_secret_share_nothing() -> None:
-    vault, row = Vault({1: OLD}, 1), uuid7()
-    one, two = vault.seal(row, b"same"), vault.seal(row, b"same")
-    assert one.nonce != two.nonce and one.ciphertext != two.ciphertext and one.wrapped_key != two.wrapped_key
+def test_seal_is_different_each_time() -> None:
+    vault, row = Vault({1: OLD}, 1), new_uuid7()
+    item, two = vault.seal(row, b"same"), vault.seal(row, b"same")
+    assert (
+        item.nonce != two.nonce and item.ciphertext != two.ciphertext and item.wrapped_key != two.wrapped_key
+    )
 
 
 def test_it_does_not_open_in_another_row() -> None:
     vault = Vault({1: OLD}, 1)
-    sealed = vault.seal(uuid7(), b"secret")
-    with pytest.raises(SecretUnreadable):
-        vault.open(uuid7(), sealed)
+    sealed = vault.seal(new_uuid7(), b"secret")
+    with pytest.raises(SecretUnreadableError):
+        vault.open(new_uuid7(), sealed)
 
 
 @pytest.mark.parametrize("field", ["ciphertext", "nonce", "wrapped_key"])
 def test_a_changed_byte_is_noticed(field: str) -> None:
-    vault, row = Vault({1: OLD}, 1), uuid7()
+    vault, row = Vault({1: OLD}, 1), new_uuid7()
     sealed = vault.seal(row, b"secret")
     value = bytearray(getattr(sealed, field))
     value[len(value) // 2] ^= 1
     for changed in (bytes(value), b"", bytes(value[:5])):
-        with pytest.raises(SecretUnreadable) as error:
+        with pytest.raises(SecretUnreadableError) as error:
             vault.open(row, dataclasses.replace(sealed, **{field: changed}))
         assert "secret" not in str(error.value).replace("SecretUnreadable", "")
 
 
 def test_a_moved_key_version_is_noticed() -> None:
-    row = uuid7()
+    row = new_uuid7()
     sealed = Vault({1: OLD}, 1).seal(row, b"secret")
-    with pytest.raises(SecretUnreadable):
+    with pytest.raises(SecretUnreadableError):
         Vault({1: OLD, 2: OLD}, 2).open(row, dataclasses.replace(sealed, key_version=2))
 
 
 def test_rotation_keeps_the_secret_and_needs_the_old_key_only_once() -> None:
-    row = uuid7()
+    row = new_uuid7()
     sealed = Vault({1: OLD}, 1).seal(row, b"secret")
     both = Vault({1: OLD, 2: NEW}, 2)
     assert both.open(row, sealed) == b"secret"
     rotated = both.rewrap(row, sealed)
     assert rotated.key_version == 2 and rotated.ciphertext == sealed.ciphertext
     assert Vault({2: NEW}, 2).open(row, rotated) == b"secret"
-    with pytest.raises(SecretUnreadable, match="needs key version 1"):
+    with pytest.raises(SecretUnreadableError, match="needs key version 1"):
         Vault({2: NEW}, 2).open(row, sealed)
 
 
@@ -71,15 +73,15 @@ def test_the_key_never_shows_in_settings_or_errors() -> None:
     import base64
 
     text = base64.b64encode(OLD).decode()
-    shown = repr(Settings(secret_key=text)) + str(Settings(secret_key=text).model_dump())
-    assert text not in shown
+    displayed = repr(Settings(secret_key=text)) + str(Settings(secret_key=text).model_dump())
+    assert text not in displayed
     for bad in (text[:-4], "not base64 §", ""):
         with pytest.raises(ValueError) as error:
             decode_key(bad)
         assert not bad or bad not in str(error.value)
 
 
-def test_a_key_file_is_read_and_a_missing_key_is_said(tmp_path) -> None:
+def test_key_file_is_read_and_missing_key_is_reported(tmp_path) -> None:
     import base64
 
     file = tmp_path / "key"

@@ -1,4 +1,4 @@
-"""Connections to a real sshd, and to servers that misbehave in every way that was thought of."""
+"""Connections to a real sshd, and to servers that violate the protocol."""
 
 import dataclasses
 import gc
@@ -9,16 +9,16 @@ from pathlib import Path
 
 import paramiko
 import pytest
-from culprit.infra.addresses import Rule
-from culprit.infra.ssh import CIPHERS, Hop, Patience, connect, scan
-from culprit.infra.ssh_errors import SshError
-from culprit.infra.ssh_exec import Bounds, converse, start
-from culprit.infra.ssh_keys import Login, PublicKey
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.ssh.connection import CIPHERS, SshHop, SshTimeouts, connect_host, read_host_key
+from culprit.infra.ssh.errors import SshError
+from culprit.infra.ssh.execute import Bounds, run_command, start_command
+from culprit.infra.ssh.keys import Login, PublicKey
 from culprit.tests.support.rude_server import AFTER_LOGIN, BEFORE_LOGIN, RudeServer
 from culprit.tests.support.sshd import LOOPBACK, free_port, make_key, public_key, sshd
 
-SOON = Patience(connect_s=5, step_s=20)
-SHORT = Patience(connect_s=2, step_s=2)
+SOON = SshTimeouts(connect_s=5, step_s=20)
+SHORT = SshTimeouts(connect_s=2, step_s=2)
 BOUNDS = Bounds(silence_s=20, total_s=60, stdout_bytes=1 << 20, stderr_bytes=1 << 20)
 
 pytestmark = [pytest.mark.long(60), pytest.mark.filterwarnings("error")]
@@ -31,10 +31,10 @@ def server(tmp_path_factory):
 
 
 class Gather:
-    """A conversation that keeps everything and says what it is told to say."""
+    """A session handler that stores all output and writes the configured input."""
 
-    def __init__(self, words: bytes = b"", hang_up: bool = True):
-        self.out, self.err, self.words, self.wants_to_hang_up = b"", b"", words, hang_up
+    def __init__(self, words: bytes = b"", close_input: bool = True):
+        self.out, self.err, self.words, self.closes_input = b"", b"", words, close_input
 
     def stdout(self, data):
         self.out += data
@@ -46,17 +46,17 @@ class Gather:
         words, self.words = self.words, b""
         return words
 
-    def hang_up(self):
-        return self.wants_to_hang_up
+    def should_close_input(self):
+        return self.closes_input
 
 
-def run(hops, command, talk=None, bounds=BOUNDS, patience=SOON):
+def run(hops, command, talk=None, bounds=BOUNDS, timeouts=SOON):
     hops = hops if isinstance(hops, list) else [hops]
     talk = talk or Gather()
-    connection = connect(hops, [LOOPBACK], patience)
+    connection = connect_host(hops, [LOOPBACK], timeouts)
     try:
-        channel = start(connection, hops[-1], command, patience)
-        return converse(connection, channel, talk, bounds), talk, connection
+        channel = start_command(connection, hops[-1], command, timeouts)
+        return run_command(connection, channel, talk, bounds), talk, connection
     finally:
         connection.close()
 
@@ -81,7 +81,7 @@ def test_binary_output_arrives_as_it_was(server):
 
 
 def test_the_connection_uses_gcm(server):
-    connection = connect([server.hop()], [LOOPBACK], SOON)
+    connection = connect_host([server.hop()], [LOOPBACK], SOON)
     try:
         assert connection.transport.remote_cipher == CIPHERS[0]
     finally:
@@ -97,7 +97,7 @@ def test_nothing_weak_is_offered(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["rsa", "ecdsa", "ed25519"])
-def test_every_usual_kind_of_key_logs_in(tmp_path, server, kind):
+def test_login_works_with_every_common_key_type(tmp_path, server, kind):
     key = make_key(tmp_path / "key", kind)
     with (server.directory / "authorized_keys").open("a") as authorized:
         authorized.write((tmp_path / "key.pub").read_text())
@@ -138,7 +138,7 @@ def test_an_agent_logs_in_with_the_key_that_was_named(tmp_path, server, monkeypa
         agent.wait()
 
 
-def test_a_rubbish_key_is_said_to_be_one(server):
+def test_unreadable_key_is_reported(server):
     for text in (
         "",
         "rubbish",
@@ -165,7 +165,7 @@ def test_no_login_is_tried_on_a_wrong_key(tmp_path):
     rude = RudeServer("mute", paramiko.RSAKey.generate(2048))
     make_key(tmp_path / "pinned")
     key = make_key(tmp_path / "client")
-    hop = Hop("lab", "127.0.0.1", rude.port, Login("key", "root", key), public_key(tmp_path / "pinned"))
+    hop = SshHop("lab", "127.0.0.1", rude.port, Login("key", "root", key), public_key(tmp_path / "pinned"))
     try:
         for _ in range(5):
             assert kind_of(lambda: run(hop, "true")) == "host_key_changed"
@@ -177,11 +177,11 @@ def test_no_login_is_tried_on_a_wrong_key(tmp_path):
 def test_scanning_shows_the_key_and_logs_in_nowhere(server):
     before = server.log.count("Accepted")
     hop = dataclasses.replace(server.hop(), login=Login("key", "root", "none"), host_key=None)
-    assert scan([hop], [LOOPBACK], SOON) == server.host_key
+    assert read_host_key([hop], [LOOPBACK], SOON) == server.host_key
     assert server.log.count("Accepted") == before
 
 
-def test_a_refused_login_is_told_apart(tmp_path, server):
+def test_refused_login_has_its_own_error(tmp_path, server):
     stranger = Login("key", "root", make_key(tmp_path / "stranger"))
     assert kind_of(lambda: run(server.hop(login=stranger), "true")) == "auth_failed"
     assert kind_of(lambda: run(server.hop(login=Login("password", "root", "guess")), "true")) == "auth_failed"
@@ -203,35 +203,38 @@ def test_through_a_jump_host_both_keys_are_checked(tmp_path, server):
         hop = behind.hop(host_key=public_key(tmp_path / "other"))
         assert kind_of(lambda: run([jump, hop], "true")) == "host_key_changed"
         assert behind.log.count("Accepted") == logins
-        only_jump = [Rule("127.0.0.1/32", server.port, server.port)]
-        assert kind_of(lambda: connect([jump, behind.hop()], only_jump, SOON)) == "not_allowed"
+        only_jump = [AddressRule("127.0.0.1/32", server.port, server.port)]
+        assert kind_of(lambda: connect_host([jump, behind.hop()], only_jump, SOON)) == "not_allowed"
 
 
 @pytest.mark.parametrize(
     ("address", "rules"),
     [
         ("127.0.0.1", []),
-        ("127.0.0.1", [Rule("10.0.0.0/8", 1, 65535)]),
-        ("127.0.0.1", [Rule("127.0.0.0/8", 1, 21)]),
-        ("localhost", [Rule("10.0.0.0/8", 1, 65535)]),
-        ("::ffff:127.0.0.1", [Rule("::/0", 1, 65535)]),
-        ("0x7f000001", [Rule("10.0.0.0/8", 1, 65535)]),
-        ("2130706433", [Rule("10.0.0.0/8", 1, 65535)]),
-        ("0.0.0.0", [Rule("0.0.0.0/0", 1, 65535)]),
-        ("::", [Rule("::/0", 1, 65535)]),
+        ("127.0.0.1", [AddressRule("10.0.0.0/8", 1, 65535)]),
+        ("127.0.0.1", [AddressRule("127.0.0.0/8", 1, 21)]),
+        ("localhost", [AddressRule("10.0.0.0/8", 1, 65535)]),
+        ("::ffff:127.0.0.1", [AddressRule("::/0", 1, 65535)]),
+        ("0x7f000001", [AddressRule("10.0.0.0/8", 1, 65535)]),
+        ("2130706433", [AddressRule("10.0.0.0/8", 1, 65535)]),
+        ("0.0.0.0", [AddressRule("0.0.0.0/0", 1, 65535)]),
+        ("::", [AddressRule("::/0", 1, 65535)]),
     ],
 )
 def test_what_no_rule_names_is_not_dialled(server, address, rules):
     hop = server.hop(address=address)
-    assert kind_of(lambda: connect([hop], rules, SHORT)) in ("not_allowed", "dns")
+    assert kind_of(lambda: connect_host([hop], rules, SHORT)) in ("not_allowed", "dns")
 
 
 def test_a_name_that_leads_nowhere(server):
-    assert kind_of(lambda: connect([server.hop(address="no.such.host.invalid")], [LOOPBACK], SHORT)) == "dns"
+    assert (
+        kind_of(lambda: connect_host([server.hop(address="no.such.host.invalid")], [LOOPBACK], SHORT))
+        == "dns"
+    )
 
 
 def test_a_closed_port_is_refused(server):
-    assert kind_of(lambda: connect([server.hop(port=free_port())], [LOOPBACK], SHORT)) == "refused"
+    assert kind_of(lambda: connect_host([server.hop(port=free_port())], [LOOPBACK], SHORT)) == "refused"
 
 
 def test_a_port_that_never_answers_times_out(server):
@@ -244,7 +247,7 @@ def test_a_port_that_never_answers_times_out(server):
             filler.setblocking(False)
             filler.connect_ex(("127.0.0.1", port))
         hop = server.hop(port=port)
-        assert kind_of(lambda: connect([hop], [LOOPBACK], SHORT)) == "connect_timeout"
+        assert kind_of(lambda: connect_host([hop], [LOOPBACK], SHORT)) == "connect_timeout"
         for filler in fillers:
             filler.close()
 
@@ -282,17 +285,19 @@ def test_a_misbehaving_server_ends_in_its_own_error_and_leaves_nothing(tmp_path,
     rude = RudeServer(how, rude_key)
     key = make_key(tmp_path / "client")
     pinned = PublicKey("ssh-rsa", rude_key.asbytes())
-    hop = Hop("lab", "127.0.0.1", rude.port, Login("key", "root", key), pinned)
+    hop = SshHop("lab", "127.0.0.1", rude.port, Login("key", "root", key), pinned)
     bounds = Bounds(silence_s=2, total_s=4, stdout_bytes=1 << 20, stderr_bytes=1 << 20)
     gc.collect()
     open_before = len([*Path("/proc/self/fd").iterdir()])
     ours_before = set(threading.enumerate())
     try:
-        kind = kind_of(lambda: run(hop, "true", Gather(hang_up=False), bounds, SHORT))
+        kind = kind_of(lambda: run(hop, "true", Gather(close_input=False), bounds, SHORT))
         assert kind in RIGHT_KIND[how].split()
     finally:
         rude.close()
     gc.collect()
-    left = [t for t in set(threading.enumerate()) - ours_before if t.is_alive()]
-    assert left == []
+    threads = set(threading.enumerate()) - ours_before
+    for thread in threads:
+        thread.join(5)
+    assert [thread for thread in threads if thread.is_alive()] == []
     assert len([*Path("/proc/self/fd").iterdir()]) <= open_before

@@ -1,4 +1,4 @@
-"""Packages that are unpacked and not installed."""
+"""Debian packages that are unpacked and not installed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from culprit.launch import apt_packages, machine, this_host
-from culprit.launch.apt_packages import SSHD, WANTED, AptError, Packages, Tool
-from culprit.launch.progress import Progress
+from culprit.launcher.install import apt_packages, requirements
+from culprit.launcher.install.apt_packages import PACKAGES, Packages
+from culprit.launcher.local_host import tools as local_host
+from culprit.launcher.progress import Progress
 
-NUMASTAT = next(tool for tool in WANTED if tool.program == "numastat")
-DEBIAN = machine.distribution()[0] in {"debian", "ubuntu"}
+DEBIAN = requirements.read_distribution() in {"debian", "ubuntu"}
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0 or not DEBIAN, reason="apt as root on Debian or Ubuntu")
 
 
 def dpkg_state() -> list[tuple[str, int]]:
-    """Names and times of dpkg's and apt's records."""
+    """Return names and times of the records of dpkg and apt."""
     files = [Path("/var/lib/dpkg/status"), *sorted(Path("/var/lib/apt/lists").glob("*_*Packages*"))]
     return [(str(file), file.stat().st_mtime_ns) for file in files if file.exists()]
 
@@ -28,13 +28,11 @@ def dpkg_state() -> list[tuple[str, int]]:
 def test_fetches_unpacks_and_wraps_without_touching_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A small package, with lists of our own, as on an image that has none."""
+    """A small package, with private package lists, as on an image without any."""
     monkeypatch.setattr(apt_packages, "LISTS", tmp_path / "no-lists")
     before = dpkg_state()
     packages = Packages(tmp_path / "with space's")
-    hello = Tool("hello", {"debian": "hello"})
-    unknown = Tool("x", {"debian": "no-such-package-culprit"})
-    assert packages.fetch([hello, unknown], "debian") == [unknown]
+    assert list(packages.fetch({"hello": "hello", "x": "no-such-package-culprit"})) == ["x"]
     done = subprocess.run([packages.bin / "hello"], capture_output=True, text=True, check=True)
     assert done.stdout == "Hello, world!\n"
     assert dpkg_state() == before
@@ -46,12 +44,12 @@ def test_fetches_unpacks_and_wraps_without_touching_the_system(
 @AS_ROOT
 def test_a_package_that_no_archive_has(tmp_path: Path) -> None:
     packages = Packages(tmp_path)
-    with pytest.raises(AptError, match="Unable to locate package no-such-package-culprit"):
-        packages.fetch([Tool("x", {"debian": "no-such-package-culprit"})], "debian")
+    errors = packages.fetch({"x": "no-such-package-culprit"})
+    assert str(errors["x"]) == "Unable to locate package no-such-package-culprit"
 
 
 def unpacked(root: Path) -> Packages:
-    """A tree as it looks after unpacking, with one program made here."""
+    """Create a tree as after unpacking, with one program."""
     packages = Packages(root)
     for folder in (
         "usr/bin",
@@ -69,7 +67,7 @@ def unpacked(root: Path) -> Packages:
 
 def test_a_wrapper_sets_libraries_for_its_program_alone(tmp_path: Path) -> None:
     packages = unpacked(tmp_path / "with space's")
-    packages._wrap([NUMASTAT, SSHD])
+    packages._wrap(["numastat", "sshd"])
     assert sorted(path.name for path in packages.bin.iterdir()) == ["numastat"]
     done = subprocess.run([packages.bin / "numastat", "a b"], capture_output=True, text=True, check=True)
     libraries, argument = done.stdout.rstrip("\n").split("|")
@@ -77,7 +75,7 @@ def test_a_wrapper_sets_libraries_for_its_program_alone(tmp_path: Path) -> None:
     assert str(packages.tree / "usr/lib/x86_64-linux-gnu") in libraries.split(":")
 
 
-def test_of_ubuntus_perf_the_newest_real_one_is_taken(tmp_path: Path) -> None:
+def test_newest_real_perf_of_ubuntu_is_chosen(tmp_path: Path) -> None:
     packages = unpacked(tmp_path)
     (packages.tree / "usr/bin/perf").write_text("#!/bin/bash\necho a stub\n")
     for version in ("9", "10"):
@@ -86,18 +84,17 @@ def test_of_ubuntus_perf_the_newest_real_one_is_taken(tmp_path: Path) -> None:
     assert packages.program("sshd") is None
 
 
-def test_names_of_packages() -> None:
-    assert {tool.package("debian") for tool in WANTED} == {
-        "openssh-server",
-        "linux-perf",
-        "sysstat",
-        "numactl",
-    }
-    assert "linux-tools-generic" in {tool.package("ubuntu") for tool in WANTED}
+def test_names_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apt_packages, "is_working", lambda _: False)
+    monkeypatch.setattr(requirements, "read_distribution", lambda: "debian")
+    packages = {"openssh-server", "linux-perf", "sysstat", "numactl"}
+    assert set(apt_packages.list_missing_tools().values()) == packages
+    monkeypatch.setattr(requirements, "read_distribution", lambda: "ubuntu")
+    assert "linux-tools-generic" in apt_packages.list_missing_tools().values()
 
 
 @pytest.mark.parametrize(("uid", "distribution"), [(1000, "debian"), (0, "fedora")])
-def test_says_what_mends_it(
+def test_missing_packages_are_reported_with_remedy(
     uid: int,
     distribution: str,
     tmp_path: Path,
@@ -105,9 +102,13 @@ def test_says_what_mends_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: uid)
-    monkeypatch.setattr(machine, "distribution", lambda: (distribution, "1"))
-    this_host.fetch(Packages(tmp_path), [NUMASTAT, SSHD], Progress())
-    said = capsys.readouterr().out
-    assert said.count("\n") == 1
+    monkeypatch.setattr(requirements, "read_distribution", lambda: distribution)
+    tools = {tool: PACKAGES[tool] for tool in ("numastat", "sshd")}
+    local_host.unpack_tools(Packages(tmp_path), tools, Progress())
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
     sudo = "sudo " if uid else ""
-    assert f"Missing on this machine: numastat, sshd; goes on without. To mend: {sudo}apt-get install" in said
+    assert (
+        f"Missing on this machine: numastat, sshd. Continuing without. To install: {sudo}apt-get install"
+        in out
+    )

@@ -1,4 +1,4 @@
-"""`./culprit up` on a Debian 12 that has python3 and nothing else, from a clone, with a first real login."""
+"""`./culprit up` on a Debian 12 with only python3, from a clone, up to the first login."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from culprit.launch import fetch_uv, warden
-from culprit.launch.apt_packages import find
-from culprit.launch.children import alive
-from culprit.launch.paths import ROOT
+from culprit.launcher.install import fetch_uv
+from culprit.launcher.install.apt_packages import find_program
+from culprit.launcher.paths import ROOT
+from culprit.launcher.supervision import process_guardian
+from culprit.launcher.supervision.child_processes import is_alive
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        os.geteuid() != 0 or find("debootstrap") is None, reason="apt-get install debootstrap"
+        os.geteuid() != 0 or find_program("debootstrap") is None, reason="apt-get install debootstrap"
     ),
 ]
 MIRROR = "http://deb.debian.org/debian"
@@ -34,7 +35,7 @@ PORT = 8977
 
 @pytest.fixture
 def bare() -> Iterator[Path]:
-    """A root file system made by debootstrap, with a clone of this repository in /srv/culprit."""
+    """Create a root file system with debootstrap and a clone of this repository in /srv/culprit."""
     base = Path(tempfile.mkdtemp(prefix="culprit-bare-"))
     base.chmod(0o755)
     root = base / "root"
@@ -51,15 +52,15 @@ def bare() -> Iterator[Path]:
 
 
 def inside(root: Path, command: str) -> list[str]:
-    """`command` in the root file system, with mounts of its own that end with it."""
+    """Return `command` wrapped to run in the root file system, with mounts that end with it."""
     quoted = shlex.quote(str(root))
     env = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root"
-    named = fetch_uv.certificates(os.environ)
-    if named:  # a network that looks into TLS wants its own authority to be known
+    named = fetch_uv.find_certificates(os.environ)
+    if named:  # a network that inspects TLS needs its own certificate authority
         shutil.copy(named, root / "srv/ca.pem")
         env += " SSL_CERT_FILE=/srv/ca.pem"
     script = (
-        f"mount --make-rprivate / && mount -t proc proc {quoted}/proc && mount --rbind /sys {quoted}/sys && "
+        f"mount --make-rprivate / && mount --bind {quoted} {quoted} && mount -t proc proc {quoted}/proc && mount --rbind /sys {quoted}/sys && "
         f"mount --rbind /dev {quoted}/dev && mount -t tmpfs tmpfs {quoted}/run && "
         f"exec chroot {quoted} env -i {env} {command}"
     )
@@ -84,13 +85,13 @@ def test_up_on_a_bare_debian(bare: Path) -> None:
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.5)
-        said = log.read_text()
-        assert "This machine is enrolled as the first host." in said, said
-        assert re.search(r"Fetching openssh-server, linux-perf, sysstat, numactl", said), said
+        text = log.read_text()
+        assert "This machine was added as the first host." in text, text
+        assert re.search(r"Fetching openssh-server, linux-perf, sysstat, numactl", text), text
         cli = json.loads((bare / "srv/culprit/.culprit/cli.json").read_text())
         headers = {"Authorization": f"Bearer {cli['token']}"}
-        asked = urllib.request.Request(f"http://127.0.0.1:{PORT}/api/v1/hosts", headers=headers)
-        with urllib.request.urlopen(asked, timeout=30) as answer:
+        request = urllib.request.Request(f"http://127.0.0.1:{PORT}/api/v1/hosts", headers=headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
             assert len(json.load(answer)["items"]) == 1
         with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/", timeout=30) as answer:
             assert "<!doctype html" in answer.read().decode().lower()
@@ -99,12 +100,12 @@ def test_up_on_a_bare_debian(bare: Path) -> None:
         assert not (bare / "usr/sbin/sshd").exists()
         assert not (bare / "run/sshd").exists()
         print((bare / "srv/timings.json").read_text())
-        below = {process.pid, *warden.descendants(process.pid)}
+        below = {process.pid, *process_guardian.list_descendants(process.pid)}
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(60) == 0
-        assert [pid for pid in below if alive(pid)] == []
+        assert [pid for pid in below if is_alive(pid)] == []
     finally:
-        for pid in warden.descendants(process.pid):
+        for pid in process_guardian.list_descendants(process.pid):
             os.kill(pid, signal.SIGKILL)
         process.kill()
         process.wait()

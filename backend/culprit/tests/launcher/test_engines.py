@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey out of their wheels: as root, as somebody else, restarted, crashed, orphaned."""
+"""PostgreSQL and Valkey of their wheels: as root, as another user, restarted, crashed, orphaned."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
-from culprit.launch import children, places
-from culprit.launch.engines import EngineError, Postgres, Valkey
-from culprit.launch.paths import python_path
+from culprit.launcher.engines import EngineError, Postgres, Valkey, engine_paths
+from culprit.launcher.paths import python_path
+from culprit.launcher.supervision import child_processes
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="drops from root to another user")
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from culprit.launch.engines import Postgres, Valkey
+from culprit.launcher.engines import Postgres, Valkey
 home = Path(sys.argv[1])
 with Postgres(home / "postgres", durable=False) as pg, Valkey(home / "valkey") as kv:
     print(pg.url, kv.url, pg.pid, kv.pid, flush=True)
@@ -33,7 +33,7 @@ with Postgres(home / "postgres", durable=False) as pg, Valkey(home / "valkey") a
 
 
 def spawn(home: Path, python: str = sys.executable, **options: object) -> subprocess.Popen[str]:
-    """Another process that starts both engines and says where they are."""
+    """Start a process that runs both engines and prints their addresses."""
     site = sysconfig.get_paths()["purelib"]
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{python_path()}:{site}", "TMPDIR": str(home)}
     return subprocess.Popen(
@@ -77,7 +77,9 @@ def test_comes_back_after_it_was_killed(tmp_path: Path) -> None:
     postgres.child.wait()
     lock = postgres.data / "postmaster.pid"
     assert lock.exists()
-    lock.write_text(lock.read_text().replace(str(pid), str(os.getpid()), 1))  # a number that is alive: ours
+    lock.write_text(
+        lock.read_text().replace(str(pid), str(os.getpid()), 1)
+    )  # the ID of a running process: this one
     postgres.child = None
     with postgres, psycopg.connect(postgres.url) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -93,7 +95,7 @@ def test_below_a_closed_directory_nothing_is_opened(tmp_path: Path) -> None:
         assert closed.stat().st_mode & 0o777 == 0o700
         status = Path(f"/proc/{postgres.pid}/status").read_text()
         uid = int(next(line for line in status.splitlines() if line.startswith("Uid")).split()[1])
-        assert uid == places.dropped_user().pw_uid != 0  # type: ignore[union-attr]
+        assert uid == engine_paths.find_server_user().pw_uid != 0  # type: ignore[union-attr]
         outside = postgres.outside
     assert not outside.exists()
 
@@ -106,10 +108,10 @@ def test_an_unreachable_engine_is_copied_once(tmp_path: Path) -> None:
     (source / "bin" / "postgres").chmod(0o700)
     source.chmod(0o700)
     target = tmp_path / "copy"
-    places.copy_tree(source, target)
+    engine_paths.copy_tree(source, target)
     assert (target / "bin" / "postgres").stat().st_mode & 0o777 == 0o755
     (target / "bin" / "postgres").write_bytes(b"kept")
-    places.copy_tree(source, target)
+    engine_paths.copy_tree(source, target)
     assert (target / "bin" / "postgres").read_bytes() == b"kept"
     assert not list(tmp_path.glob("*.partial"))
 
@@ -117,11 +119,11 @@ def test_an_unreachable_engine_is_copied_once(tmp_path: Path) -> None:
 @ROOT_ONLY
 def test_only_we_are_let_in(tmp_path: Path) -> None:
     with Postgres(tmp_path / "pg", durable=False) as postgres:
-        psql = shutil.which("psql") or str(postgres._bin("psql"))
+        psql = shutil.which("psql") or str(postgres.tree / "bin/psql")
         user = pwd.getpwnam("nobody")
         command = [psql, postgres.url, "-c", "SELECT 1"]
         done = subprocess.run(
-            children.guarded(command, user=(user.pw_uid, user.pw_gid)),
+            child_processes.guard_command(command, user=(user.pw_uid, user.pw_gid)),
             capture_output=True,
             text=True,
             check=False,
@@ -148,7 +150,7 @@ def test_runs_as_another_user_in_place() -> None:
         assert (home / "postgres" / "data" / "PG_VERSION").exists()
         pid = int(line.split()[2])
         child.send_signal(signal.SIGKILL)
-        assert children.wait_gone(pid, 10.0)
+        assert child_processes.wait_gone(pid, 10.0)
     finally:
         child.kill()
         child.communicate()
@@ -156,7 +158,7 @@ def test_runs_as_another_user_in_place() -> None:
 
 
 def test_engines_die_with_who_started_them() -> None:
-    """What they leave lies below a directory that the server's user may enter: nothing is removed by a kill."""
+    """Their files are below a directory that the server's user may enter: a kill deletes nothing."""
     home = Path(tempfile.mkdtemp(prefix="culprit-test-"))
     home.chmod(0o755)
     child = spawn(home)
@@ -166,21 +168,21 @@ def test_engines_die_with_who_started_them() -> None:
         assert line.startswith("postgresql://"), child.stderr and child.stderr.read()
         postgres, valkey = (int(part) for part in line.split()[2:4])
         os.kill(child.pid, signal.SIGKILL)
-        assert children.wait_gone(postgres, 15.0)
-        assert children.wait_gone(valkey, 15.0)
+        assert child_processes.wait_gone(postgres, 15.0)
+        assert child_processes.wait_gone(valkey, 15.0)
     finally:
         child.kill()
         child.communicate()
         shutil.rmtree(home)
 
 
-def test_a_broken_cluster_is_told_with_its_words(tmp_path: Path) -> None:
+def test_broken_cluster_is_reported_with_its_message(tmp_path: Path) -> None:
     postgres = Postgres(tmp_path / "pg", durable=False)
     with postgres:
         data = postgres.data
-        kept = tmp_path / "kept"
+        stored = tmp_path / "kept"
         postgres.outside, outside = None, postgres.outside  # keep the files past the end
-    shutil.copytree(data, kept)
+    shutil.copytree(data, stored)
     (data / "global" / "pg_control").unlink()
     broken = Postgres(tmp_path / "pg", durable=False)
     with pytest.raises(EngineError, match="pg_control"):
@@ -194,7 +196,7 @@ def test_children_are_started_from_the_main_thread_alone() -> None:
 
     def run() -> None:
         try:
-            children.start(["true"])
+            child_processes.start_child(["true"])
         except RuntimeError as error:
             errors.append(error)
 
@@ -204,19 +206,19 @@ def test_children_are_started_from_the_main_thread_alone() -> None:
     assert len(errors) == 1
 
 
-def test_a_guarded_program_that_is_not_there_is_told() -> None:
+def test_missing_guarded_program_is_reported() -> None:
     done = subprocess.run(
-        children.guarded(["/nonexistent/program"]), capture_output=True, text=True, check=False
+        child_processes.guard_command(["/nonexistent/program"]), capture_output=True, text=True, check=False
     )
     assert done.returncode == 127
     assert "/nonexistent/program: No such file" in done.stderr
 
 
 def test_sockets_have_short_private_directories() -> None:
-    made = places.socket_directory()
+    socket_directory = engine_paths.create_socket_directory()
     try:
-        assert made.stat().st_mode & 0o777 == 0o700
-        assert len(os.fsencode(made / "valkey.sock")) <= places.SOCKET_PATH_MAX
-        assert len(os.fsencode(made / ".s.PGSQL.5432")) <= places.SOCKET_PATH_MAX
+        assert socket_directory.stat().st_mode & 0o777 == 0o700
+        assert len(os.fsencode(socket_directory / "valkey.sock")) <= engine_paths.SOCKET_PATH_MAX
+        assert len(os.fsencode(socket_directory / ".s.PGSQL.5432")) <= engine_paths.SOCKET_PATH_MAX
     finally:
-        made.rmdir()
+        socket_directory.rmdir()

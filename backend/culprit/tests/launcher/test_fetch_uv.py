@@ -1,10 +1,9 @@
-"""uv comes from any index that has it, and from none that changed it."""
+"""uv is accepted from any index that has it, and refused if the file was changed."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -12,15 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from culprit.launch import fetch_uv
-from culprit.launch.fetch_uv import Wheel
-from culprit.launch.progress import Refusal
+from culprit.launcher.install import fetch_uv, requirements
+from culprit.launcher.install.fetch_uv import Wheel
+from culprit.launcher.progress import LauncherError
 
 FILE = "uv-9.9.9-py3-none-manylinux_2_17_x86_64.whl"
 
 
 def wheel_bytes() -> bytes:
-    """A wheel with a script named uv in it."""
+    """Return a wheel that contains a script named uv."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("uv/__init__.py", "")
@@ -30,20 +29,18 @@ def wheel_bytes() -> bytes:
 
 
 CONTENT = wheel_bytes()
-WHEEL = Wheel("9.9.9", FILE, hashlib.sha256(CONTENT).hexdigest())
+WHEEL = Wheel(FILE, hashlib.sha256(CONTENT).hexdigest())
 
 
 class Index(BaseHTTPRequestHandler):
-    """A package index in several dialects, one per path."""
+    """Several package indexes, one per path."""
 
     def do_GET(self) -> None:
         html = f'<a class="x" href="../../files/{FILE}#sha256=0">{FILE}</a>'.encode()
-        document = {"files": [{"filename": "other"}, {"filename": FILE, "url": f"/files/{FILE}"}]}
         answers = {
             "/html/uv/": ("text/html", html),
-            "/json/uv/": ("application/vnd.pypi.simple.v1+json", json.dumps(document).encode()),
             "/empty/uv/": ("text/html", b"<p>nothing</p>"),
-            "/rubbish/uv/": ("application/json", b"{"),
+            "/rubbish/uv/": ("application/json", b"\xff{"),
             "/evil/uv/": ("text/html", f'<a href="/evil-files/{FILE}">x</a>'.encode()),
             f"/files/{FILE}": ("application/octet-stream", CONTENT),
             f"/evil-files/{FILE}": ("application/octet-stream", CONTENT + b"x"),
@@ -59,7 +56,7 @@ class Index(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Quiet."""
+        """Discard the log line."""
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +69,10 @@ def index() -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize("dialect", ["html", "json"])
 @pytest.mark.parametrize("name", ["PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"])
-def test_fetches(index: str, dialect: str, name: str, tmp_path: Path) -> None:
+def test_fetches(index: str, name: str, tmp_path: Path) -> None:
     target = tmp_path / "tools" / "uv"
-    fetch_uv.fetch(WHEEL, target, {name: f"{index}/{dialect}/"})
+    fetch_uv.fetch_program(WHEEL, target, {name: f"{index}/html/"})
     assert target.read_text().endswith("echo uv 9.9.9\n")
     assert target.stat().st_mode & 0o777 == 0o755
     assert [path.name for path in target.parent.iterdir()] == ["uv"]
@@ -85,27 +81,29 @@ def test_fetches(index: str, dialect: str, name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("dialect", "words"),
     [
-        ("evil", "another SHA-256"),
+        ("evil", "differs from the pinned one"),
         ("empty", "does not have"),
-        ("rubbish", "cannot fetch"),
+        ("rubbish", "does not have"),
         ("none", "Not Found"),
     ],
 )
 def test_refuses(index: str, dialect: str, words: str, tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match=words):
-        fetch_uv.fetch(WHEEL, tmp_path / "uv", {"PIP_INDEX_URL": f"{index}/{dialect}"})
+    with pytest.raises(LauncherError, match=words):
+        fetch_uv.fetch_program(WHEEL, tmp_path / "uv", {"PIP_INDEX_URL": f"{index}/{dialect}"})
     assert not (tmp_path / "uv").exists()
 
 
-def test_a_login_in_the_address_is_never_shown(tmp_path: Path) -> None:
-    with pytest.raises(Refusal) as refusal:
-        fetch_uv.fetch(WHEEL, tmp_path / "uv", {"PIP_INDEX_URL": "http://me:secret@127.0.0.1:9/simple"})
+def test_login_in_address_is_never_printed(tmp_path: Path) -> None:
+    with pytest.raises(LauncherError) as refusal:
+        fetch_uv.fetch_program(
+            WHEEL, tmp_path / "uv", {"PIP_INDEX_URL": "http://me:secret@127.0.0.1:9/simple"}
+        )
     assert "secret" not in str(refusal.value)
 
 
-def test_only_the_web_is_asked(tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match="not an address of the web"):
-        fetch_uv.fetch(WHEEL, tmp_path / "uv", {"PIP_INDEX_URL": "file:///etc"})
+def test_fetch_refuses_addresses_other_than_http(tmp_path: Path) -> None:
+    with pytest.raises(LauncherError, match="not an http or https address"):
+        fetch_uv.fetch_program(WHEEL, tmp_path / "uv", {"PIP_INDEX_URL": "file:///etc"})
 
 
 def test_settings_of_pip_are_read(tmp_path: Path) -> None:
@@ -115,7 +113,7 @@ def test_settings_of_pip_are_read(tmp_path: Path) -> None:
     config.write_text(f"[global]\nindex-url = https://mirror.example/simple/\ncert = {cert}\n")
     environment = {"PIP_CONFIG_FILE": str(config), "HOME": str(tmp_path)}
     assert fetch_uv.index_url(environment) == "https://mirror.example/simple"
-    assert fetch_uv.certificates(environment) == str(cert)
+    assert fetch_uv.find_certificates(environment) == str(cert)
     assert fetch_uv.index_url({"HOME": str(tmp_path), "UV_DEFAULT_INDEX": "https://a/b/"}) == "https://a/b"
 
 
@@ -126,8 +124,8 @@ def test_settings_of_pip_may_be_broken(tmp_path: Path) -> None:
 
 
 def test_both_processors_are_pinned() -> None:
-    for machine in ("x86_64", "aarch64"):
-        wheel = fetch_uv.pinned(machine)
+    assert set(fetch_uv.WHEELS) == set(requirements.MACHINES)
+    for machine, wheel in fetch_uv.WHEELS.items():
         assert machine in wheel.file
-        assert wheel.version in wheel.file
+        assert fetch_uv.UV_VERSION in wheel.file
         assert len(bytes.fromhex(wheel.sha256)) == 32

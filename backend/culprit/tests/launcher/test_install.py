@@ -1,4 +1,4 @@
-"""When something is installed again, and when not."""
+"""When packages are installed again."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from culprit.launch import install
-from culprit.launch.progress import Progress, Refusal
+from culprit.launcher.install import locked_packages as install
+from culprit.launcher.progress import LauncherError, Progress
 
 
 def write_lock(folder: Path, versions: dict[str, dict[str, object]]) -> None:
@@ -31,43 +31,43 @@ def test_npm_packages_are_compared_with_the_lock(tmp_path: Path) -> None:
             "other-machine": {"version": "1", "optional": True},
         },
     )
-    assert not install.npm_satisfied(tmp_path, dev=False)
+    assert not install.has_npm_packages(tmp_path, dev=False)
     write_installed(tmp_path, {"a": "1"})
-    assert install.npm_satisfied(tmp_path, dev=False)
-    assert not install.npm_satisfied(tmp_path, dev=True)
+    assert install.has_npm_packages(tmp_path, dev=False)
+    assert not install.has_npm_packages(tmp_path, dev=True)
     write_installed(tmp_path, {"a": "1", "test": "1"})
-    assert install.npm_satisfied(tmp_path, dev=True)
+    assert install.has_npm_packages(tmp_path, dev=True)
     write_installed(tmp_path, {"a": "2", "test": "1"})
-    assert not install.npm_satisfied(tmp_path, dev=False)
+    assert not install.has_npm_packages(tmp_path, dev=False)
 
 
-def test_a_failed_tool_is_told_with_its_words() -> None:
-    with pytest.raises(Refusal, match=r"(?s)thing failed \(exit code 3\).*it broke"):
-        install.run(["sh", "-c", "echo it broke; exit 3"], {"PATH": "/usr/bin:/bin"}, "thing")
+def test_failed_tool_is_reported_with_its_message() -> None:
+    with pytest.raises(LauncherError, match=r"(?s)thing failed \(exit code 3\).*it broke"):
+        install.run_command(["sh", "-c", "echo it broke; exit 3"], {"PATH": "/usr/bin:/bin"}, "thing")
 
 
 def test_nothing_is_installed_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(install, "STAMP", tmp_path / "stamp")
     assert install.installed_groups() is None
-    lock = install.digest([install.ROOT / "uv.lock", install.ROOT / "pyproject.toml"])
+    lock = install.hash_files(install.LOCK_FILES)
     (tmp_path / "stamp").write_text(f"{lock}\nembedded node\n")
     assert install.installed_groups() == {"embedded", "node"}
-    install.python_packages(["embedded"], Progress())  # would fail: nothing may run
+    install.install_python_packages(["embedded"], Progress())  # would fail: it must not run
     (tmp_path / "stamp").write_text("other\nembedded\n")
     assert install.installed_groups() is None
 
 
 def test_tools_get_the_certificates_that_were_named(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("")
-    made = install.tool_environment({"PIP_CERT": str(tmp_path / "ca.pem"), "VIRTUAL_ENV": "/x"})
-    assert made["SSL_CERT_FILE"] == made["NODE_EXTRA_CA_CERTS"] == str(tmp_path / "ca.pem")
-    assert "VIRTUAL_ENV" not in made
+    result = install.tool_environment({"PIP_CERT": str(tmp_path / "ca.pem"), "VIRTUAL_ENV": "/x"})
+    assert result["SSL_CERT_FILE"] == result["NODE_EXTRA_CA_CERTS"] == str(tmp_path / "ca.pem")
+    assert "VIRTUAL_ENV" not in result
 
 
-def test_one_installation_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installations_exclude_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install, "TOOLS", tmp_path)
     with (
-        install.alone(Progress()),
+        install.hold_install_lock(Progress()),
         (tmp_path / "install.lock").open("a") as other,
         pytest.raises(BlockingIOError),
     ):

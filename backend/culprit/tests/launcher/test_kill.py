@@ -1,4 +1,4 @@
-"""`kill -9` of each process of a real platform: it goes on, says so meanwhile, and the process is back."""
+"""`kill -9` of each process of a real platform: other parts keep running, and the process restarts."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from culprit.launch import warden
-from culprit.launch.children import alive as is_running
-from culprit.launch.paths import ROOT
+from culprit.json_types import Json
+from culprit.launcher.paths import ROOT
+from culprit.launcher.supervision import process_guardian
+from culprit.launcher.supervision.child_processes import is_alive as is_running
 from culprit.tests.support.platform_up import Up, gone, home_directory
 
 pytestmark = pytest.mark.long(60)
 
 NOTICED_S = 5.0
-BACK_S = 45.0  # the API imports for some seconds, more on a machine that is busy
-RERUN_S = 150.0  # a lease, a pause, and the capture once more
-Json = dict[str, Any]
+BACK_S = 45.0  # the API imports for some seconds, longer on a loaded machine
+RERUN_S = 150.0  # a lease, a pause, and a second capture
 
 
 class Platform:
-    """A running platform that can be asked and hurt."""
+    """A running platform with its API."""
 
     def __init__(self, home: Path, *options: str) -> None:
         self.home = home
@@ -46,7 +45,7 @@ class Platform:
         return int(self.running()["processes"][name]["pid"])
 
     def call(self, path: str, body: Json | None = None, timeout_s: float = 30) -> tuple[int, Json]:
-        """(status, body) of an answer; status 0 where none came."""
+        """Return (status, body) of an answer; status 0 without an answer."""
         request = urllib.request.Request(
             f"{self.url}{path}",
             None if body is None else json.dumps(body).encode(),
@@ -61,11 +60,11 @@ class Platform:
             return 0, {}
 
     def wait(self, what: str, is_so: Callable[[], bool], within_s: float) -> float:
-        """Wait until something is so; returns the seconds."""
+        """Wait until a condition holds; return the seconds."""
         began = time.monotonic()
         while not is_so():
-            assert self.up.process.poll() is None, self.up.said()
-            assert time.monotonic() - began < within_s, (what, self.call("/readyz"), self.up.said())
+            assert self.up.process.poll() is None, self.up.read_log()
+            assert time.monotonic() - began < within_s, (what, self.call("/readyz"), self.up.read_log())
             time.sleep(0.1)
         return time.monotonic() - began
 
@@ -82,7 +81,7 @@ class Platform:
         )
 
     def start_capture(self, seconds: int) -> str:
-        """The id of a run of this machine that is under way."""
+        """Start a capture of this machine; return the ID of its running run."""
         host = self.call("/api/v1/hosts")[1]["items"][0]["id"]
         body = {"host_ids": [host], "plan": "triage", "seconds": seconds}
         status, capture = self.call("/api/v1/captures", body)
@@ -98,24 +97,25 @@ class Platform:
 @pytest.fixture
 def platform() -> Iterator[Platform]:
     with home_directory() as home:
-        made = Platform(home)
-        below = made.up.below()
+        platform = Platform(home)
+        below = platform.up.below()
         try:
-            yield made
-            below |= made.up.below()
-            assert made.running()["supervisor"] == made.supervisor
-            assert made.command("down", "--purge").returncode == 0
+            yield platform
+            below |= platform.up.below()
+            assert platform.running()["supervisor"] == platform.supervisor
+            assert platform.command("down", "--purge").returncode == 0
             assert gone(below) == []
             assert not home.exists()
         finally:
-            made.up.process.kill()
-            made.up.process.wait()
+            platform.up.process.kill()
+            platform.up.process.wait()
 
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_each_killed_process_comes_back_and_nothing_else_ends(platform: Platform) -> None:
     before = platform.running()["processes"]
     background = ("worker-ssh", "worker-parse", "scheduler", "sshd")
@@ -139,7 +139,7 @@ def test_each_killed_process_comes_back_and_nothing_else_ends(platform: Platform
     assert platform.call("/api/v1/hosts")[0] == 200
     platform.wait("valkey to be back", lambda: platform.is_back("valkey"), BACK_S)
 
-    os.kill(platform.supervisor["pid"], signal.SIGSTOP)  # the time to look while PostgreSQL is away
+    os.kill(platform.supervisor["pid"], signal.SIGSTOP)  # while PostgreSQL is stopped
     kill(platform.pid("postgresql"))
     platform.wait("the database to be missed", lambda: platform.call("/readyz")[0] == 503, NOTICED_S)
     status, answer = platform.call("/api/v1/hosts")
@@ -156,37 +156,37 @@ def test_each_killed_process_comes_back_and_nothing_else_ends(platform: Platform
     after = platform.running()["processes"]
     assert set(after) == set(before)
     assert all(after[name]["pid"] != before[name]["pid"] for name in before)
-    told = json.loads(platform.command("status", "--json").stdout)
-    assert {row["part"]: row["restarts"] for row in told["parts"]} == dict.fromkeys(before, 1) | {
+    reported = json.loads(platform.command("status", "--json").stdout)
+    assert {row["part"]: row["restarts"] for row in reported["parts"]} == dict.fromkeys(before, 1) | {
         "supervisor": 0
     }
 
 
 def find_below(pid: int, marker: str) -> list[int]:
-    """Processes below `pid` whose command line holds `marker`."""
-    found = []
-    for child in warden.descendants(pid):
+    """Return the processes below `pid` whose command line contains `marker`."""
+    results = []
+    for child in process_guardian.list_descendants(pid):
         try:
             line = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue
         if marker in line:
-            found.append(child)
-    return sorted(found)
+            results.append(child)
+    return sorted(results)
 
 
 def kill_session(platform: Platform) -> None:
-    """The child of the fork server that speaks SSH."""
-    server = find_below(platform.pid("worker-ssh"), "culprit.infra.forkserver")[0]
-    kill(warden.descendants(server)[0])
+    """Kill the child of the fork server that runs the SSH session."""
+    server = find_below(platform.pid("worker-ssh"), "culprit.infra.sandbox.fork_server")[0]
+    kill(process_guardian.list_descendants(server)[0])
 
 
 def kill_fork_server(platform: Platform) -> None:
-    kill(find_below(platform.pid("worker-ssh"), "culprit.infra.forkserver")[0])
+    kill(find_below(platform.pid("worker-ssh"), "culprit.infra.sandbox.fork_server")[0])
 
 
 def kill_pool_children(platform: Platform) -> None:
-    for pid in find_below(platform.pid("worker-parse"), "culprit.worker"):
+    for pid in find_below(platform.pid("worker-parse"), "culprit.server.worker"):
         kill(pid)
 
 
@@ -227,8 +227,8 @@ def test_a_capture_survives_the_kill_of_any_process(platform: Platform) -> None:
 
 
 @pytest.mark.slow
-def test_parts_that_cannot_start_are_given_up_and_the_rest_goes_on(platform: Platform) -> None:
-    """The private sshd with a broken configuration, and Valkey without a place for its data."""
+def test_supervisor_stops_restarting_parts_that_cannot_start(platform: Platform) -> None:
+    """The private sshd with a broken configuration, and Valkey without a directory for its data."""
     config = platform.home / "sshd" / "sshd_config"
     whole = config.read_text()
     config.write_text("Port nowhere\n")
@@ -243,16 +243,16 @@ def test_parts_that_cannot_start_are_given_up_and_the_rest_goes_on(platform: Pla
     assert is_running(platform.supervisor["pid"])
     status, ready = platform.call("/readyz")
     assert (status, ready["state"], ready["checks"]["broker"]) == (200, "degraded", "away")
-    shown = platform.command("status")
-    assert shown.returncode == 1
-    assert "sshd is failed since" in shown.stdout and "Badly formatted port" in shown.stdout
-    assert "valkey is failed since" in shown.stdout and "cannot be started" in shown.stdout
+    displayed = platform.command("status")
+    assert displayed.returncode == 1
+    assert "sshd is failed since" in displayed.stdout and "Badly formatted port" in displayed.stdout
+    assert "valkey is failed since" in displayed.stdout and "cannot be started" in displayed.stdout
 
     config.write_text(whole)
     assert platform.command("retry").returncode == 0
     platform.wait("sshd to be back", lambda: platform.is_back("sshd"), BACK_S)
-    run_id = platform.start_capture(3)  # by the poll of the database: there is no broker
-    platform.wait("the run to come home", lambda: platform.run_state(run_id) == "ingesting", 90)
+    run_id = platform.start_capture(3)  # found by the poll of the database: there is no broker
+    platform.wait("the output of the run", lambda: platform.run_state(run_id) == "ingesting", 90)
 
     (platform.home / "valkey").unlink()
     (platform.home / "valkey").mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""The private sshd: who gets in, what a session sees, and what a machine lacks that it gets anyway."""
+"""The private sshd: logins, sessions, and replacements for what a machine lacks."""
 
 from __future__ import annotations
 
@@ -6,37 +6,41 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from culprit.launch import children, local_sshd, places
-from culprit.launch.apt_packages import Packages, find
-from culprit.launch.local_sshd import Prepared
+from culprit.launcher.engines import engine_paths
+from culprit.launcher.install.apt_packages import Packages, find_program
+from culprit.launcher.local_host import sshd as local_sshd
+from culprit.launcher.local_host.sshd import SshdProcess
 
-pytestmark = pytest.mark.skipif(find("sshd") is None, reason="apt-get install openssh-server")
+pytestmark = pytest.mark.skipif(find_program("sshd") is None, reason="apt-get install openssh-server")
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="mounts are for root")
 
 
 @contextmanager
-def served(prepared: Prepared, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The sshd while it runs."""
-    with log.open("wb") as file:
-        child = children.start(prepared.command, log=file, env=prepared.environment)
+def served(sshd: SshdProcess, log: Path) -> Iterator[None]:
+    """Run the sshd."""
+    sshd.log_path = log
+    sshd.restart(0)
     try:
-        assert local_sshd.wait_for(prepared, child, 20.0), log.read_text()
-        yield child
+        deadline = time.monotonic() + 20
+        while not sshd.is_ready():
+            assert sshd.pid and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        yield
     finally:
-        children.stop(child, [(15, 5.0)])
+        sshd.stop()
 
 
-def login(prepared: Prepared, key: Path, command: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """`ssh` with nothing but this key and this host key."""
+def login(prepared: SshdProcess, key: Path, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run `ssh` with only this key and this host key."""
     known = prepared.host_public_key.with_name("known_hosts")
     parts = prepared.host_public_key.read_text().split()
-    known.write_text(f"[{prepared.address}]:{prepared.port} {parts[0]} {parts[1]}\n")
+    known.write_text(f"[127.0.0.1]:{prepared.port} {parts[0]} {parts[1]}\n")
     base = ["ssh", "-F", "none", "-i", str(key), "-o", f"UserKnownHostsFile={known}", "-o", "BatchMode=yes"]
     base += [
         "-o",
@@ -48,7 +52,7 @@ def login(prepared: Prepared, key: Path, command: str, *options: str) -> subproc
         *options,
     ]
     return subprocess.run(
-        [*base, "-p", str(prepared.port), f"{prepared.user}@{prepared.address}", command],
+        [*base, "-p", str(prepared.port), f"{prepared.user}@127.0.0.1", command],
         capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
 
@@ -58,7 +62,7 @@ def test_lets_in_its_own_key_alone_and_offers_unpacked_tools(tmp_path: Path) -> 
     packages.bin.mkdir(parents=True)
     (packages.bin / "culprit-probe").write_text("#!/bin/sh\necho found\n")
     (packages.bin / "culprit-probe").chmod(0o755)
-    prepared = local_sshd.prepare(tmp_path / "sshd", packages)
+    prepared = local_sshd.prepare_sshd(tmp_path / "sshd", packages)
     assert prepared is not None
     assert stat.S_IMODE(prepared.client_key.stat().st_mode) == 0o600
     with served(prepared, tmp_path / "log"):
@@ -82,9 +86,9 @@ def test_lets_in_its_own_key_alone_and_offers_unpacked_tools(tmp_path: Path) -> 
 
 def test_keys_and_port_stay_the_same_over_starts(tmp_path: Path) -> None:
     packages = Packages(tmp_path / "packages")
-    first = local_sshd.prepare(tmp_path / "sshd", packages)
-    again = local_sshd.prepare(tmp_path / "sshd", packages)
-    other = local_sshd.prepare(tmp_path / "other", packages)
+    first = local_sshd.prepare_sshd(tmp_path / "sshd", packages)
+    again = local_sshd.prepare_sshd(tmp_path / "sshd", packages)
+    other = local_sshd.prepare_sshd(tmp_path / "other", packages)
     assert first and again and other
     assert again.port == first.port
     assert again.host_public_key.read_bytes() == first.host_public_key.read_bytes()
@@ -99,13 +103,12 @@ def test_private_mounts_show_a_user_and_a_directory(tmp_path: Path) -> None:
     own.mkdir()
     before = sorted(path.name for path in Path("/run").iterdir())
     command = [
-        sys.executable, "-IS", str(local_sshd.MOUNTS),
-        "--file", str(passwd), "/etc/passwd", "--run", str(own), "culprit-probe", "--",
+        *local_sshd.IN_PRIVATE_MOUNTS, "--file", str(passwd), "/etc/passwd", "--run", str(own), "culprit-probe", "--",
         "sh", "-c", "tail -1 /etc/passwd; ls -d /run/culprit-probe; ls /run | wc -l",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "unshare" in done.stderr:
-        pytest.skip("this machine lets nobody make a mount namespace")
+        pytest.skip("this machine allows no mount namespace")
     assert done.returncode == 0, done.stderr
     user, directory, count = done.stdout.split()
     assert user.startswith("culprit-probe:")
@@ -120,7 +123,7 @@ def test_private_mounts_show_a_user_and_a_directory(tmp_path: Path) -> None:
 def test_a_machine_without_user_and_directory_gets_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after unpacking: no user sshd in passwd. The sshd of this machine runs on the private one."""
+    """As after unpacking: passwd has no user sshd. The sshd of this machine runs with the private one."""
     packages = Packages(tmp_path / "packages")
     real = Path.read_text
 
@@ -135,7 +138,7 @@ def test_a_machine_without_user_and_directory_gets_them(
     monkeypatch.setattr(Path, "read_text", without_sshd)
     is_dir = Path.is_dir
     monkeypatch.setattr(Path, "is_dir", lambda path: str(path) != "/run/sshd" and is_dir(path))
-    prepared = local_sshd.prepare(tmp_path / "sshd", packages)
+    prepared = local_sshd.prepare_sshd(tmp_path / "sshd", packages)
     monkeypatch.undo()
     assert prepared is not None
     assert "--run" in prepared.command
@@ -149,18 +152,18 @@ def test_a_machine_without_user_and_directory_gets_them(
 
 
 def test_a_machine_without_sshd_is_no_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_sshd, "find", lambda _: None)
-    assert local_sshd.prepare(tmp_path / "sshd", Packages(tmp_path)) is None
+    monkeypatch.setattr(local_sshd, "find_program", lambda _: None)
+    assert local_sshd.prepare_sshd(tmp_path / "sshd", Packages(tmp_path)) is None
 
 
 def test_places_are_judged_from_the_root_down(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("judges for another user")
-    user = places.dropped_user()
+    user = engine_paths.find_server_user()
     assert user is not None
-    assert places.reachable(Path("/tmp"), user)
+    assert engine_paths.is_reachable(Path("/tmp"), user)
     closed = tmp_path / "closed" / "deep"
     closed.mkdir(parents=True)
     closed.parent.chmod(0o700)
-    assert not places.reachable(closed, user)
+    assert not engine_paths.is_reachable(closed, user)
     shutil.rmtree(closed.parent)

@@ -1,4 +1,4 @@
-"""Refusals, what is said before anything is used, and the address that people reach."""
+"""Requirements, the announcement before the installation, and the public address."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import platform as stdlib_platform
 import shutil
 import socket
 import subprocess
-import sys
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from culprit.launch import machine
-from culprit.launch.paths import ROOT
-from culprit.launch.progress import Progress, Refusal
+from culprit.launcher.install import requirements
+from culprit.launcher.paths import ROOT
+from culprit.launcher.progress import LauncherError, Progress
 
 
 @pytest.mark.parametrize(
@@ -29,69 +28,64 @@ from culprit.launch.progress import Progress, Refusal
     ],
 )
 def test_listen(text: str, expected: tuple[str, int, bool]) -> None:
-    assert machine.parse_listen(text, 8040) == expected
+    assert requirements.parse_listen(text, 8040) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["1.2.3.4:0", "1.2.3.4:99999", "a b", "host:port", "[::1", "1:2:3:4:5:6:7:8:x"]
 )
 def test_listen_refuses(text: str) -> None:
-    with pytest.raises(Refusal, match="--listen"):
-        machine.parse_listen(text, 8040)
+    with pytest.raises(LauncherError, match="--listen"):
+        requirements.parse_listen(text, 8040)
 
 
 def test_the_way_in_for_who_came_by_ssh() -> None:
     came = {"SSH_CONNECTION": "198.51.100.7 50000 203.0.113.9 2222"}
-    line = machine.tunnel_line(came, "ada", 8040)
+    line = requirements.format_tunnel_command(came, "ada", 8040)
     assert line == "ssh -L 8040:127.0.0.1:8040 -p 2222 ada@203.0.113.9"
-    plain = machine.tunnel_line({"SSH_CONNECTION": "198.51.100.7 50000 203.0.113.9 22"}, "ada", 9)
+    plain = requirements.format_tunnel_command(
+        {"SSH_CONNECTION": "198.51.100.7 50000 203.0.113.9 22"}, "ada", 9
+    )
     assert plain == "ssh -L 9:127.0.0.1:9 ada@203.0.113.9"
-    assert machine.tunnel_line({}, "ada", 8040) is None
+    assert requirements.format_tunnel_command({}, "ada", 8040) is None
 
 
-def test_says_what_it_will_use(tmp_path: Path) -> None:
-    line = machine.needs(tmp_path, tmp_path / "home", installed=False, has_data=False)
+def test_machine_summary_lists_resources(tmp_path: Path) -> None:
+    line = requirements.describe_needs(tmp_path, tmp_path / "home", installed=False, has_data=False)
     assert "\n" not in line
-    assert f"{machine.DISK_INSTALL_MB} MB of disk" in line
-    assert f"{machine.MEMORY_MB} MB of memory" in line
-    again = machine.needs(tmp_path, tmp_path / "home", installed=True, has_data=True)
+    assert f"{requirements.DISK_INSTALL_MB} MB of disk" in line
+    assert f"{requirements.MEMORY_MB} MB of memory" in line
+    again = requirements.describe_needs(tmp_path, tmp_path / "home", installed=True, has_data=True)
     assert "for packages" not in again
 
 
 def test_refuses_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 30, 1 << 30, 5 << 20))
-    with pytest.raises(Refusal, match="only 5 MB are free"):
-        machine.needs(tmp_path, tmp_path, installed=False, has_data=False)
+    with pytest.raises(LauncherError, match="only 5 MB are free"):
+        requirements.describe_needs(tmp_path, tmp_path, installed=False, has_data=False)
 
 
-@pytest.mark.parametrize(("found", "name"), [("riscv64", "riscv64"), ("i686", "i686")])
-def test_refuses_other_processors(found: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdlib_platform, "machine", lambda: found)
-    with pytest.raises(Refusal, match=name):
-        machine.machine()
+@pytest.mark.parametrize(("machine", "name"), [("riscv64", "riscv64"), ("i686", "i686")])
+def test_refuses_other_processors(machine: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdlib_platform, "machine", lambda: machine)
+    with pytest.raises(LauncherError, match=name):
+        requirements.machine_architecture()
 
 
-def test_knows_both_names_of_arm64(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("aarch64", "arm64"):
-        monkeypatch.setattr(stdlib_platform, "machine", lambda name=name: name)
-        assert machine.machine() == "aarch64"
-
-
-def test_refuses_an_old_python_with_what_mends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "version_info", (3, 10, 12, "final", 0))
-    with pytest.raises(Refusal, match=r"apt-get install python3\.11"):
-        machine.check()
+def test_accepts_arm64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdlib_platform, "machine", lambda: "aarch64")
+    assert requirements.machine_architecture() == "aarch64"
 
 
 def test_refuses_musl(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdlib_platform, "libc_ver", lambda: ("", ""))
-    with pytest.raises(Refusal, match="glibc"):
-        machine.check()
+    with pytest.raises(LauncherError, match="glibc"):
+        requirements.check_requirements()
 
 
-def test_the_script_refuses_without_python_in_one_line(tmp_path: Path) -> None:
-    """A checkout without .venv, and a PATH with an old python3 only."""
+def test_script_without_python_fails_in_a_single_line(tmp_path: Path) -> None:
+    """A checkout without .venv, and an old python3 only, in the PATH and as that of the system."""
     for name in ("sh", "dirname", "readlink", "env", "cat"):
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     old = tmp_path / "python3"
@@ -99,7 +93,7 @@ def test_the_script_refuses_without_python_in_one_line(tmp_path: Path) -> None:
     old.chmod(0o755)
     script = tmp_path / "checkout" / "culprit"
     script.parent.mkdir()
-    shutil.copy(ROOT / "culprit", script)
+    script.write_text((ROOT / "culprit").read_text("utf-8").replace("/usr/bin/", f"{tmp_path}/"), "utf-8")
     done = subprocess.run(
         [tmp_path / "sh", script, "up"],
         env={"PATH": str(tmp_path)},
@@ -113,10 +107,11 @@ def test_the_script_refuses_without_python_in_one_line(tmp_path: Path) -> None:
     assert "apt-get install python3.11" in done.stderr
 
 
-def test_the_script_names_what_can_be_measured() -> None:
+def test_culprit_bench_lists_benchmarks() -> None:
     listed = subprocess.run([ROOT / "culprit", "bench"], capture_output=True, text=True, check=True).stdout
     names = {line.split()[0] for line in listed.splitlines()[1:]}
     assert names >= {"cost", "fanout", "profile", "redraw", "start", "timeline"}
+    assert "platforms" not in names
     unknown = subprocess.run([ROOT / "culprit", "bench", "c.st"], capture_output=True, text=True, check=False)
     assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
 
@@ -126,13 +121,13 @@ def test_free_ports() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert machine.free_port("127.0.0.1", port) is None
-        assert machine.free_port("127.0.0.1", port, tries=50) not in {None, port}
-    assert machine.free_port("127.0.0.1", 0)
+        assert requirements.find_free_port("127.0.0.1", port) is None
+        assert requirements.find_free_port("127.0.0.1", port, tries=50) not in {None, port}
+    assert requirements.find_free_port("127.0.0.1", 0)
 
 
 def test_an_address_for_others() -> None:
-    assert machine.outward_address()
+    assert requirements.find_outward_address()
 
 
 def test_progress_keeps_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,9 +137,9 @@ def test_progress_keeps_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[st
     progress.took("slow", 3.0)
     progress.write(tmp_path / "t.json")
     assert '"slow": 3.0' in (tmp_path / "t.json").read_text()
-    said = capsys.readouterr().out
-    assert "Doing …" in said
-    assert "slow: done in 3.0 s" in said
+    out = capsys.readouterr().out
+    assert "Doing …" in out
+    assert "slow: done in 3.0 s" in out
 
 
 def test_node_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,8 +147,8 @@ def test_node_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine.system_node() is None
+    assert requirements.find_system_node() is None
     (tmp_path / "node").write_text("#!/bin/sh\necho v22.12.0\n")
-    assert machine.system_node() == tmp_path
-    assert machine.node_version(tmp_path / "npm") is None
+    assert requirements.find_system_node() == tmp_path
+    assert requirements.read_node_version(tmp_path / "npm") is None
     assert os.environ["PATH"] == str(tmp_path)

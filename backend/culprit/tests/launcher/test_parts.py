@@ -1,4 +1,4 @@
-"""When a part is restarted, when it is given up, and what is said about its end."""
+"""Restarts of a part, the state failed, and the description of its end."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import signal
 import time
 
 import pytest
-from culprit.launch import parts
-from culprit.launch.parts import Part, describe_end
+from culprit.launcher.supervision import parts
+from culprit.launcher.supervision.parts import SupervisedPart, describe_end
 
 
 def test_pauses_grow_up_to_a_bound() -> None:
-    part, pauses = Part("api"), []
+    part, pauses = SupervisedPart("api"), []
     for _ in range(parts.FAILURES_MAX - 1):
         assert part.record_end(1, []) == "ended"
         pauses.append(round((part.start_at or 0) - time.monotonic(), 1))
@@ -19,8 +19,8 @@ def test_pauses_grow_up_to_a_bound() -> None:
     assert max(pauses) <= parts.LONGEST_PAUSE_S
 
 
-def test_given_up_after_failures_within_the_window_and_tried_again_later() -> None:
-    part = Part("valkey")
+def test_part_is_disabled_after_failures_and_retried_later() -> None:
+    part = SupervisedPart("valkey")
     changes = [part.record_end(-9, ["last words"]) for _ in range(parts.FAILURES_MAX)]
     assert changes == ["ended"] * (parts.FAILURES_MAX - 1) + ["given_up"]
     assert part.state == "failed"
@@ -31,7 +31,7 @@ def test_given_up_after_failures_within_the_window_and_tried_again_later() -> No
 
 
 def test_failures_long_ago_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    part, clock = Part("scheduler"), [1000.0]
+    part, clock = SupervisedPart("scheduler"), [1000.0]
     monkeypatch.setattr(parts.time, "monotonic", lambda: clock[0])
     for _ in range(3 * parts.FAILURES_MAX):
         assert part.record_end(0, []) == "ended"
@@ -39,7 +39,7 @@ def test_failures_long_ago_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_counters_are_reset_after_a_healthy_period(monkeypatch: pytest.MonkeyPatch) -> None:
-    part, clock = Part("scheduler"), [1000.0]
+    part, clock = SupervisedPart("scheduler"), [1000.0]
     monkeypatch.setattr(parts.time, "monotonic", lambda: clock[0])
     part.record_end(1, [])
     part.record_start()
@@ -51,10 +51,10 @@ def test_counters_are_reset_after_a_healthy_period(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_end_names_the_signal_and_the_likely_killer() -> None:
-    assert describe_end(0) == "ended by itself with exit code 0"
+    assert describe_end(0) == "exited with code 0"
     assert describe_end(-signal.SIGSEGV) == "killed by SIGSEGV"
     assert "memory" in describe_end(-signal.SIGKILL)
-    part = Part("api")
+    part = SupervisedPart("api")
     part.record_end(-signal.SIGKILL, [], is_out_of_memory=True)
     assert "out of memory" in part.reason and part.as_json()["out_of_memory"]
     part.record_end(-signal.SIGTERM, [], is_out_of_memory=True)

@@ -1,4 +1,4 @@
-"""Directories for engines: another user cannot lead a change of owner or mode elsewhere."""
+"""Directories of engines: another user cannot redirect a change of owner or mode."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pwd
 from pathlib import Path
 
 import pytest
-from culprit.launch import places
+from culprit.launcher.engines import engine_paths
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 def test_own_directory_replaced_meanwhile_gives_nothing_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other user puts a link to a file of root in its place right after it was looked at."""
+    """The other user replaces the directory by a link to a file of root right after the check."""
     other = pwd.getpwnam("nobody")
     victim = tmp_path / "victim"
     victim.mkdir(mode=0o700)
@@ -32,20 +32,20 @@ def test_own_directory_replaced_meanwhile_gives_nothing_away(
     lstat, fstat = Path.lstat, os.fstat
 
     def lstat_and_swap(self: Path) -> os.stat_result:
-        found = lstat(self)
+        result = lstat(self)
         if self == path:
             swap()
-        return found
+        return result
 
     def fstat_and_swap(handle: int) -> os.stat_result:
-        found = fstat(handle)
-        if found.st_ino == seen.st_ino:
+        result = fstat(handle)
+        if result.st_ino == seen.st_ino:
             swap()
-        return found
+        return result
 
     monkeypatch.setattr(Path, "lstat", lstat_and_swap)
     monkeypatch.setattr(os, "fstat", fstat_and_swap)
-    places.own_directory(path, 0o755, other)
+    engine_paths.create_directory(path, 0o755, other)
     monkeypatch.undo()
     assert path.is_symlink()
     assert (victim.stat().st_uid, victim.stat().st_mode & 0o777) == (0, 0o700)
@@ -55,5 +55,5 @@ def test_own_directory_refuses_a_link(tmp_path: Path) -> None:
     (tmp_path / "victim").mkdir(mode=0o700)
     (tmp_path / "engine").symlink_to(tmp_path / "victim")
     with pytest.raises(PermissionError):
-        places.own_directory(tmp_path / "engine", 0o755)
+        engine_paths.create_directory(tmp_path / "engine", 0o755)
     assert (tmp_path / "victim").stat().st_mode & 0o777 == 0o700

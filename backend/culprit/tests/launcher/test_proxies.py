@@ -1,21 +1,21 @@
-"""Whose X-Forwarded-For counts: a real server process, started as `up` starts it."""
+"""Trusted proxies: a real server process, with the options and the environment that `up` gives it."""
 
 from __future__ import annotations
 
 import os
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
 import pytest
-from culprit.config import Settings
-from culprit.infra.db import Database
-from culprit.launch import services
-from culprit.models import LoginAttempt
+from culprit.infra.db.session import Database
+from culprit.infra.models.accounts.login_attempt import LoginAttempt
+from culprit.infra.settings import Settings
+from culprit.launcher import services
+from culprit.tests.support.product_process import ProductProcess
 from pydantic import ValidationError
 from sqlalchemy import select
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long(40)
 
 
 @contextmanager
-def server(monkeypatch: pytest.MonkeyPatch, proxies: str | None) -> Iterator[str]:
+def server(monkeypatch: pytest.MonkeyPatch, proxies: str | None) -> Iterator[httpx2.Client]:
     if proxies is None:
         monkeypatch.delenv("CULPRIT_TRUSTED_PROXIES", raising=False)
     else:
@@ -31,34 +31,34 @@ def server(monkeypatch: pytest.MonkeyPatch, proxies: str | None) -> Iterator[str
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = services.api("127.0.0.1", port).command
-    # uvicorn's own variables must not open what the option closes.
-    env = services.environment(os.environ, FORWARDED_ALLOW_IPS="*", UVICORN_FORWARDED_ALLOW_IPS="*")
-    child = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
+    command = services.api_service("127.0.0.1", port).command
+    options = command[command.index("culprit.server.web:create_app") + 1 :]
+    # uvicorn's own variables must not allow what the option forbids.
+    env = services.process_environment(os.environ, FORWARDED_ALLOW_IPS="*", UVICORN_FORWARDED_ALLOW_IPS="*")
+    process = ProductProcess("api", *options, environment=env)
     try:
-        for _ in range(1200):
-            try:
-                httpx2.get(f"{url}/healthz", timeout=5)
-                break
-            except httpx2.HTTPError:
-                assert child.poll() is None, "the server ended"
-                time.sleep(0.1)
-        yield url
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            for _ in range(1200):
+                try:
+                    client.get("/healthz", timeout=5)
+                    break
+                except httpx2.HTTPError:
+                    assert process.poll() is None, "the server ended"
+                    time.sleep(0.1)
+            yield client
     finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait(30)
+        process.stop(signal.SIGKILL)
 
 
-def guess(url: str, *forwarded: str) -> int:
-    headers = [("X-Forwarded-For", one) for one in forwarded]
+def guess(client: httpx2.Client, *forwarded: str) -> int:
+    headers = [("X-Forwarded-For", item) for item in forwarded]
     headers += [
         ("X-Forwarded-Proto", "https"),
         ("X-Forwarded-Host", "evil.example"),
         ("X-Real-IP", "6.6.6.6"),
     ]
     body = {"name": "admin", "password": "guess"}
-    return httpx2.post(f"{url}/api/v1/session", json=body, headers=headers, timeout=60).status_code
+    return client.post("/api/v1/session", json=body, headers=headers).status_code
 
 
 def addresses(db: Database) -> list[str]:
@@ -69,12 +69,10 @@ def addresses(db: Database) -> list[str]:
 def test_a_forged_address_moves_no_throttle(
     config: Settings, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with server(monkeypatch, None) as url:
-        statuses = [guess(url, f"203.0.113.{n}") for n in range(11)]
+    with server(monkeypatch, None) as client:
+        statuses = [guess(client, f"203.0.113.{n}") for n in range(11)]
         forged_host = {"Origin": "https://evil.example", "X-Forwarded-Host": "evil.example"}
-        answer = httpx2.post(
-            f"{url}/api/v1/session", json={"name": "x", "password": "y"}, headers=forged_host, timeout=60
-        )
+        answer = client.post("/api/v1/session", json={"name": "x", "password": "y"}, headers=forged_host)
     assert statuses == [401] * 10 + [429]
     assert set(addresses(db)) == {"127.0.0.1"}
     assert (answer.status_code, answer.json()["key"]) == (403, "auth.foreign_origin")
@@ -83,19 +81,19 @@ def test_a_forged_address_moves_no_throttle(
 def test_a_configured_proxy_is_believed_up_to_the_first_address_that_is_none(
     config: Settings, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with server(monkeypatch, "127.0.0.1, 10.0.0.0/8") as url:
-        guess(url, "203.0.113.9")
-        guess(url, "6.6.6.6, 203.0.113.10, 10.0.0.5")
-        guess(url, "6.6.6.6", "203.0.113.11, 10.0.0.5, 10.2.0.1")
-        guess(url, "6.6.6.6, 203.0.113.12:4711")
+    with server(monkeypatch, "127.0.0.1, 10.0.0.0/8") as client:
+        guess(client, "203.0.113.9")
+        guess(client, "6.6.6.6, 203.0.113.10, 10.0.0.5")
+        guess(client, "6.6.6.6", "203.0.113.11, 10.0.0.5, 10.2.0.1")
+        guess(client, "6.6.6.6, 203.0.113.12:4711")
     assert addresses(db) == [f"203.0.113.{n}" for n in (9, 10, 11, 12)]
 
 
 def test_another_proxy_is_not_believed(
     config: Settings, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with server(monkeypatch, "10.0.0.5") as url:
-        guess(url, "203.0.113.9")
+    with server(monkeypatch, "10.0.0.5") as client:
+        guess(client, "203.0.113.9")
     assert addresses(db) == ["127.0.0.1"]
 
 

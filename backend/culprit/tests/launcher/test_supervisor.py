@@ -1,4 +1,4 @@
-"""Whoever dies, nothing is left: the warden, the supervisor, both, a service; asked or killed."""
+"""No process remains after the death of the guardian, the supervisor, both, or a service."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from culprit.launch import warden
-from culprit.launch.paths import python_path
-from culprit.launch.supervisor import listens
+from culprit.launcher.paths import python_path
+from culprit.launcher.services import is_listening
+from culprit.launcher.supervision import process_guardian
 
 pytestmark = pytest.mark.long(20)
 
@@ -26,20 +26,22 @@ pytestmark = pytest.mark.long(20)
 PLATFORM = """
 import json, os, signal, sys
 from pathlib import Path
-from culprit.launch import parts, warden
-from culprit.launch.services import Service
-from culprit.launch.supervisor import Died, Stopped, Supervisor
+from culprit.launcher import services
+from culprit.launcher.supervision import parts
+from culprit.launcher.supervision import process_guardian
+from culprit.launcher.services import ServiceProcess
+from culprit.launcher.supervision.supervisor import ServiceDiedError, StopRequestedError, Supervisor
 
 parts.FIRST_PAUSE_S = 0.02
-parts.SETTLE_S = 0.2
+services.SETTLE_S = 0.2
 
 home = Path(sys.argv[1])
 NEST = "(setsid sleep 987654 & setsid sh -c 'sleep 987655 & sleep 987656' &); exec sleep 987657"
 DEAF = "trap '' TERM; while :; do sleep 1; done"
 TABLE = (
-    Service("plain", ("sleep", "987658")),
-    Service("nest-a", ("sh", "-c", NEST)),
-    Service("deaf", ("sh", "-c", DEAF), stop=((signal.SIGTERM, 0.3),), death_signal=signal.SIGKILL),
+    ServiceProcess("plain", ("sleep", "987658")),
+    ServiceProcess("nest-a", ("sh", "-c", NEST)),
+    ServiceProcess("deaf", ("sh", "-c", DEAF), stop=((signal.SIGTERM, 0.3),), death_signal=signal.SIGKILL),
 )
 
 def record(part, change):
@@ -53,25 +55,25 @@ def supervise():
     try:
         for service in TABLE:
             supervisor.start(service)
-        document = {"supervisor": os.getpid(), "warden": os.getppid(), "services": supervisor.pids()}
+        document = {"supervisor": os.getpid(), "guardian": os.getppid(), "services": supervisor.pids()}
         (home / "new").write_text(json.dumps(document))
         (home / "new").rename(home / "running")
-        supervisor.watch(TABLE[:1])
-    except Stopped:
+        supervisor.watch(("plain",))
+    except StopRequestedError:
         code = 0
-    except Died as error:
+    except ServiceDiedError as error:
         print(error, flush=True)
     finally:
         supervisor.stop_all(["nest"])
     print("ended", flush=True)
     return code
 
-sys.exit(warden.watch_over(supervise))
+sys.exit(process_guardian.run_guarded(supervise))
 """
 
 
 class Platform:
-    """A running one, and every process that was ever below it."""
+    """A running platform, and every process that was ever below it."""
 
     def __init__(self, home: Path) -> None:
         env = dict(os.environ) | {"PYTHONPATH": python_path()}
@@ -85,17 +87,17 @@ class Platform:
             assert self.process.poll() is None, self.process.stdout and self.process.stdout.read()
             time.sleep(0.02)
         self.facts = json.loads((home / "running").read_text())
-        while len(self.seen()) < 9:  # 5 sleeps, 2 shells, the deaf one's sleep, the supervisor
+        while len(self.seen()) < 9:  # 5 sleeps, 2 shells, the sleep of `deaf`, the supervisor
             assert time.monotonic() < deadline, self.seen()
             time.sleep(0.02)
         self.ever = {self.process.pid, *self.seen()}
 
     def seen(self) -> list[int]:
-        """All that is below the warden now."""
-        return warden.descendants(self.process.pid)
+        """Return all processes below the guardian now."""
+        return process_guardian.list_descendants(self.process.pid)
 
     def left(self, within_s: float = 20.0) -> list[str]:
-        """What of it is still there after some seconds."""
+        """Return the processes that remain after some seconds."""
         deadline = time.monotonic() + within_s
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -106,12 +108,12 @@ class Platform:
             time.sleep(0.05)
 
     def output(self) -> str:
-        """What it printed, once it ended."""
+        """Return its output after it has ended."""
         return self.process.communicate(timeout=20)[0].decode()
 
 
 def is_running(pid: int) -> bool:
-    """Neither gone nor a zombie."""
+    """Return whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -120,12 +122,12 @@ def is_running(pid: int) -> bool:
 
 @pytest.fixture
 def platform(tmp_path: Path) -> Iterator[Platform]:
-    made = Platform(tmp_path)
-    yield made
-    for pid in made.ever:
+    platform = Platform(tmp_path)
+    yield platform
+    for pid in platform.ever:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    made.process.communicate()
+    platform.process.communicate()
 
 
 def term_warden(platform: Platform) -> None:
@@ -133,7 +135,7 @@ def term_warden(platform: Platform) -> None:
 
 
 def interrupt_group(platform: Platform) -> None:
-    os.killpg(platform.process.pid, signal.SIGINT)  # what Ctrl-C in a terminal does
+    os.killpg(platform.process.pid, signal.SIGINT)  # like Ctrl-C in a terminal
 
 
 def kill_service(platform: Platform) -> None:
@@ -165,7 +167,7 @@ def test_nothing_is_left(platform: Platform, strike: Callable[[Platform], None],
 
 def test_both_killed_at_once_takes_direct_children_along(platform: Platform) -> None:
     direct = set(platform.facts["services"].values())
-    os.kill(platform.facts["supervisor"], signal.SIGSTOP)  # it cannot act on the death of the warden
+    os.kill(platform.facts["supervisor"], signal.SIGSTOP)  # it cannot react to the death of the guardian
     platform.process.kill()
     os.kill(platform.facts["supervisor"], signal.SIGKILL)
     platform.ever = direct | {platform.process.pid, platform.facts["supervisor"]}
@@ -173,19 +175,19 @@ def test_both_killed_at_once_takes_direct_children_along(platform: Platform) -> 
 
 
 def wait_for_change(home: Path, name: str, change: str, count: int = 1) -> dict[str, Any]:
-    """The part as it was noted at the `count`-th such change."""
+    """Return the part as recorded at the `count`-th such change."""
     deadline = time.monotonic() + 20
     while True:
         lines = (home / "changes").read_text().splitlines() if (home / "changes").exists() else []
-        found = [noted for part, what, noted in map(json.loads, lines) if (part, what) == (name, change)]
-        if len(found) >= count:
-            return dict(found[count - 1])
+        results = [noted for part, what, noted in map(json.loads, lines) if (part, what) == (name, change)]
+        if len(results) >= count:
+            return dict(results[count - 1])
         assert time.monotonic() < deadline, lines
         time.sleep(0.02)
 
 
 def find_pid(platform: Platform, marker: str) -> int:
-    """The process whose last argument is `marker`."""
+    """Return the process whose last argument is `marker`."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         for pid in platform.seen():
@@ -211,7 +213,7 @@ def test_a_killed_service_is_restarted_and_the_rest_goes_on(platform: Platform, 
     assert platform.process.wait(5) == 0
 
 
-def test_a_part_that_ends_again_and_again_is_given_up_and_started_on_request(
+def test_supervisor_disables_failing_part_and_starts_it_on_request(
     platform: Platform, tmp_path: Path
 ) -> None:
     for times in range(1, 7):
@@ -226,7 +228,7 @@ def test_a_part_that_ends_again_and_again_is_given_up_and_started_on_request(
     assert platform.left() == []
 
 
-def test_an_essential_part_that_is_given_up_ends_the_platform(platform: Platform) -> None:
+def test_disabled_essential_part_stops_platform(platform: Platform) -> None:
     for _ in range(6):
         pid = find_pid(platform, "987658")
         os.kill(pid, signal.SIGTERM)
@@ -265,11 +267,11 @@ def test_services_are_stopped_and_started_on_request(platform: Platform) -> None
 def test_another_server_on_the_port_is_not_taken_for_ours() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert listens(os.getpid(), port)
+        assert is_listening(os.getpid(), port)
         other = subprocess.Popen(["sleep", "100"], start_new_session=True)
         try:
-            assert not listens(other.pid, port)
+            assert not is_listening(other.pid, port)
         finally:
             other.kill()
             other.wait()
-    assert not listens(os.getpid(), port)
+    assert not is_listening(os.getpid(), port)

@@ -1,4 +1,4 @@
-"""`./culprit up` for real, in this checkout and over a fresh data directory."""
+"""`./culprit up` in this checkout over a fresh data directory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import urllib.request
 from contextlib import ExitStack
 
 import pytest
-from culprit.launch import machine
-from culprit.launch.engines import Postgres, Valkey
-from culprit.launch.paths import DIST, ROOT
+from culprit.launcher.engines import Postgres, Valkey
+from culprit.launcher.install import requirements
+from culprit.launcher.paths import DIST, ROOT
 from culprit.tests.support.platform_up import Up, gone, home_directory
 
 pytestmark = pytest.mark.long(50)
@@ -34,32 +34,37 @@ def test_up_serves_enrols_and_leaves_nothing() -> None:
             assert get(f"{url}/readyz")[0] == 200
             if (DIST / "index.html").exists():
                 assert "<!doctype html" in get(url)[1].lower()
-            said = up.said()
-            assert re.search(r"Will use .* MB free\), and about \d+ MB of memory", said)
-            assert "Starting PostgreSQL and Valkey …" in said
-            assert f"Culprit is ready at {url}" in said
-            link = re.search(rf"First login \(once, as admin\):  ({re.escape(url)}\S+)", said)
+            message = up.read_log()
+            assert re.search(r"Will use .* MB free\), and about \d+ MB of memory", message)
+            assert "Starting PostgreSQL and Valkey …" in message
+            assert f"Culprit is ready at {url}" in message
+            link = re.search(rf"First login \(once, as admin\):  ({re.escape(url)}\S+)", message)
             assert link
-            assert "enrolled as the first host" in said
+            assert "added as the first host" in message
             cli = home / "cli.json"
             assert cli.stat().st_mode & 0o777 == 0o600
             token = json.loads(cli.read_text())["token"]
-            asked = urllib.request.Request(
+            request = urllib.request.Request(
                 f"{url}/api/v1/hosts", headers={"Authorization": f"Bearer {token}"}
             )
-            with urllib.request.urlopen(asked, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=20) as answer:
                 hosts = json.load(answer)["items"]
             assert [host["address"] for host in hosts] == ["127.0.0.1"]
             second = subprocess.run(
                 [ROOT / "culprit", "up"], env=up.env, capture_output=True, text=True, check=False
             )
             assert second.returncode == 2
-            assert second.stderr == f"culprit: Culprit is running already at {url}; ./culprit down stops it\n"
+            assert (
+                second.stderr
+                == f"culprit: Culprit is already running at {url}. Stop it with ./culprit down\n"
+            )
             status = subprocess.run(
                 [ROOT / "culprit", "status", "--json"], env=up.env, capture_output=True, check=True
             )
             used_mb = sum(part["memory_bytes"] for part in json.loads(status.stdout)["parts"]) >> 20
-            assert 300 < used_mb <= machine.MEMORY_MB, "what `up` says about memory is not what it uses"
+            assert 300 < used_mb <= requirements.MEMORY_MB, (
+                "`up` reports another amount of memory than it uses"
+            )
             figures = json.loads(timings.read_text())
             assert {"engines", "migrations", "services"} <= set(figures["phases"])
             assert figures["total"] > 0
@@ -76,8 +81,9 @@ def test_up_serves_enrols_and_leaves_nothing() -> None:
             up.process.wait()
 
 
-def test_up_uses_given_engines_and_survives_no_kill() -> None:
-    """No engine of its own is started; killed, it leaves nothing but the engines it was given."""
+@pytest.mark.slow
+def test_up_uses_configured_engines() -> None:
+    """No engine is started; a killed platform leaves only the external engines."""
     with home_directory() as home, ExitStack() as engines:
         postgres = engines.enter_context(Postgres(home.parent / "pg", durable=False))
         valkey = engines.enter_context(Valkey(home.parent / "kv"))
@@ -100,7 +106,7 @@ def test_up_uses_given_engines_and_survives_no_kill() -> None:
 
 @pytest.mark.slow
 def test_up_from_a_fresh_clone() -> None:
-    """A clone in another folder installs all of it and starts; nothing outside it is needed."""
+    """A clone in another folder installs everything and starts; nothing outside it is needed."""
     with home_directory() as home:
         clone = home.parent / "clone"
         subprocess.run(["git", "clone", "-q", "--no-hardlinks", ROOT, clone], check=True)

@@ -1,5 +1,5 @@
 """As for triggers."""
 
-from culprit.tests.triggers.conftest import fresh_caches, loopback
+from culprit.tests.automation.triggers.conftest import fresh_caches, loopback
 
 __all__ = ["fresh_caches", "loopback"]

@@ -10,27 +10,35 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from culprit.core.alerts.proof import signature
-from culprit.core.rules.registry import CAUSES, RULES
-from culprit.infra.addresses import Rule
-from culprit.infra.db import Database
-from culprit.infra.mail import MailServer, send_mail
-from culprit.infra.outgoing import OutgoingError
-from culprit.infra.secrets import vault
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Channel, Diagnosis, Firing, Host, Incident, IncidentRun, JournalEntry, Notice, Run
-from culprit.notices import leads
-from culprit.notices.bodies import mail, slack, webhook
-from culprit.notices.service import example, picture_of, picture_token
+from culprit.domain.alerts.proof import compute_signature
+from culprit.domain.rules.registry import CAUSES, RULES
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.analysis.diagnosis import Diagnosis
+from culprit.infra.models.automation.trigger_response import TriggerResponseRecord
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.models.incidents.journal_entry import JournalEntry
+from culprit.infra.models.notifications.channel import Channel
+from culprit.infra.models.notifications.notification import Notification
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.network.http_client import OutgoingError
+from culprit.infra.network.mail import MailServer, send_mail
+from culprit.infra.vault import get_vault
+from culprit.jobs.notifications import send_notification as sending
+from culprit.jobs.notifications.notify_diagnosis import notify_diagnosis
+from culprit.jobs.notifications.send_notification import PAUSES_S, send_notification
+from culprit.jobs.system.pending_jobs import list_pending_jobs
+from culprit.notifications import destinations
+from culprit.notifications.message_bodies import build_mail, build_slack, build_webhook
+from culprit.notifications.service import build_chart_token, build_example, parse_chart_token
 from culprit.tests.support.mailbox import mailbox
 from culprit.tests.support.runs import make_host
 from culprit.tests.support.senders import API, sender
 from culprit.tests.support.web import reply, web
-from culprit.workflows import send_notice as sending
-from culprit.workflows.doorbells import doorbells
-from culprit.workflows.send_notice import PAUSES_S, send_notice
-from culprit.workflows.tell_firing import tell_firing
 from sqlalchemy import func, select, update
 
 RULE = RULES["F-CPU-BUSY"]
@@ -46,13 +54,13 @@ def channel(admin, **body) -> dict:
 
 def evidence(value: float, run: object = "") -> dict:
     return {
-        "finding": RULE.id, "grade": "direct", "severity": "warn", "subject": {}, "metric": RULE.measure.id,
-        "value": value, "unit": "pct", "op": ">", "threshold": 85.0, "baseline": 12.0, "n": 8, "artifact": "a",
+        "finding": RULE.id, "strength": "direct", "severity": "warn", "subject": {}, "metric": RULE.measure.id,
+        "value": value, "unit": "pct", "op": ">", "threshold": 85.0, "baseline": 12.0, "sample_count": 8, "artifact": "a",
         "locator": {"run": str(run)}, "detail": {},
     }  # fmt: skip
 
 
-def beside(run: object) -> dict:
+def build_related(run: object) -> dict:
     """A number that was compared with nothing."""
     own = {"finding": "F-MEM-OOM-CGROUP", "metric": "cgroup.memory_limit_mb", "value": 256.0, "unit": "mb"}
     return evidence(0.0, run) | own | {"op": None, "threshold": None, "baseline": None}
@@ -70,19 +78,19 @@ def answered(db: Database, state: str = "done", causes: bool = True) -> UUID:
                 "id": first,
                 "scope": {},
                 "confidence": "likely",
-                "evidence": [evidence(97.0, run), beside(run)],
+                "evidence": [evidence(97.0, run), build_related(run)],
                 "explains": [],
             }
         ]
-        diagnosis.state, diagnosis.ended_at = state, now()
+        diagnosis.state, diagnosis.ended_at = state, utc_now()
         if state == "done":
             empty = (
                 "ruled_out",
-                "not_looked_at",
+                "not_checked",
                 "open",
                 "not_collected",
                 "inconclusive",
-                "set_aside",
+                "refuted",
                 "context",
             )
             diagnosis.result = {name: [] for name in empty} | {
@@ -99,19 +107,21 @@ def fired(as_, client, db: Database, *channels: dict, peers: int = 0) -> UUID:
     make_host(db, "feed-1", {"role": "feed"})
     make_host(db, "feed-2", {"role": "feed"})
     options = {"peers": peers}
-    trigger = sender(as_("oncall"), client, options=options, channel_ids=[one["id"] for one in channels])
-    assert trigger.alert("feed-1", title="p99 is 2.3 s")["fired"] == 1
+    trigger = sender(
+        as_("oncall"), client, options=options, channel_ids=[channel["id"] for channel in channels]
+    )
+    assert trigger.alert("feed-1", title="p99 is 2.3 s")["started"] == 1
     return answered(db)
 
 
-def notices(db: Database) -> list[Notice]:
+def notices(db: Database) -> list[Notification]:
     with db.sessions() as session:
-        return list(session.scalars(select(Notice).order_by(Notice.number)))
+        return list(session.scalars(select(Notification).order_by(Notification.number)))
 
 
 def due(db: Database) -> None:
     with unit_of_work(db.sessions) as session:
-        session.execute(update(Notice).values(not_before=now() - timedelta(seconds=1)))
+        session.execute(update(Notification).values(not_before=utc_now() - timedelta(seconds=1)))
 
 
 def test_the_answer_goes_into_the_incident_and_to_every_channel_once(
@@ -123,102 +133,105 @@ def test_the_answer_goes_into_the_incident_and_to_every_channel_once(
             channel(as_("admin"), url=server.url, locale="zh"),
         )
         diagnosis_id = fired(as_, client, db, first, second, peers=1)
-        assert dict(_rung(db))["culprit.tell_firing"] == diagnosis_id
-        assert tell_firing(diagnosis_id) == 2
-        assert tell_firing(diagnosis_id) is None
-        assert "culprit.tell_firing" not in dict(_rung(db))
-        assert [send_notice(one.id) for one in notices(db)] == ["sent", "sent"]
+        assert dict(_rung(db))["culprit.notify_diagnosis"] == diagnosis_id
+        assert notify_diagnosis(diagnosis_id) == 2
+        assert notify_diagnosis(diagnosis_id) is None
+        assert "culprit.notify_diagnosis" not in dict(_rung(db))
+        assert [send_notification(item.id) for item in notices(db)] == ["sent", "sent"]
         headers, body = server.posted[0]
-    told = json.loads(body)
-    cause = CAUSES[told["cause_id"]]
-    assert told["cause"] == {"en": cause.title.en, "zh": cause.title.zh}
-    assert told["headline"] == f"feed-1: {cause.title.en}"
+    reported = json.loads(body)
+    cause = CAUSES[reported["cause_id"]]
+    assert reported["cause"] == {"en": cause.title.en, "zh": cause.title.zh}
+    assert reported["headline"] == f"feed-1: {cause.title.en}"
     assert json.loads(server.posted[1][1])["headline"] == f"feed-1：{cause.title.zh}"
-    assert told["figures"][0]["value"] == 97.0 and told["figures"][0]["threshold"] == 85.0
-    assert (told["figures"][1]["op"], told["figures"][1]["threshold"]) == (None, None)
-    assert told["figures"][1]["title"]["en"] == "Memory limit of the group"
-    assert told["peers"] == ["feed-2"] and told["alert"] == "p99 is 2.3 s" and told["alerts"] == 1
-    assert told["links"]["incident"].startswith("http://testserver/incidents/")
-    assert "<svg" in told["picture"]["svg"] and told["picture"]["png_base64"].startswith("iVBOR")
-    signed = signature(first["secret"].encode(), headers["x-culprit-timestamp"], body)
-    assert headers["x-culprit-signature"] == f"v1={signed}" and headers["x-culprit-notice"] == told["id"]
+    assert reported["figures"][0]["value"] == 97.0 and reported["figures"][0]["threshold"] == 85.0
+    assert (reported["figures"][1]["op"], reported["figures"][1]["threshold"]) == (None, None)
+    assert reported["figures"][1]["title"]["en"] == "Memory limit of the group"
+    assert reported["peers"] == ["feed-2"] and reported["alert"] == "p99 is 2.3 s" and reported["alerts"] == 1
+    assert reported["links"]["incident"].startswith("http://testserver/incidents/")
+    assert "<svg" in reported["chart"]["svg"] and reported["chart"]["png_base64"].startswith("iVBOR")
+    signed = compute_signature(first["secret"].encode(), headers["x-culprit-timestamp"], body)
+    assert (
+        headers["x-culprit-signature"] == f"v1={signed}"
+        and headers["x-culprit-notification"] == reported["id"]
+    )
     with db.sessions() as session:
         roles = session.scalars(select(IncidentRun.role).order_by(IncidentRun.role)).all()
         kinds = session.scalars(select(JournalEntry.kind)).all()
-        assert session.scalars(select(Firing)).one().told_at is not None
-    assert list(roles) == ["control", "evidence"] and "diagnosed" in kinds
+        assert session.scalars(select(TriggerResponseRecord)).one().notified_at is not None
+    assert list(roles) == ["control", "evidence"] and "diagnosis_completed" in kinds
 
 
 def _rung(db: Database):
     with db.sessions() as session:
-        return doorbells(session)
+        return list_pending_jobs(session)
 
 
-def test_a_diagnosis_without_a_cause_and_one_that_failed_are_told_too(
+def test_diagnosis_without_cause_and_failed_diagnosis_are_notified(
     as_, client, db: Database, loopback
 ) -> None:
     with web(reply(200, b"ok")) as server:
-        made = channel(as_("admin"), kind="slack", url=server.url + "/services/T0/B0/secret")
-        first = fired(as_, client, db, made)
+        result = channel(as_("admin"), kind="slack", url=server.url + "/services/T0/B0/secret")
+        first = fired(as_, client, db, result)
         with unit_of_work(db.sessions) as session:
             session.get_one(Diagnosis, first).result = {"causes": [], "context": [], "inconclusive": []}
-        tell_firing(first)
-        trigger = sender(as_("oncall"), client, channel_ids=[made["id"]])
+        notify_diagnosis(first)
+        trigger = sender(as_("oncall"), client, channel_ids=[result["id"]])
         make_host(db, "ads-1")
         trigger.alert("ads-1")
-        tell_firing(answered(db, "failed"))
-        assert [send_notice(one.id) for one in notices(db)] == ["sent", "sent"]
+        notify_diagnosis(answered(db, "failed"))
+        assert [send_notification(item.id) for item in notices(db)] == ["sent", "sent"]
     texts = [json.loads(body)["text"] for _, body in server.posted]
-    assert texts == ["*feed-1: no cause found*", "*ads-1: the diagnosis came to no answer*"]
+    assert texts == ["*feed-1: no cause found*", "*ads-1: the diagnosis failed*"]
 
 
 def test_what_cannot_be_delivered_is_tried_again_and_then_dead(as_, client, db: Database, loopback) -> None:
     with web(reply(503, b"later")) as server:
-        made = channel(as_("admin"), url=server.url)
-        test = as_("admin").post(f"{API}/channels/{made['id']}/test").json()
-        assert send_notice(UUID(test["id"])) == "queued"
-        assert send_notice(UUID(test["id"])) is None  # not its time yet
+        result = channel(as_("admin"), url=server.url)
+        test = as_("admin").post(f"{API}/channels/{result['id']}/test").json()
+        assert send_notification(UUID(test["id"])) == "queued"
+        assert send_notification(UUID(test["id"])) is None  # not its time yet
         [first] = notices(db)
-        assert (first.tries, first.failure["key"]) == (1, "outgoing.status")
-        assert timedelta(seconds=5) < first.not_before - now() < timedelta(seconds=PAUSES_S[0] + 1)
+        assert (first.attempts, first.failure["key"]) == (1, "outgoing.status")
+        assert timedelta(seconds=5) < first.not_before - utc_now() < timedelta(seconds=PAUSES_S[0] + 1)
         states = []
         while not states or states[-1] == "queued":
             due(db)
-            states.append(send_notice(UUID(test["id"])))
-        assert states[-1] == "dead" and len(server.posted) == len(PAUSES_S) + 1
-    seen = as_("oncall").get(f"{API}/notices?state=dead").json()["items"]
-    assert seen[0]["failure"]["params"]["status"] == 503 and seen[0]["tries"] == len(PAUSES_S) + 1
-    assert as_("oncall").post(f"{API}/notices/{test['id']}/again").status_code == 403
-    assert as_("admin").post(f"{API}/notices/{test['id']}/again").json()["state"] == "queued"
-    assert ("culprit.send_notice", UUID(test["id"])) in _rung(db)
-    assert as_("admin").post(f"{API}/notices/{test['id']}/again").status_code == 409
+            states.append(send_notification(UUID(test["id"])))
+        assert states[-1] == "failed" and len(server.posted) == len(PAUSES_S) + 1
+    seen = as_("oncall").get(f"{API}/notifications?state=failed").json()["items"]
+    assert seen[0]["failure"]["params"]["status"] == 503 and seen[0]["attempts"] == len(PAUSES_S) + 1
+    assert as_("oncall").post(f"{API}/notifications/{test['id']}/retry").status_code == 403
+    assert as_("admin").post(f"{API}/notifications/{test['id']}/retry").json()["state"] == "queued"
+    assert ("culprit.send_notification", UUID(test["id"])) in _rung(db)
+    assert as_("admin").post(f"{API}/notifications/{test['id']}/retry").status_code == 409
 
 
 @pytest.mark.parametrize(
-    ("status", "state"), [(404, "dead"), (410, "dead"), (302, "dead"), (429, "queued"), (500, "queued")]
+    ("status", "state"), [(404, "failed"), (410, "failed"), (302, "failed"), (429, "queued"), (500, "queued")]
 )
 def test_what_another_try_would_not_change_is_dead_at_once(
     as_, db: Database, loopback, status, state
 ) -> None:
     with web(reply(status, b"", Location="http://169.254.169.254/")) as server:
-        made = channel(as_("admin"), url=server.url)
-        test = as_("admin").post(f"{API}/channels/{made['id']}/test").json()
-        assert send_notice(UUID(test["id"])) == state
+        result = channel(as_("admin"), url=server.url)
+        test = as_("admin").post(f"{API}/channels/{result['id']}/test").json()
+        assert send_notification(UUID(test["id"])) == state
         assert len(server.posted) == 1
 
 
 def test_a_worker_that_is_lost_in_a_try_has_counted_it(as_, db: Database, loopback, monkeypatch) -> None:
-    made = channel(as_("admin"), url="http://127.0.0.1:9/")
-    test = as_("admin").post(f"{API}/channels/{made['id']}/test").json()
+    result = channel(as_("admin"), url="http://127.0.0.1:9/")
+    test = as_("admin").post(f"{API}/channels/{result['id']}/test").json()
 
     def lost(_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sending, "_deliver", lost)
     with pytest.raises(KeyboardInterrupt):
-        send_notice(UUID(test["id"]))
+        send_notification(UUID(test["id"]))
     [left] = notices(db)
-    assert (left.state, left.tries) == ("queued", 1) and left.not_before > now()
+    assert (left.state, left.attempts) == ("queued", 1) and left.not_before > utc_now()
 
 
 def test_only_what_the_allow_list_names_is_sent_to(as_, db: Database) -> None:
@@ -241,17 +254,17 @@ def test_only_what_the_allow_list_names_is_sent_to(as_, db: Database) -> None:
     assert as_("admin").post(f"{API}/channels", json=body).json()["key"] == "outgoing.not_allowed"
 
 
-def test_mail_carries_the_picture_and_no_header_of_strangers(as_, client, db: Database, loopback) -> None:
+def test_mail_carries_the_chart_and_no_injected_header(as_, client, db: Database, loopback) -> None:
     with mailbox() as box:
         mail_to = {"host": "127.0.0.1", "port": box.port, "security": "none", "username": "u", "password": "p" * 12,
                    "sender": "culprit@example.org", "to": ["a@example.org", "b@example.org"]}  # fmt: skip
-        made = channel(as_("admin"), kind="email", mail=mail_to)
-        assert made["shown"]["to"] == mail_to["to"] and "p" * 12 not in json.dumps(made)
-        diagnosis_id = fired(as_, client, db, made)
+        result = channel(as_("admin"), kind="email", mail=mail_to)
+        assert result["destination"]["to"] == mail_to["to"] and "p" * 12 not in json.dumps(result)
+        diagnosis_id = fired(as_, client, db, result)
         with unit_of_work(db.sessions) as session:
             session.execute(update(Host).where(Host.name == "feed-1").values(name="feed-1\r\nBcc: x@evil"))
-        tell_firing(diagnosis_id)
-        assert [send_notice(one.id) for one in notices(db)] == ["sent"]
+        notify_diagnosis(diagnosis_id)
+        assert [send_notification(item.id) for item in notices(db)] == ["sent"]
     [(recipients, raw)] = box.mails
     assert recipients == mail_to["to"]
     read = email.message_from_bytes(raw, policy=email.policy.default)
@@ -265,7 +278,7 @@ def test_mail_carries_the_picture_and_no_header_of_strangers(as_, client, db: Da
     assert picture["Content-ID"][1:-1] in html and "http-equiv" not in html and "<script" not in html
 
 
-@pytest.mark.parametrize(("code", "state"), [(550, "dead"), (451, "queued")])
+@pytest.mark.parametrize(("code", "state"), [(550, "failed"), (451, "queued")])
 def test_a_mail_server_that_refuses(as_, db: Database, loopback, code, state) -> None:
     with mailbox(refuse=code) as box:
         mail_to = {
@@ -275,40 +288,40 @@ def test_a_mail_server_that_refuses(as_, db: Database, loopback, code, state) ->
             "sender": "a@b.org",
             "to": ["c@d.org"],
         }
-        made = channel(as_("admin"), kind="email", mail=mail_to)
-        test = as_("admin").post(f"{API}/channels/{made['id']}/test").json()
-        assert send_notice(UUID(test["id"])) == state
+        result = channel(as_("admin"), kind="email", mail=mail_to)
+        test = as_("admin").post(f"{API}/channels/{result['id']}/test").json()
+        assert send_notification(UUID(test["id"])) == state
     assert notices(db)[0].failure == {"key": "outgoing.mail", "params": {"host": "127.0.0.1", "code": code}}
 
 
-def test_mail_needs_tls_where_it_was_asked_for() -> None:
-    letter = mail("x", example(), "en", "a@b.org", ("c@d.org",))
-    rules = (Rule("127.0.0.0/8", 1, 65535),)
+def test_mail_requires_tls_that_is_configured() -> None:
+    letter = build_mail("x", build_example(), "en", "a@b.org", ("c@d.org",))
+    rules = (AddressRule("127.0.0.0/8", 1, 65535),)
     with mailbox() as box:
         for security in ("starttls", "tls"):
             with pytest.raises(OutgoingError) as caught:
                 send_mail(MailServer("127.0.0.1", box.port, security, "u", "s3cret"), letter, rules)
             assert caught.value.kind in {"tls", "garbled"} and "s3cret" not in str(caught.value.sentence)
-        assert not box.mails and not any("AUTH" in one for one in box.said)
+        assert not box.mails and not any("AUTH" in item for item in box.commands)
     with pytest.raises(OutgoingError) as caught:
         send_mail(MailServer("127.0.0.1", box.port, "none"), letter, rules)
     assert caught.value.kind == "unreachable"
 
 
-def test_slack_calls_nobody_and_shows_a_picture_by_a_link(as_, client, db: Database, loopback) -> None:
-    message = example()
+def test_slack_mentions_no_user_and_links_the_chart_image(as_, client, db: Database, loopback) -> None:
+    message = build_example()
     nasty = type(message)(
         "named", "<!channel> *x*", "a&b", "</>`", cause={"en": "<@U1>", "zh": ""}, confidence="likely"
     )
-    text = slack(nasty, "en").decode()
+    text = build_slack(nasty, "en").decode()
     assert "<!channel>" not in text and "<@U1>" not in text and "&lt;!channel&gt;" in text
     with web(reply(200, b"ok")) as server:
-        made = channel(as_("admin"), kind="slack", url=server.url + "/hook/?key=canary")
-        assert "canary" not in json.dumps(made)
-        send_notice(UUID(as_("admin").post(f"{API}/channels/{made['id']}/test").json()["id"]))
-        quiet = channel(as_("admin"), kind="slack", url=server.url + "/hook", picture_link=False, locale="zh")
-        send_notice(UUID(as_("admin").post(f"{API}/channels/{quiet['id']}/test").json()["id"]))
-    assert [path for path, _ in server.asked] == ["/hook/?key=canary", "/hook"]
+        result = channel(as_("admin"), kind="slack", url=server.url + "/hook/?key=canary")
+        assert "canary" not in json.dumps(result)
+        send_notification(UUID(as_("admin").post(f"{API}/channels/{result['id']}/test").json()["id"]))
+        quiet = channel(as_("admin"), kind="slack", url=server.url + "/hook", chart_link=False, locale="zh")
+        send_notification(UUID(as_("admin").post(f"{API}/channels/{quiet['id']}/test").json()["id"]))
+    assert [path for path, _ in server.requests] == ["/hook/?key=canary", "/hook"]
     first, second = (json.loads(body)["attachments"][0] for _, body in server.posted)
     assert "▁" in first["text"] and "image_url" not in second and "等待 CPU" in second["text"]
     path = first["image_url"].removeprefix("http://testserver")
@@ -317,9 +330,9 @@ def test_slack_calls_nobody_and_shows_a_picture_by_a_link(as_, client, db: Datab
     assert (
         answer.headers["x-robots-tag"].startswith("noindex") and answer.headers["cache-control"] == "no-store"
     )
-    [one, _] = notices(db)
-    token = picture_token(one.id)
-    assert picture_of(token) == one.id
+    [item, _] = notices(db)
+    token = build_chart_token(item.id)
+    assert parse_chart_token(token) == item.id
     for wrong in (
         token[:-1] + ("0" if token[-1] != "0" else "1"),
         token.upper(),
@@ -327,39 +340,41 @@ def test_slack_calls_nobody_and_shows_a_picture_by_a_link(as_, client, db: Datab
         "x" * 96,
         "%00",
     ):
-        assert client.get(f"{API}/pictures/{wrong}").status_code == 404
+        assert client.get(f"{API}/chart-images/{wrong}").status_code == 404
     with unit_of_work(db.sessions) as session:
-        session.execute(update(Notice).values(created_at=now() - timedelta(days=31)))
+        session.execute(update(Notification).values(created_at=utc_now() - timedelta(days=31)))
     assert client.get(path).status_code == 404
 
 
 def test_the_picture_is_seen_with_the_message(as_, db: Database, loopback) -> None:
-    made = channel(as_("admin"), url="http://127.0.0.1:9/")
-    test = as_("admin").post(f"{API}/channels/{made['id']}/test").json()
-    answer = as_("oncall").get(f"{API}/notices/{test['id']}/picture")
+    result = channel(as_("admin"), url="http://127.0.0.1:9/")
+    test = as_("admin").post(f"{API}/channels/{result['id']}/test").json()
+    answer = as_("oncall").get(f"{API}/notifications/{test['id']}/chart")
     assert answer.status_code == 200 and answer.text.startswith("<svg")
     assert "sandbox" in answer.headers["content-security-policy"]
-    assert as_("investigator").get(f"{API}/notices/{test['id']}/picture").status_code == 403
+    assert as_("investigator").get(f"{API}/notifications/{test['id']}/chart").status_code == 403
 
 
 def test_a_channel_keeps_its_secrets(as_, db: Database, loopback) -> None:
     url = "http://127.0.0.1:9/services/T0/B0/very-secret"
-    made = channel(as_("admin"), kind="slack", url=url)
+    result = channel(as_("admin"), kind="slack", url=url)
     signed = channel(as_("admin"), url="http://127.0.0.1:9/", secret="s" * 24)
-    assert (made["secret"], signed["secret"]) == (None, "s" * 24)
+    assert (result["secret"], signed["secret"]) == (None, "s" * 24)
     listed = as_("oncall").get(f"{API}/channels").text
     assert "very-secret" not in listed and "s" * 24 not in listed
     with db.sessions() as session:
-        row = session.get_one(Channel, UUID(made["id"]))
-        assert leads.opened(row, vault()).url == url and "very-secret" not in repr(leads.opened(row, vault()))
+        row = session.get_one(Channel, UUID(result["id"]))
+        assert destinations.open_destination(row, get_vault()).url == url and "very-secret" not in repr(
+            destinations.open_destination(row, get_vault())
+        )
     changed = (
-        as_("admin").patch(f"{API}/channels/{made['id']}", json={"enabled": False, "name": "chat"}).json()
+        as_("admin").patch(f"{API}/channels/{result['id']}", json={"enabled": False, "name": "chat"}).json()
     )
     assert (changed["enabled"], changed["name"]) == (False, "chat")
-    test = as_("admin").post(f"{API}/channels/{made['id']}/test").json()
-    assert send_notice(UUID(test["id"])) == "dead"
+    test = as_("admin").post(f"{API}/channels/{result['id']}/test").json()
+    assert send_notification(UUID(test["id"])) == "failed"
     assert notices(db)[0].failure["key"] == "channel.disabled"
-    assert as_("admin").delete(f"{API}/channels/{made['id']}").status_code == 204
+    assert as_("admin").delete(f"{API}/channels/{result['id']}").status_code == 204
     assert notices(db) == []
 
 
@@ -367,12 +382,12 @@ def test_an_incident_that_is_resolved_meanwhile_stays_as_it_is(as_, client, db: 
     diagnosis_id = fired(as_, client, db)
     with unit_of_work(db.sessions) as session:
         session.execute(update(Incident).values(state="resolved"))
-    assert tell_firing(diagnosis_id) == 0
+    assert notify_diagnosis(diagnosis_id) == 0
     with db.sessions() as session:
-        assert "diagnosed" not in session.scalars(select(JournalEntry.kind)).all()
+        assert "diagnosis_completed" not in session.scalars(select(JournalEntry.kind)).all()
 
 
-def test_both_languages_say_everything() -> None:
+def test_message_texts_exist_in_both_languages() -> None:
     for locale in ("en", "zh"):
-        body = json.loads(webhook("x", example(), locale))
-        assert "{" not in body["headline"] and "notice." not in body["headline"]
+        body = json.loads(build_webhook("x", build_example(), locale))
+        assert "{" not in body["headline"] and "notification." not in body["headline"]

@@ -1,4 +1,4 @@
-"""A stand-in for S3 on loopback: moto's server, with buckets of one's own."""
+"""S3 server on loopback (moto), with separate buckets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from culprit.tests.support.web import free_port
 
 @contextmanager
 def s3(*buckets: str) -> Iterator[str]:
-    """Its address, with these buckets in it, until the block is left."""
+    """Yield its address, with these buckets."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with subprocess.Popen(
@@ -40,6 +40,6 @@ def _make(server: subprocess.Popen[bytes], url: str) -> None:
             error.close()
             raise
         except OSError:
-            assert server.poll() is None, "the S3 stand-in did not start"
+            assert server.poll() is None, "the S3 server did not start"
             time.sleep(0.1)
-    raise AssertionError("the S3 stand-in does not answer")
+    raise AssertionError("the S3 server does not answer")

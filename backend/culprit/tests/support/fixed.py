@@ -1,4 +1,7 @@
-"""An incident with a fix, whose captures come home by hand: each brings /proc/stat of so much CPU and an access log."""
+"""An incident with a fix, whose captures the test completes:
+
+each has /proc/stat with a CPU load, and an access log.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,23 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    Artifact,
-    Capture,
-    Fix,
-    Hypothesis,
-    Incident,
-    IncidentHost,
-    IncidentRun,
-    JournalEntry,
-    Run,
-    RunCollector,
-    Verification,
-)
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.incidents.fix import Fix
+from culprit.infra.models.incidents.hypothesis import Hypothesis
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_host import IncidentHost
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.models.incidents.journal_entry import JournalEntry
+from culprit.infra.models.incidents.verification import Verification
+from culprit.jobs.analysis.evaluate_run import evaluate_run
+from culprit.jobs.ingest.ingest_run import ingest_run
+from culprit.jobs.verification.advance_verification import advance_verification
 from culprit.tests.support import runs
-from culprit.workflows.evaluate_run import evaluate_run
-from culprit.workflows.ingest_run import ingest_run
-from culprit.workflows.verify_fix import advance_verification
 from sqlalchemy import select
 
 BOOT = 500 * 10**9
@@ -55,23 +56,23 @@ class Case:
             session.flush()
             self.incident = incident.id
             hypothesis = Hypothesis(
-                incident_id=incident.id, key="own/1", says={"en": "x", "zh": "x"}, primary=PRIMARY
+                incident_id=incident.id, key="own/1", summary={"en": "x", "zh": "x"}, primary=PRIMARY
             )
             session.add(hypothesis)
             session.flush()
             self.hypothesis = hypothesis.id
 
     def host(self, name: str, role: str = "suspect"):
-        made = runs.make_host(self.db, name)
+        host = runs.make_host(self.db, name)
         with unit_of_work(self.db.sessions) as session:
-            session.add(IncidentHost(incident_id=self.incident, host_id=made, role=role))
-        return made
+            session.add(IncidentHost(incident_id=self.incident, host_id=host, role=role))
+        return host
 
     def fix(self, *hosts):
         with unit_of_work(self.db.sessions) as session:
             fix = Fix(
                 incident_id=self.incident, hypothesis_id=self.hypothesis, what="fewer workers",
-                hosts=[str(one) for one in hosts], state="applied", applied_at=self.applied,
+                hosts=[str(host) for host in hosts], state="applied", applied_at=self.applied,
             )  # fmt: skip
             session.add(fix)
             session.flush()
@@ -80,34 +81,34 @@ class Case:
     def ask(self, fix, **more):
         with unit_of_work(self.db.sessions) as session:
             values = {"primary": PRIMARY, "requested_by": self.actor.id, **more}
-            asked = Verification(fix_id=fix, **values)
-            session.add(asked)
+            verification = Verification(fix_id=fix, **values)
+            session.add(verification)
             session.flush()
-            return asked.id
+            return verification.id
 
     def capture(self, *hosts, seconds=SECONDS):
         with unit_of_work(self.db.sessions) as session:
-            wanted = CaptureCreate(
+            capture_create = CaptureCreate(
                 host_ids=list(hosts), plan="custom", seconds=seconds, collectors=["cpu_stat", "app_metrics"],
                 options=LOG, reason="evidence",
             )  # fmt: skip
-            return captures.create(session, self.actor, artifact_store(), wanted).id
+            return captures.create_capture(session, self.actor, artifact_store(), capture_create).id
 
     def before(self, *hosts, busy, count=3, rate=100.0, seconds=SECONDS):
-        """Captures from an hour ago, a minute apart. `busy`: percent, by host."""
+        """Store captures from an hour ago, a minute apart. `busy`: percent, by host."""
         for at in range(count):
-            made = self.capture(*hosts, seconds=seconds)
-            self.home(made, busy, rate=rate, at=time.time() - HOUR + 60 * at, seconds=seconds)
+            result = self.capture(*hosts, seconds=seconds)
+            self.home(result, busy, rate=rate, at=time.time() - HOUR + 60 * at, seconds=seconds)
             with unit_of_work(self.db.sessions) as session:
-                for run in session.scalars(select(Run).where(Run.capture_id == made)):
+                for run in session.scalars(select(Run).where(Run.capture_id == result)):
                     session.add(IncidentRun(incident_id=self.incident, run_id=run.id, role="evidence"))
 
     def home(self, capture_id, busy, *, rate=100.0, at=None, seconds=SECONDS, fails=False):
-        """All runs of a capture come home; `busy` is a number or one by host."""
+        """Complete all runs of a capture; `busy` is a number or one by host."""
         at = time.time() - 2 * seconds if at is None else at
         with self.db.sessions() as session:
-            found = session.scalars(select(Run).where(Run.capture_id == capture_id)).all()
-        for run in found:
+            runs_of_capture = session.scalars(select(Run).where(Run.capture_id == capture_id)).all()
+        for run in runs_of_capture:
             level = busy[run.host_id] if isinstance(busy, dict) else busy
             if fails:
                 self._fail(run.id)
@@ -127,7 +128,7 @@ class Case:
             run.state, run.attempt, run.fence = "ingesting", 1, 1
             run.clock = runs.clock_now(BOOT, int(at * 1e9))
             for row in session.scalars(select(RunCollector).where(RunCollector.run_id == run_id)):
-                row.state, row.way = "done", "sampled" if row.collector == "cpu_stat" else "awk"
+                row.state, row.method = "done", "sampled" if row.collector == "cpu_stat" else "awk"
                 part, data = parts[row.collector]
                 packed = gzip.compress(data, mtime=0)
                 stored = artifact_store().put([packed], 1 << 30)
@@ -156,29 +157,29 @@ class Case:
             "app_metrics": ("stdout", log.encode()),
         }
 
-    def read(self, table, one):
+    def read(self, table, item):
         with self.db.sessions() as session:
-            return session.get_one(table, one)
+            return session.get_one(table, item)
 
-    def taken(self, asked) -> list:
-        return self.read(Verification, asked).after
+    def taken(self, requested) -> list:
+        return self.read(Verification, requested).after
 
-    def play(self, asked, busy, **how):
-        """The verification to its end: each capture that it starts comes home."""
+    def play(self, requested, busy, **how):
+        """Complete the verification: finish each capture that it starts."""
         for _ in range(12):
-            state = advance_verification(asked)
+            state = advance_verification(requested)
             if state not in {"collecting", "judging"}:
                 break
-            made = self.taken(asked)
+            result = self.taken(requested)
             with self.db.sessions() as session:
                 still = session.scalars(
-                    select(Capture.id).where(Capture.id.in_(made), Capture.state.in_(("queued", "running")))
+                    select(Capture.id).where(Capture.id.in_(result), Capture.state.in_(("queued", "running")))
                 ).all()
-            for one in still:
-                self.home(one, busy, **how)
-        found = self.read(Verification, asked)
-        assert found.state == "done", (found.state, found.failure)
-        return found.result
+            for item in still:
+                self.home(item, busy, **how)
+        outcome = self.read(Verification, requested)
+        assert outcome.state == "done", (outcome.state, outcome.failure)
+        return outcome.result
 
     def journal(self) -> list[JournalEntry]:
         with self.db.sessions() as session:

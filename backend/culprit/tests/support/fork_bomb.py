@@ -1,4 +1,4 @@
-"""A parser that starts as much as it can; see `culprit.tests.infra.test_sandbox`."""
+"""A parser that starts as many processes as it can; see `culprit.tests.infra.test_sandbox`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from culprit.infra import launcher
+from culprit.infra.sandbox import launcher
 
 TRIES = 50
 
 
 def main(_: Mapping[str, Any]) -> None:
-    """Leaves `result.json`: how many processes, threads and programs it could start."""
+    """Write `result.json`: how many processes, threads and programs it could start."""
     started = {"forks": 0, "threads": 0, "programs": 0}
     for _ in range(TRIES):
         try:

@@ -1,4 +1,4 @@
-"""The annotation part of Grafana's HTTP API as its documentation describes it, in memory and strict.
+"""The annotation API of Grafana as documented, in memory and strict.
 
 https://grafana.com/docs/grafana/latest/developers/http_api/annotations/. It is not Grafana.
 """
@@ -20,11 +20,11 @@ FIELDS = {"dashboardUID", "panelId", "time", "timeEnd", "tags", "text"}
 
 @dataclass
 class Grafana:
-    """`kept` by id; `deaf` forgets to answer what it has done, `away` answers 503."""
+    """Annotations by ID; `deaf` does not answer after a change, `away` answers 503."""
 
     port: int = 0
     kept: dict[int, dict[str, Any]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     deaf: bool = False
     away: bool = False
     last: int = 0
@@ -34,11 +34,11 @@ class Grafana:
         return f"http://127.0.0.1:{self.port}"
 
     def do(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[int, Any]:
-        """What Grafana answers."""
+        """Return the answer of Grafana."""
         if method == "GET" and path == "/api/annotations":
-            wanted = set(query.get("tags", []))
-            found = [{"id": n, **one} for n, one in self.kept.items() if wanted <= set(one["tags"])]
-            return 200, found[: int(query.get("limit", ["100"])[0])]
+            requested = set(query.get("tags", []))
+            results = [{"id": n, **item} for n, item in self.kept.items() if requested <= set(item["tags"])]
+            return 200, results[: int(query.get("limit", ["100"])[0])]
         if method == "POST" and path == "/api/annotations":
             if (wrong := self.wrong(body)) or not body.get("text"):
                 return 400, {"message": wrong or "text field should not be empty"}
@@ -61,44 +61,44 @@ class Grafana:
         if not isinstance(body, dict) or set(body) - FIELDS:
             return "bad request data"
         times = [body.get("time"), body.get("timeEnd", body.get("time"))]
-        if any(not isinstance(one, int) or one < 10**12 for one in times) or times[1] < times[0]:
+        if any(not isinstance(time, int) or time < 10**12 for time in times) or times[1] < times[0]:
             return "times are milliseconds"
         tags = body.get("tags", [])
-        return "" if all(isinstance(one, str) and one and "," not in one for one in tags) else "bad tags"
+        return "" if all(isinstance(tag, str) and tag and "," not in tag for tag in tags) else "bad tags"
 
 
 @contextmanager
 def grafana() -> Iterator[Grafana]:
-    """Serves until the block is left."""
-    made = Grafana()
+    """Serve until the end of the block."""
+    grafana = Grafana()
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             pass
 
-        def handle_one(self) -> None:
+        def handle_request(self) -> None:
             parts = urlsplit(self.path)
             size = int(self.headers.get("Content-Length", 0))
             sent = self.rfile.read(size)
-            made.asked.append(f"{self.command} {parts.path}")
+            grafana.requests.append(f"{self.command} {parts.path}")
             if self.headers.get("Authorization") != f"Bearer {TOKEN}":
-                return self.tell(401, {"message": "Invalid API key"})
-            if made.away:
-                return self.tell(503, {})
+                return self.send_answer(401, {"message": "Invalid API key"})
+            if grafana.away:
+                return self.send_answer(503, {})
             if sent and self.headers.get("Content-Type") != "application/json":
-                return self.tell(400, {"message": "bad request data"})
-            status, found = made.do(
+                return self.send_answer(400, {"message": "bad request data"})
+            status, result = grafana.do(
                 self.command, parts.path, parse_qs(parts.query), json.loads(sent) if sent else None
             )
-            if made.deaf and self.command == "POST":
+            if grafana.deaf and self.command == "POST":
                 self.close_connection = True
                 return None
-            return self.tell(status, found)
+            return self.send_answer(status, result)
 
-        do_GET = do_POST = do_PATCH = do_DELETE = handle_one
+        do_GET = do_POST = do_PATCH = do_DELETE = handle_request
 
-        def tell(self, status: int, found: Any) -> None:
-            body = json.dumps(found).encode()
+        def send_answer(self, status: int, result: Any) -> None:
+            body = json.dumps(result).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -106,11 +106,11 @@ def grafana() -> Iterator[Grafana]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    made.port = server.server_address[1]
+    grafana.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, args=[0.05], daemon=True)
     thread.start()
     try:
-        yield made
+        yield grafana
     finally:
         server.shutdown()
         server.server_close()

@@ -1,4 +1,4 @@
-"""A parser that was taken over: runs in the sandbox of the real ones and tries what a parser must not do."""
+"""A compromised parser: it runs in the real sandbox and tries forbidden operations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: the targets of `_attempts`. Leaves `result.json`: {attempt: "done" or the error}."""
+    """Try all operations of `request`, and write `result.json`: {attempt: "done" or the error}."""
     if "wait_s" in request:
         time.sleep(request["wait_s"])
         return
     result = {name: _outcome(attempt) for name, attempt in _attempts(request).items()}
-    # Where it works, it is the last thing that this process does.
+    # If it works, it is the last operation of this process.
     for outcome in ("done", ""):
         result["execute a shell"] = outcome or _outcome(lambda: os.execv("/bin/sh", ["sh", "-c", "exit 0"]))
         Path("result.json").write_text(json.dumps(result), encoding="utf-8")
@@ -101,5 +101,5 @@ def _fork() -> None:
 
 def _call(name: str, *arguments: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, name)(*(ctypes.c_long(one) for one in arguments)) < 0:
+    if getattr(libc, name)(*(ctypes.c_long(argument) for argument in arguments)) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

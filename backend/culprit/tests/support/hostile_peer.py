@@ -1,4 +1,4 @@
-"""An SSH server that lets everybody in and then sends whatever a test wants, as frames or as raw bytes."""
+"""An SSH server that accepts every login and then sends frames or raw bytes of the test."""
 
 import contextlib
 import hashlib
@@ -9,27 +9,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import paramiko
-from culprit.infra.ssh_keys import PublicKey
+from culprit.infra.ssh.keys import PublicKey
 
 Script = Callable[[paramiko.Channel, threading.Event], None]
 
 
 def frame(kind: str, payload: bytes = b"", *, name: str = "-", part: str = "-", fields: str = "") -> bytes:
-    """One well-formed frame."""
+    """Return one valid frame."""
     digest = hashlib.sha256(payload).hexdigest()
     head = f"CULPRIT1 kind={kind} id={name} part={part} len={len(payload)} sha256={digest} {fields}".strip()
     return head.encode() + b"\n" + payload + b"\n"
 
 
 def outcome(name: str, payload: bytes = b"", **changes: str) -> bytes:
-    """The outcome of a collector that went well, but for `changes` of its fields."""
-    fields = {"state": "done", "way": "vmstat", "exit": "0", "signal": "-", "start": "9000000000"}
-    fields |= {"end": "12000000000", "cpu_ms": "10", "bytes": "100", "parts": "1", "rung": "nice"} | changes
+    """Return the outcome of a successful collector, with `changes` of its fields."""
+    fields = {"state": "done", "method": "vmstat", "exit": "0", "signal": "-", "start": "9000000000"}
+    fields |= {
+        "end": "12000000000",
+        "cpu_ms": "10",
+        "bytes": "100",
+        "parts": "1",
+        "limiter": "nice",
+    } | changes
     return frame("outcome", payload, name=name, fields=" ".join(f"{k}={v}" for k, v in fields.items()))
 
 
 def clock(seq: int, boot_ns: int) -> bytes:
-    """A reading of the clocks of a host that was booted ten seconds ago."""
+    """Return a clock reading of a host that booted ten seconds ago."""
     real = time.time_ns()
     fields = (
         f"seq={seq} at=tick bt0={boot_ns} bt1={boot_ns + 10_000_000} m0=- m1=- real={real} res=1 src=date"
@@ -66,7 +72,7 @@ class _Interface(paramiko.ServerInterface):
 
 @dataclass
 class HostilePeer:
-    """Listens on loopback; every command is answered by `script(channel, stop)`. Fits where an `Sshd` is enrolled."""
+    """Listen on loopback and answer every command with `script(channel, stop)`, in place of an `Sshd`."""
 
     script: Script
     client_key: str
@@ -110,7 +116,7 @@ class HostilePeer:
 
 
 def repeat(data: bytes, *, stderr: bool = False) -> Script:
-    """A script that greets as a runner does and then sends the same bytes for ever."""
+    """Return a script that starts like a runner and then sends the same bytes indefinitely."""
 
     def send(channel: paramiko.Channel, stop: threading.Event) -> None:
         channel.sendall(frame("hello", HELLO))
@@ -121,7 +127,7 @@ def repeat(data: bytes, *, stderr: bool = False) -> Script:
 
 
 def ignore_window(channel: paramiko.Channel, stop: threading.Event) -> None:
-    """Sends one endless part without ever waiting for the window of the channel."""
+    """Send one endless part without waiting for the window of the channel."""
     channel.sendall(frame("hello", HELLO))
     head = b"CULPRIT1 kind=part id=vmstat part=stdout len=60000000 sha256=- enc=identity raw=-\n"
     data = head
@@ -135,7 +141,7 @@ def ignore_window(channel: paramiko.Channel, stop: threading.Event) -> None:
 
 
 def numbered(make: Callable[[int], bytes], *, stderr: bool = False) -> Script:
-    """A script that sends more different messages than a stream may have frames, a few hundred at once, and ends."""
+    """Return a script that sends more different messages than a stream may have frames, and ends."""
 
     def send(channel: paramiko.Channel, stop: threading.Event) -> None:
         channel.sendall(frame("hello", HELLO))
@@ -148,7 +154,7 @@ def numbered(make: Callable[[int], bytes], *, stderr: bool = False) -> Script:
     return send
 
 
-#: How a host may try to grow a worker; each goes on for as long as it is allowed to.
+#: Attempts of a host to grow a worker; each continues until it is stopped.
 FLOODS: dict[str, Script] = {
     "endless_header": repeat(b"CULPRIT1 kind=part " + b"x" * 32_000),
     "endless_stderr": repeat(b"y" * 32_000, stderr=True),
@@ -166,7 +172,7 @@ FLOODS: dict[str, Script] = {
 
 
 def serve_floods(client_key, host_key_path, ports):
-    """Runs in a process of its own, so that the memory of the peers is not that of the worker."""
+    """Serve in a separate process, so that the memory of the peers does not count for the worker."""
     host_key = paramiko.RSAKey.from_private_key_file(host_key_path)
     peers = {name: HostilePeer(script, client_key, host_key) for name, script in FLOODS.items()}
     ports.put({name: peer.port for name, peer in peers.items()})

@@ -1,4 +1,4 @@
-"""An identity provider for tests: OpenID Connect on loopback, strict about what it is asked, and able to lie."""
+"""OpenID Connect provider on loopback for tests: strict about requests, with configurable wrong answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Claims = dict[str, Any]
 
 @dataclass
 class Provider:
-    """`claims` are those of whoever signs in; the hooks change what is sent, to see what is refused."""
+    """`claims` are those of the user who signs in; the hooks change what is sent."""
 
     issuer: str
     redirect_uri: str = "http://testserver/api/v1/session/oidc/callback"
@@ -36,46 +36,53 @@ class Provider:
     document: Claims = field(default_factory=dict)
     token_claims: Callable[[Claims], Claims] = lambda claims: claims
     sign: Callable[[Claims], str] | None = None
-    asked: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     keys: list[Key] = field(default_factory=list)
     gone: bool = False
 
     def rotate(self, key: Key) -> None:
-        """From now on this key signs, and only it is published."""
+        """Sign with this key from now on, and publish only this key."""
         self.keys = [key]
 
     def approve(self, url: str) -> dict[str, str]:
-        """What a person does there: the parameters of the way back. Asserts what a strict provider refuses."""
+        """Sign the user in and return the parameters of the redirect.
+
+        Asserts what a strict provider refuses.
+        """
         parts = urlsplit(url)
-        asked = {name: values[0] for name, values in parse_qs(parts.query, strict_parsing=True).items()}
+        requested = {name: values[0] for name, values in parse_qs(parts.query, strict_parsing=True).items()}
         assert url.startswith(self.issuer + "/authorize?")
-        assert asked["response_type"] == "code" and asked["client_id"] == CLIENT
-        assert asked["redirect_uri"] == self.redirect_uri
-        assert "openid" in asked["scope"].split() and asked["code_challenge_method"] == "S256"
-        assert len(asked["state"]) >= 43 and len(asked["nonce"]) >= 43 and len(asked["code_challenge"]) == 43
+        assert requested["response_type"] == "code" and requested["client_id"] == CLIENT
+        assert requested["redirect_uri"] == self.redirect_uri
+        assert "openid" in requested["scope"].split() and requested["code_challenge_method"] == "S256"
+        assert (
+            len(requested["state"]) >= 43
+            and len(requested["nonce"]) >= 43
+            and len(requested["code_challenge"]) == 43
+        )
         code = secrets.token_urlsafe(16)
-        self.codes[code] = asked
-        return {"code": code, "state": asked["state"], "iss": self.issuer}
+        self.codes[code] = requested
+        return {"code": code, "state": requested["state"], "iss": self.issuer}
 
     def exchange(self, form: dict[str, str], authorization: str) -> tuple[int, Claims]:
-        """The token endpoint: every code once, for its client, its address and its verifier."""
+        """Answer the token endpoint: every code once, for its client, its address and its verifier."""
         expected = base64.b64decode(authorization.removeprefix("Basic ")).decode()
-        if [unquote_plus(one) for one in expected.split(":")] != [CLIENT, SECRET]:
+        if [unquote_plus(item) for item in expected.split(":")] != [CLIENT, SECRET]:
             return 401, {"error": "invalid_client"}
-        asked = self.codes.pop(form["code"], None)
+        code = self.codes.pop(form["code"], None)
         digest = hashlib.sha256(form["code_verifier"].encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         if (
-            asked is None
-            or challenge != asked["code_challenge"]
-            or form["redirect_uri"] != asked["redirect_uri"]
+            code is None
+            or challenge != code["code_challenge"]
+            or form["redirect_uri"] != code["redirect_uri"]
         ):
             return 400, {"error": "invalid_grant"}
         access = secrets.token_urlsafe(16)
         at = int(time.time())
         half = hashlib.sha256(access.encode()).digest()[:16]
-        base = {"iss": self.issuer, "aud": CLIENT, "exp": at + 300, "iat": at, "auth_time": at, "nonce": asked["nonce"],
+        base = {"iss": self.issuer, "aud": CLIENT, "exp": at + 300, "iat": at, "auth_time": at, "nonce": code["nonce"],
                 "at_hash": base64.urlsafe_b64encode(half).rstrip(b"=").decode()}  # fmt: skip
         claims = self.token_claims(base | self.claims)
         return 200, {
@@ -85,25 +92,25 @@ class Provider:
         }
 
     def signed(self, claims: Claims) -> str:
-        """With the first key, as it should be."""
+        """Return a token signed with the first key."""
         key = self.keys[0]
         return jwt.encode(
             {"alg": "RS256" if isinstance(key, RSAKey) else "ES256", "kid": key.kid}, claims, key
         )
 
     def hmac_signed(self, claims: Claims) -> str:
-        """With the text of the public key as a password: the classical confusion of algorithms."""
+        """Return a token signed by HMAC with the public key: the known algorithm confusion."""
         head = {"alg": "HS256", "kid": self.keys[0].kid}
-        said = ".".join(_text(json.dumps(part).encode()) for part in (head, claims))
+        message = ".".join(_text(json.dumps(part).encode()) for part in (head, claims))
         password = self.keys[0].as_pem(private=False)
-        return f"{said}.{_text(hmac.digest(password, said.encode(), 'sha256'))}"
+        return f"{message}.{_text(hmac.digest(password, message.encode(), 'sha256'))}"
 
     def unsigned(self, claims: Claims) -> str:
-        """With the algorithm `none`."""
+        """Return a token with the algorithm `none`."""
         return ".".join(_text(json.dumps(part).encode()) for part in ({"alg": "none"}, claims)) + "."
 
     def well_known(self) -> Claims:
-        """The discovery document."""
+        """Return the discovery document."""
         return {
             "issuer": self.issuer,
             "authorization_endpoint": f"{self.issuer}/authorize",
@@ -117,25 +124,25 @@ class Provider:
         } | self.document
 
     def answer(self, path: str, form: dict[str, str], authorization: str) -> tuple[int, Claims]:
-        """What is sent for a path."""
+        """Return the answer of a path."""
         if self.gone:
             return 503, {}
         if path == "/.well-known/openid-configuration":
             return 200, self.well_known()
         if path == "/jwks":
-            return 200, {"keys": [{**one.as_dict(private=False), "use": "sig"} for one in self.keys]}
+            return 200, {"keys": [{**key.as_dict(private=False), "use": "sig"} for key in self.keys]}
         if path == "/me":
             return 200, {"sub": self.claims["sub"]} | self.userinfo
         return self.exchange(form, authorization) if path == "/token" else (404, {})
 
 
 def rsa(kid: str) -> RSAKey:
-    """A new key; RSA of 2048 bits takes a fifth of a second."""
+    """Return a new RSA key of 2048 bits, which takes a fifth of a second."""
     return RSAKey.generate_key(2048, {"kid": kid})
 
 
 def curve(kid: str) -> ECKey:
-    """A new key on P-256."""
+    """Return a new key on P-256."""
     return ECKey.generate_key("P-256", {"kid": kid})
 
 
@@ -145,24 +152,24 @@ def _text(value: bytes) -> str:
 
 @contextmanager
 def provider() -> Iterator[Provider]:
-    """Serves until the block is left."""
-    made = Provider("")
+    """Serve until the end of the block."""
+    provider = Provider("")
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             pass
 
         def do_GET(self) -> None:
-            self.tell({})
+            self.record_request({})
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self.tell({name: values[0] for name, values in parse_qs(body).items()})
+            self.record_request({name: values[0] for name, values in parse_qs(body).items()})
 
-        def tell(self, form: dict[str, str]) -> None:
-            made.asked.append(self.path)
-            status, found = made.answer(self.path, form, self.headers.get("Authorization", ""))
-            body = json.dumps(found).encode()
+        def record_request(self, form: dict[str, str]) -> None:
+            provider.paths.append(self.path)
+            status, result = provider.answer(self.path, form, self.headers.get("Authorization", ""))
+            body = json.dumps(result).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -170,12 +177,12 @@ def provider() -> Iterator[Provider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    made.issuer = f"http://127.0.0.1:{server.server_address[1]}"
-    made.rotate(curve("first"))
+    provider.issuer = f"http://127.0.0.1:{server.server_address[1]}"
+    provider.rotate(curve("first"))
     thread = threading.Thread(target=server.serve_forever, args=[0.05], daemon=True)
     thread.start()
     try:
-        yield made
+        yield provider
     finally:
         server.shutdown()
         server.server_close()
@@ -183,5 +190,5 @@ def provider() -> Iterator[Provider]:
 
 
 def way_back(parameters: dict[str, str]) -> str:
-    """The address that the provider sends the browser to."""
+    """Return the redirect address of the browser."""
     return f"/api/v1/session/oidc/callback?{urlencode(parameters)}"

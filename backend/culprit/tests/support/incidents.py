@@ -1,4 +1,4 @@
-"""Runs that rules have spoken about, and incidents that look at them."""
+"""Evaluated runs, and incidents that use them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from culprit.core.rules import form
-from culprit.core.rules.contract import Finding, Number
-from culprit.core.rules.registry import RULES
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    Artifact,
-    Capture,
-    Evaluation,
-    Fix,
-    Hypothesis,
-    ResultTable,
-    Run,
-    RunCollector,
-)
-from culprit.models import Finding as FindingRow
+from culprit.domain.rules import json_form
+from culprit.domain.rules.finding import Finding, Number
+from culprit.domain.rules.registry import RULES
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.analysis.finding import StoredFinding as FindingRow
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.result_table import ResultTable
+from culprit.infra.models.incidents.fix import Fix
+from culprit.infra.models.incidents.hypothesis import Hypothesis
 from culprit.tests.support import runs
 from fastapi.testclient import TestClient
 
@@ -47,15 +45,15 @@ DOUBT = Sentence("doubt.between", {"samples": 12, "low": 1.0, "high": 30.0})
 
 
 def finding(rule: str, state: str) -> Finding:
-    """One finding with one number."""
+    """Return one finding with one number."""
     reason = {"inconclusive": DOUBT, "not_evaluated": MISSING}.get(state)
     numbers = () if state == "not_evaluated" else (Number("x", 42.0, "pct", ">", 5.0, ()),)
-    return Finding(rule, state, "warn", RULES[rule].grade, (), numbers, reason)  # type: ignore[arg-type]
+    return Finding(rule, state, "warn", RULES[rule].strength, (), numbers, reason)  # type: ignore[arg-type]
 
 
 @dataclass
 class Evaluated:
-    """A run that is done and evaluated, with one artifact of three lines and a table of two rows."""
+    """A finished, evaluated run with one artifact of three lines and a table of two rows."""
 
     run_id: Any
     capture_id: Any
@@ -74,8 +72,8 @@ def evaluated(
     ranking: Mapping[str, Any] | None = None,
     lines: bytes = LINES,
 ) -> Evaluated:
-    """A run on a host. `states` are by step of BOOK, or by rule; its artifact holds `lines`."""
-    found = [finding(RULE_OF.get(name, name), state) for name, state in states.items()]
+    """Store a run of a host. `states` are by step of BOOK, or by rule; its artifact contains `lines`."""
+    matching_states = [finding(RULE_OF.get(name, name), state) for name, state in states.items()]
     stored = artifact_store().put([lines], 1000)
     begin = t0_ns if t0_ns is not None else time.time_ns()
     with unit_of_work(db.sessions) as session:
@@ -108,15 +106,23 @@ def evaluated(
             artifact_id=artifact.id,
         )
         session.add(table)
-        for one in found:
-            if one.state in {"fired", "inconclusive"}:
-                session.add(FindingRow(run_id=run.id, host_id=host_id, **form.finding(one)))
+        for state in matching_states:
+            if state.state in {"matched", "inconclusive"}:
+                session.add(FindingRow(run_id=run.id, host_id=host_id, **json_form.finding_to_json(state)))
         session.add(
             Evaluation(
                 run_id=run.id,
                 elapsed_ms=1.0,
-                quiet=[form.finding(one) for one in found if one.state == "quiet"],
-                not_evaluated=[form.finding(one) for one in found if one.state == "not_evaluated"],
+                not_matched=[
+                    json_form.finding_to_json(state)
+                    for state in matching_states
+                    if state.state == "not_matched"
+                ],
+                not_evaluated=[
+                    json_form.finding_to_json(state)
+                    for state in matching_states
+                    if state.state == "not_evaluated"
+                ],
                 ranking=dict(ranking or {}),
             )
         )
@@ -125,7 +131,7 @@ def evaluated(
 
 
 class Desk:
-    """Somebody at work on one incident: every write says the version that the last answer had."""
+    """A user who works on one incident: every write sends the version of the last answer."""
 
     def __init__(self, client: TestClient, incident: Mapping[str, Any]) -> None:
         self.client = client
@@ -133,18 +139,18 @@ class Desk:
 
     @property
     def url(self) -> str:
-        """Of the incident."""
+        """Return the URL of the incident."""
         return f"{API}/incidents/{self.now['id']}"
 
     def look(self) -> dict[str, Any]:
-        """The incident as it is."""
+        """Return the current incident."""
         answer = self.client.get(self.url)
         assert answer.status_code == 200, answer.text
         self.now = answer.json()
         return self.now
 
     def ask(self, method: str, what: str, /, **body: Any) -> Any:
-        """The answer to a write, whatever it is."""
+        """Return the answer to a write."""
         url = self.url + (f"/{what}" if what else "")
         answer = self.client.request(method, url, json={"version": self.now["version"], **body})
         if answer.status_code in {200, 201}:
@@ -152,56 +158,58 @@ class Desk:
         return answer
 
     def post(self, what: str, /, **body: Any) -> dict[str, Any]:
-        """A write that succeeds."""
+        """Send a POST that succeeds."""
         answer = self.ask("POST", what, **body)
         assert answer.status_code in {200, 201}, answer.text
         return self.now
 
     def patch(self, what: str = "", /, **body: Any) -> dict[str, Any]:
-        """A change that succeeds."""
+        """Send a PATCH that succeeds."""
         answer = self.ask("PATCH", what, **body)
         assert answer.status_code == 200, answer.text
         return self.now
 
     def refused(self, method: str, what: str, /, **body: Any) -> tuple[int, str]:
-        """The status and key of a write that is refused."""
+        """Return the status and key of a rejected write."""
         answer = self.ask(method, what, **body)
         assert answer.status_code >= 400, answer.text
         return answer.status_code, answer.json()["key"]
 
     def pin(self, run: Evaluated, *lines: int) -> str:
-        """A pin of lines of a run's artifact."""
+        """Pin lines of an artifact of a run."""
         ref = {"artifact_id": str(run.artifact_id), "lines": list(lines or (1,))}
-        return str(self.post("pins", kind="line", view=f"/runs/{run.run_id}", ref=ref)["made"])
+        return str(self.post("pins", kind="line", view=f"/runs/{run.run_id}", ref=ref)["created_id"])
 
     def step(self, name: str, book: str = BOOK) -> dict[str, Any]:
-        """A step as it stands."""
-        return next(one for one in self.now["steps"] if one["key"] == f"{book}/{name}")
+        """Return a step."""
+        return next(step for step in self.now["steps"] if step["key"] == f"{book}/{name}")
 
     def answer(self, name: str, host_id: object = None) -> dict[str, Any]:
-        """What a step says of a host, or of the first."""
+        """Return the answer of a step for a host, or for the first."""
         hosts = self.step(name)["hosts"]
         return next(
-            one for one in hosts if host_id in {None, one["host_id"]} or str(host_id) == one["host_id"]
+            host for host in hosts if host_id in {None, host["host_id"]} or str(host_id) == host["host_id"]
         )
 
     def hypothesis(self, name: str, book: str = BOOK) -> dict[str, Any]:
-        """A hypothesis as it stands."""
-        return next(one for one in self.now["hypotheses"] if one["key"] == f"{book}/{name}")
+        """Return a hypothesis."""
+        return next(
+            hypothesis for hypothesis in self.now["hypotheses"] if hypothesis["key"] == f"{book}/{name}"
+        )
 
     def waive_all(self) -> None:
-        """Leaves every gap as it is."""
+        """Waive all open steps."""
         while self.now["gaps"]:
             book = self.now["gaps"][0].partition("/")[0]
-            steps = [one for one in self.now["gaps"] if one.startswith(f"{book}/")]
+            steps = [gap for gap in self.now["gaps"] if gap.startswith(f"{book}/")]
             self.post("waivers", steps=steps, reason="not here")
 
 
 def opened(client: TestClient, *hosts: object, **more: Any) -> Desk:
-    """A new incident on hosts, with BOOK."""
+    """Create an incident on hosts, with BOOK."""
     body = {
         "title": "feed is slow",
-        "hosts": [{"host_id": str(one)} for one in hosts],
+        "hosts": [{"host_id": str(host)} for host in hosts],
         "playbooks": [BOOK],
         **more,
     }
@@ -211,14 +219,14 @@ def opened(client: TestClient, *hosts: object, **more: Any) -> Desk:
 
 
 def verified(db: Database, desk: Desk, hypothesis: str) -> None:
-    """A fix of that hypothesis that was judged to have helped, as the judging leaves it."""
+    """Create a fix of the hypothesis that was verified."""
     with unit_of_work(db.sessions) as session:
-        one = session.get_one(Hypothesis, UUID(hypothesis))
+        item = session.get_one(Hypothesis, UUID(hypothesis))
         session.add(
-            Fix(incident_id=one.incident_id, hypothesis_id=one.id, what="keep alive", state="verified")
+            Fix(incident_id=item.incident_id, hypothesis_id=item.id, what="keep alive", state="verified")
         )
 
 
 def host_maker(db: Database) -> Callable[..., Any]:
-    """Makes hosts that are never reached."""
+    """Return a function that creates hosts that are never connected."""
     return lambda name="web1", **labels: runs.make_host(db, name, labels)

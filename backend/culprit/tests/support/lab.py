@@ -1,26 +1,32 @@
-"""A platform in processes of its own, and hosts that it may capture."""
+"""A platform in separate processes, and hosts that it may capture."""
 
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from culprit.captures import service
-from culprit.captures.schemas import CaptureCreate, ScopeGiven
-from culprit.config import REPOSITORY, settings
-from culprit.hosts.credentials import seal
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.db import Database
-from culprit.infra.progress import Publisher
-from culprit.infra.secrets import vault
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Artifact, Capture, Credential, Host, NetworkRule, Run, RunCollector
+from culprit.captures.schemas import CaptureCreate, ScopeRequest
+from culprit.hosts.credentials import seal_credential
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.event_stream import EventPublisher
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.infra.settings import get_settings
+from culprit.infra.vault import get_vault
+from culprit.tests.support.command_line import PYTHON
+from culprit.tests.support.product_process import ProductProcess, Program
 from culprit.tests.support.sshd import Sshd, sshd
 from sqlalchemy import select
 
@@ -29,27 +35,27 @@ LOG_TAIL = 6000
 
 @dataclass
 class Lab:
-    """One database with hosts, and the processes that work on it."""
+    """One database with hosts, and the processes of the platform."""
 
     db: Database
     actor: object
     directory: Path
     stack: ExitStack
-    processes: list[subprocess.Popen] = field(default_factory=list)
+    processes: list[ProductProcess] = field(default_factory=list)
     count: int = 0
 
     def sshd(self, **options) -> Sshd:
         self.count += 1
         return self.stack.enter_context(sshd(self.directory / f"sshd-{self.count}", **options))
 
-    def enrol(self, server: Sshd, name: str = "", **values):
+    def add_host(self, server: Sshd, name: str = "", **values):
         self.count += 1
         name = name or f"lab-{self.count}"
         with unit_of_work(self.db.sessions) as session:
             if session.scalar(select(NetworkRule.id).limit(1)) is None:
                 session.add(NetworkRule(cidr="127.0.0.0/8", port_from=1, port_to=65535))
-            credential = Credential(id=uuid7(), name=f"key of {name}", kind="key", public={})
-            seal(credential, {"secret": server.client_key}, vault())
+            credential = Credential(id=new_uuid7(), name=f"key of {name}", kind="key", public={})
+            seal_credential(credential, {"secret": server.client_key}, get_vault())
             session.add(credential)
             session.flush()
             key = values.pop("host_key", server.host_key)
@@ -72,48 +78,39 @@ class Lab:
         self, *hosts, plan="custom", seconds=3, collectors=("vmstat",), actor=None, lengths=None, scope=None
     ):
         with unit_of_work(self.db.sessions) as session:
-            wanted = CaptureCreate(
+            capture_create = CaptureCreate(
                 host_ids=list(hosts),
                 plan=plan,
                 seconds=seconds,
                 collectors=list(collectors) if collectors else None,
                 reason="test",
-                scope=ScopeGiven(**(scope or {})),
+                scope=ScopeRequest(**(scope or {})),
             )
-            made = service.create(session, actor or self.actor, artifact_store(), wanted)
+            capture = service.create_capture(session, actor or self.actor, artifact_store(), capture_create)
             if lengths:
-                made.collectors = [{"id": name, "seconds": lengths[name]} for name in collectors]
-            return made.id
+                capture.collectors = [{"id": name, "seconds": lengths[name]} for name in collectors]
+            return capture.id
 
     def cancel(self, capture_id):
-        publisher = Publisher(settings().redis_url)
+        publisher = EventPublisher(get_settings().redis_url)
         with unit_of_work(self.db.sessions) as session:
-            service.cancel(session, self.actor, publisher, capture_id)
+            service.cancel_capture(session, self.actor, publisher, capture_id)
         publisher.close()
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
-        log = (self.directory / f"{'-'.join(arguments).replace('.', '_')}-{len(self.processes)}.log").open(
-            "wb"
+    def start(self, program: Program, *arguments: str, **environment: str) -> ProductProcess:
+        log = self.directory / f"{'-'.join((program, *arguments))}-{len(self.processes)}.log"
+        log.touch()
+        process = ProductProcess(
+            program, *arguments, environment={**os.environ, **PYTHON, **environment}, stdout=log
         )
-        with log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", *arguments],
-                cwd=REPOSITORY,
-                env={**os.environ, "PYTHONPATH": f"{REPOSITORY}/backend:{REPOSITORY}", **environment},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        process.log = Path(log.name)
         self.processes.append(process)
         return process
 
-    def worker(self, kind: str = "ssh", **environment: str) -> subprocess.Popen:
-        return self.start("culprit.worker", kind, **environment)
+    def worker(self, kind: str = "ssh", **environment: str) -> ProductProcess:
+        return self.start("worker", kind, **environment)
 
-    def scheduler(self) -> subprocess.Popen:
-        return self.start("culprit.scheduler")
+    def scheduler(self) -> ProductProcess:
+        return self.start("scheduler")
 
     def logs(self) -> str:
         return "\n".join(
@@ -144,11 +141,11 @@ class Lab:
             )
 
     def until(self, condition, seconds: float = 60, what: str = ""):
-        """Waits until `condition()` is true and returns it; the limit is only there to end a broken test."""
+        """Wait until `condition()` is true and return it; the limit ends a broken test."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if found := condition():
-                return found
+            if result := condition():
+                return result
             time.sleep(0.1)
         raise AssertionError(f"{what or 'condition'} not met in {seconds} s\n{self.logs()}")
 
@@ -159,36 +156,31 @@ class Lab:
         try:
             self.until(all_there, seconds)
         except AssertionError as error:
-            found = [(run.state, run.waiting, run.failure, run.timings) for run in self.runs(capture_id)]
+            matching_states = [
+                (run.state, run.waiting, run.failure, run.timings) for run in self.runs(capture_id)
+            ]
             raise AssertionError(
-                f"wanted {states}, found {json.dumps(found, default=str)}\n{error}"
+                f"wanted {states}, found {json.dumps(matching_states, default=str)}\n{error}"
             ) from None
         return self.runs(capture_id)
-
-
-def end(process: subprocess.Popen, how: int = signal.SIGTERM) -> None:
-    with suppress(ProcessLookupError):
-        process.send_signal(how)
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 @contextmanager
 def laboratory(db: Database, actor, directory: Path):
     with ExitStack() as stack:
-        made = Lab(db, actor, directory, stack)
+        lab = Lab(db, actor, directory, stack)
         try:
-            yield made
+            yield lab
         finally:
-            for process in made.processes:
-                end(process, signal.SIGKILL)
+            for process in lab.processes:
+                process.stop(signal.SIGKILL)
 
 
 def left_on_host(run_id) -> list[str]:
-    """What the capture of this run has left on this machine: its directory, and processes with its mark."""
+    """Return what the capture of this run has left on this machine:
+
+    its directory, and processes with its marker.
+    """
     places = ("/var/tmp", "/tmp", "/dev/shm")
     left = [str(path) for place in places for path in Path(place).glob(f"culprit-{run_id}*")]
     mark = f"CULPRIT_RUN={run_id}".encode()

@@ -1,11 +1,9 @@
-"""A real server process, accounts with sessions, and readers of live streams, for tests."""
+"""A real server process, accounts with sessions, and readers of live streams."""
 
 from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -17,12 +15,15 @@ from pathlib import Path
 from uuid import UUID
 
 import httpx2
-from culprit.auth.tokens import API_PREFIX, hash_password, new_token, token_hash
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import ApiToken, LoginSession, UserAccount
+from culprit.accounts.tokens import API_PREFIX, generate_token, hash_password, hash_token
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.api_token import ApiToken
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.user_account import UserAccount
 from culprit.tests.support.command_line import PYTHON
+from culprit.tests.support.product_process import ProductProcess
 from culprit.tests.support.web import free_port
 
 
@@ -31,23 +32,23 @@ class Server:
     """A running API process."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: ProductProcess
 
     @property
     def rss_kb(self) -> int:
-        """Resident memory."""
+        """Return the resident memory."""
         with Path(f"/proc/{self.process.pid}/status").open(encoding="ascii") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
 @contextmanager
 def server(*options: str, **environment: str) -> Iterator[Server]:
-    """uvicorn on the database of the test, without a limit on its graceful end."""
+    """Run uvicorn on the database of the test, without a limit on its graceful shutdown."""
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "culprit.main:app", "--port", str(port)]
-    process = subprocess.Popen(
-        [*command, "--log-level", "warning", *options], env={**os.environ, **PYTHON, **environment}
-    )
+    process = ProductProcess(
+        "api", "--port", str(port), "--log-level", "warning", *options,
+        environment={**os.environ, **PYTHON, **environment},
+    )  # fmt: skip
     try:
         end = time.monotonic() + 180
         while time.monotonic() < end:
@@ -60,12 +61,7 @@ def server(*options: str, **environment: str) -> Iterator[Server]:
             raise AssertionError("the server did not start")
         yield Server(f"http://127.0.0.1:{port}", process)
     finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(10)
+        process.stop(timeout=10)
 
 
 PASSWORD = "correct horse battery"
@@ -73,7 +69,7 @@ PASSWORD = "correct horse battery"
 
 @lru_cache(maxsize=1)
 def hash_of_password() -> str:
-    """The hash of PASSWORD; making one takes a while."""
+    """Return the hash of PASSWORD; computing it takes a while."""
     return hash_password(PASSWORD)
 
 
@@ -91,8 +87,8 @@ class Login:
 def make_login(
     db: Database, name: str, role: str = "viewer", scope: Mapping[str, list[str]] | None = None
 ) -> Login:
-    """A new account that is logged in."""
-    cookie, csrf, token = new_token(), new_token(), new_token(API_PREFIX)
+    """Create an account that is logged in."""
+    cookie, csrf, token = generate_token(), generate_token(), generate_token(API_PREFIX)
     with unit_of_work(db.sessions) as session:
         user = UserAccount(
             name=name, role=role, label_scope=dict(scope or {}), password_hash=hash_of_password()
@@ -100,10 +96,10 @@ def make_login(
         session.add(user)
         session.flush()
         login = LoginSession(
-            user_id=user.id, token_hash=token_hash(cookie), csrf_token=csrf, created_at=now(),
-            expires_at=now() + timedelta(hours=1), last_seen_at=now(), proved_at=now(),
+            user_id=user.id, token_hash=hash_token(cookie), csrf_token=csrf, created_at=utc_now(),
+            expires_at=utc_now() + timedelta(hours=1), last_seen_at=utc_now(), proved_at=utc_now(),
         )  # fmt: skip
-        api = ApiToken(user_id=user.id, name="t", token_hash=token_hash(token), prefix="x", role=role)
+        api = ApiToken(user_id=user.id, name="t", token_hash=hash_token(token), prefix="x", role=role)
         session.add_all([login, api])
         session.flush()
         return Login(
@@ -116,20 +112,20 @@ def make_login(
 
 
 def add_session(db: Database, user_id: UUID) -> dict[str, str]:
-    """Another browser session of an account, proved just now: the headers of its requests."""
-    cookie, csrf = new_token(), new_token()
+    """Create another browser session of an account, just proved; return the headers of its requests."""
+    cookie, csrf = generate_token(), generate_token()
     with unit_of_work(db.sessions) as session:
         session.add(
             LoginSession(
-                user_id=user_id, token_hash=token_hash(cookie), csrf_token=csrf, created_at=now(),
-                expires_at=now() + timedelta(hours=1), last_seen_at=now(), proved_at=now(),
+                user_id=user_id, token_hash=hash_token(cookie), csrf_token=csrf, created_at=utc_now(),
+                expires_at=utc_now() + timedelta(hours=1), last_seen_at=utc_now(), proved_at=utc_now(),
             )
         )  # fmt: skip
     return {"Cookie": f"culprit_session={cookie}", "X-CSRF-Token": csrf}
 
 
 class StreamReader:
-    """Reads one live stream in a thread, and notes when it ended."""
+    """Read one live stream in a thread, and record when it ended."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self.status: int | None = None
@@ -142,7 +138,8 @@ class StreamReader:
 
     def _read(self, url: str, headers: dict[str, str]) -> None:
         try:
-            with httpx2.stream("GET", url, headers=headers, timeout=60) as answer:
+            # Plain HTTP: without `verify=False` each reader would load the certificates of the machine.
+            with httpx2.stream("GET", url, headers=headers, timeout=60, verify=False) as answer:
                 self.status, self.headers = answer.status_code, answer.headers
                 if answer.status_code != 200:
                     self.problem = httpx2.Response(answer.status_code, content=answer.read()).json()
@@ -158,6 +155,6 @@ class StreamReader:
             self.ready.set()
 
     def wait_ended(self, since: float, limit_s: float = 12.0) -> float | None:
-        """Seconds from `since` to the end; None where it goes on."""
+        """Return the seconds from `since` to the end, or None if it continues."""
         self.thread.join(max(0.0, since + limit_s - time.monotonic()))
         return None if self.ended_at is None else self.ended_at - since

@@ -1,4 +1,4 @@
-"""A real platform: `./culprit up` in this checkout, over a fresh data directory."""
+"""A real platform: `./culprit up` in this checkout over a fresh data directory."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from culprit.launch import machine, warden
-from culprit.launch.children import alive as is_running
-from culprit.launch.paths import ROOT
+from culprit.launcher.install import requirements
+from culprit.launcher.paths import ROOT
+from culprit.launcher.supervision import process_guardian
+from culprit.launcher.supervision.child_processes import is_alive as is_running
 
 READY_S = 240
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """This shell's, without settings of another platform."""
+    """Return the environment of this shell, without settings of another platform."""
     foreign = ("CULPRIT_", "DATABASE_URL", "REDIS_URL", "S3_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-    return kept | {"CULPRIT_HOME": str(home), **more}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return stored | {"CULPRIT_HOME": str(home), **more}
 
 
 class Up:
@@ -32,24 +33,24 @@ class Up:
     def __init__(self, home: Path, *options: str, root: Path = ROOT, **env: str) -> None:
         self.home = home
         self.env = environment(home, **env)
-        # Beside a checkout, not in it: what `up` leaves in one is looked at.
+        # Not in the checkout, because the test checks what `up` leaves there.
         self.log = (root if home.is_relative_to(root) else home).with_suffix(".log")
-        port = machine.free_port("127.0.0.1", 0)
+        port = requirements.find_free_port("127.0.0.1", 0)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [root / "culprit", "up", "--listen", f"127.0.0.1:{port}", *options],
                 env=self.env, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
 
-    def said(self) -> str:
-        """All that it printed."""
+    def read_log(self) -> str:
+        """Return its output."""
         return self.log.read_text()
 
     def wait_ready(self) -> dict[str, object]:
-        """What it says about itself once it is ready."""
+        """Return its announcement once it is ready."""
         deadline = time.monotonic() + READY_S
         while time.monotonic() < deadline:
-            assert self.process.poll() is None, self.said()
+            assert self.process.poll() is None, self.read_log()
             try:
                 running = json.loads((self.home / "running.json").read_text())
             except (OSError, json.JSONDecodeError):
@@ -57,16 +58,16 @@ class Up:
             if running.get("ready"):
                 return dict(running)
             time.sleep(0.1)
-        raise AssertionError(self.said())
+        raise AssertionError(self.read_log())
 
     def below(self) -> set[int]:
-        """Every process of it."""
-        return {self.process.pid, *warden.descendants(self.process.pid)}
+        """Return all its processes."""
+        return {self.process.pid, *process_guardian.list_descendants(self.process.pid)}
 
 
 @contextmanager
 def home_directory() -> Iterator[Path]:
-    """A fresh one with a short name; what `up` may have put elsewhere goes with it."""
+    """Create a directory with a short name; delete it at the end, with all that `up` created elsewhere."""
     home = Path(tempfile.mkdtemp(prefix="culprit-up-")) / "home"
     try:
         yield home
@@ -76,7 +77,7 @@ def home_directory() -> Iterator[Path]:
 
 
 def gone(pids: set[int], within_s: float = 30.0) -> list[str]:
-    """What is left of these processes."""
+    """Return which of these processes remain."""
     deadline = time.monotonic() + within_s
     while living := [pid for pid in pids if is_running(pid)]:
         if time.monotonic() > deadline:

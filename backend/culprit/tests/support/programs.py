@@ -1,4 +1,4 @@
-"""Programs for children of the fork server. Imports little, as real ones do."""
+"""Programs for children of the fork server. They import little, like the real ones."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ def echo(job, line):
 
 
 def hang(job, line):
-    line.send({"hanging": 1})
+    line.send({"kind": "hanging"})
     while True:
         time.sleep(60)
 

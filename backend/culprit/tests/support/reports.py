@@ -1,21 +1,21 @@
-"""Frozen reports for tests: one whose every text is the same, and incidents that have something to tell."""
+"""Frozen reports for tests: one with the same text everywhere, and incidents with content."""
 
 from __future__ import annotations
 
 from typing import Any
 from uuid import UUID
 
-from culprit.infra.secrets import vault
-from culprit.kit.uuid7 import uuid7
-from culprit.models import ReportVersion
-from culprit.reports import private_map
-from culprit.reports.freeze import canonical, digest
+from culprit.incidents.reports import pseudonym_map
+from culprit.incidents.reports.freeze import compute_digest, to_canonical_json
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.reports.report_version import ReportVersion
+from culprit.infra.vault import get_vault
 
 SHA = "ab" * 32
 
 
 def content(text: str = "x", **more: Any) -> dict[str, Any]:
-    """A report with one of everything, in which every text of a person or a host is `text`."""
+    """Return a report with one of everything; every text of a person or a host is `text`."""
     number = {
         "rule": "F-CPU-BUSY", "rule_title": "busy", "measure": "cpu.busy_pct.mean", "measure_title": "busy",
         "value": 97.25, "unit": "pct", "op": ">", "threshold": 80.0, "baseline": 12.0, "n": 300,
@@ -25,13 +25,13 @@ def content(text: str = "x", **more: Any) -> dict[str, Any]:
         "host": text, "verdict": "supports", "by": "rule", "who": text, "note": text, "reason": text,
         "numbers": [number], "pins": [{"kind": "line", "step": None, "cites": ["S2"]}],
     }  # fmt: skip
-    step = {"key": "a/b", "asks": "Is it busy?", "verdict": "supports", "answers": [answer]}
-    hypothesis = {"key": "a/h", "says": text, "cause": "busy", "state": "likely", "standing": "supported",
-                  "grade": "direct", "steps": [step]}  # fmt: skip
+    step = {"key": "a/b", "question": "Is it busy?", "verdict": "supports", "answers": [answer]}
+    hypothesis = {"key": "a/h", "summary": text, "cause": "busy", "state": "likely", "status": "supported",
+                  "strength": "direct", "steps": [step]}  # fmt: skip
     window = {"host": text, "mean": 1.5, "load": 10.0, "values": [1.0, None, 2.0], "cites": ["S1"]}
     judged = {
         "kind": "plain", "state": "done", "measure": "cpu.busy_pct.mean", "measure_title": "busy", "better": "lower",
-        "unit": "pct", "outcome": "verified", "change": -0.5, "low": -0.6, "high": -0.4, "p": 0.01, "bar": 0.2,
+        "unit": "pct", "outcome": "verified", "change": -0.5, "low": -0.6, "high": -0.4, "p": 0.01, "minimum_change": 0.2,
         "confidence": 0.95, "load": {"before": 10.0, "after": 11.0, "change": 0.1, "unit": "per_s"}, "before": 3.0,
         "after": 1.5, "reasons": [text],
         "windows": [{"side": "before", **window}, {"side": "after", **window}],
@@ -48,15 +48,15 @@ def content(text: str = "x", **more: Any) -> dict[str, Any]:
         "incident": {
             "number": 7, "title": text, "state": "open", "severity": 2, "from": "2026-01-01T00:00:00+00:00", "to": None,
             "opened_at": "2026-01-01T00:00:00+00:00", "resolved_at": None,
-            "symptom": {"service": text, "says": text,
+            "symptom": {"service": text, "description": text,
                         "levels": [{"name": "latency", "before": 0.5, "after": 2.3, "unit": text}]},
         },
         "hosts": [{"host": text, "role": "suspect", "scope": {"kind": "cgroup", "value": text}}],
         "causes": [{"cause": "busy", "confidence": "likely"}], "gates": [step], "chain": [hypothesis],
-        "ruled_out": [{"says": text, "cause": "busy", "state": "refuted", "steps": [step]}],
-        "not_looked_at": [{"asks": "And then?", "verdict": "not_collected", "reason": text, "waived": text}],
+        "ruled_out": [{"summary": text, "cause": "busy", "state": "refuted", "steps": [step]}],
+        "not_checked": [{"question": "And then?", "verdict": "not_collected", "reason": text, "waived": text}],
         "not_covered": ["the rest"],
-        "fixes": [{"what": text, "run": text, "risk": text, "way_back": text, "state": "verified", "at": None,
+        "fixes": [{"what": text, "command": text, "risk": text, "rollback": text, "state": "verified", "at": None,
                    "hosts": [text], "verifications": [judged]}],
         "pins": [], "follow_ups": [{"what": text, "who": text, "due": "2026-02-01T00:00:00Z", "done": False}],
         "timeline": [{"at": "2026-01-01T00:00:00+00:00", "text": text, "by": text, "note": text}],
@@ -76,10 +76,16 @@ def content(text: str = "x", **more: Any) -> dict[str, Any]:
 
 
 def frozen(report_id: UUID, hosts: list[str], **more: Any) -> ReportVersion:
-    """A version of a report that nobody made."""
-    text = canonical(content())
-    one = ReportVersion(
-        id=uuid7(), report_id=report_id, number=1, content=text, sha256=digest(text), hosts=hosts, **more
+    """Return a version of a report that does not exist in the database."""
+    text = to_canonical_json(content())
+    report_version = ReportVersion(
+        id=new_uuid7(),
+        report_id=report_id,
+        number=1,
+        content=text,
+        sha256=compute_digest(text),
+        hosts=hosts,
+        **more,
     )
-    private_map.seal(one, {}, vault())
-    return one
+    pseudonym_map.seal_names(report_version, {}, get_vault())
+    return report_version

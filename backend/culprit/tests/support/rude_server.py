@@ -1,4 +1,4 @@
-"""SSH servers that misbehave in one way each; a real sshd cannot be made to."""
+"""SSH servers that violate the protocol in one way each, which a real sshd cannot."""
 
 import contextlib
 import os
@@ -77,7 +77,7 @@ class Rude(paramiko.ServerInterface):
 
 
 class RudeServer:
-    """Listens on loopback and treats every client in the way `how`."""
+    """Listen on loopback and treat every client by the mode `how`."""
 
     def __init__(self, how: str, host_key: paramiko.PKey):
         self.how, self.host_key = how, host_key

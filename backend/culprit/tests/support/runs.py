@@ -1,4 +1,4 @@
-"""Runs whose artifacts are stored, waiting to be read: what a worker leaves when a host has answered."""
+"""Runs whose artifacts are stored and not parsed yet, as after a session."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from culprit.infra.artifacts import ArtifactStore
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, Capture, Credential, Host, Run, RunCollector
+from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
 
 
 @dataclass
@@ -23,7 +28,7 @@ class Waiting:
 
 
 def make_host(db: Database, name: str = "web1", labels: Mapping[str, str] | None = None) -> object:
-    """A host that is never reached."""
+    """Create a host that is never connected."""
     with unit_of_work(db.sessions) as session:
         key = Credential(name=f"key of {name}", kind="agent", public={})
         session.add(key)
@@ -45,7 +50,7 @@ def waiting_run(
     clock: dict | None = None,
     states: Mapping[str, str] | None = None,
 ) -> Waiting:
-    """A run of `parts` (collector → part → bytes, stored as gzip) on a host."""
+    """Create a run of `parts` (collector → part → bytes, stored as gzip) on a host."""
     host_id = host_id or make_host(db)
     with unit_of_work(db.sessions) as session:
         capture = Capture(plan="triage", state="running", collectors=[{"id": name} for name in parts])
@@ -56,7 +61,7 @@ def waiting_run(
         session.flush()
         for name, files in parts.items():
             row = RunCollector(
-                run_id=run.id, collector=name, state=(states or {}).get(name, "done"), way="sampled"
+                run_id=run.id, collector=name, state=(states or {}).get(name, "done"), method="sampled"
             )
             session.add(row)
             session.flush()
@@ -78,15 +83,15 @@ def waiting_run(
 
 
 def sampled(path: str, texts: list[str], boot_ns: int, step_ns: int = 1_000_000_000) -> bytes:
-    """What the runner's sampler writes for one file, read once a step."""
+    """Return the output of the runner's sampler for one file, read once a step."""
     return "".join(
         f"@ {tick} {boot_ns + tick * step_ns} {path}\n{text}" for tick, text in enumerate(texts)
     ).encode()
 
 
 def clock_now(boot_ns: int, at_ns: int | None = None) -> dict:
-    """A clock by which `boot_ns` of the host's boottime is `at_ns` (now)."""
-    from collectors.clock import ClockMap
+    """Return a clock in which `boot_ns` of the host's boottime is `at_ns` (default: now)."""
+    from collectors.clock.mapping import ClockMap
 
     real = time.time_ns() if at_ns is None else at_ns
     record = {
@@ -97,5 +102,5 @@ def clock_now(boot_ns: int, at_ns: int | None = None) -> dict:
 
 
 def loadavg(tick: int) -> str:
-    """One reading of /proc/loadavg."""
+    """Return one reading of /proc/loadavg."""
     return f"{tick / 10:.2f} 0.50 0.25 {tick + 1}/200 4242\n"

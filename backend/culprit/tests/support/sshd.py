@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from culprit.infra.addresses import Rule
-from culprit.infra.ssh import Hop
-from culprit.infra.ssh_keys import Login, PublicKey
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.ssh.connection import SshHop
+from culprit.infra.ssh.keys import Login, PublicKey
 
 SSHD = "/usr/sbin/sshd"
-LOOPBACK = Rule("127.0.0.0/8", 1, 65535)
+LOOPBACK = AddressRule("127.0.0.0/8", 1, 65535)
 
 
 def free_port(address: str = "127.0.0.1") -> int:
@@ -36,8 +36,8 @@ def public_key(path: Path) -> PublicKey:
 
 
 def children(pid: int) -> list[int]:
-    found = subprocess.run(["pgrep", "-P", str(pid)], check=False, capture_output=True, text=True)
-    return [int(child) for child in found.stdout.split()]
+    result = subprocess.run(["pgrep", "-P", str(pid)], check=False, capture_output=True, text=True)
+    return [int(child) for child in result.stdout.split()]
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Sshd:
     def login(self) -> Login:
         return Login("key", self.username, self.client_key)
 
-    def hop(self, **changes) -> Hop:
+    def hop(self, **changes) -> SshHop:
         settings = {
             "name": "lab",
             "address": self.address,
@@ -65,11 +65,11 @@ class Sshd:
             "login": self.login(),
             "host_key": self.host_key,
         }
-        return Hop(**(settings | changes))
+        return SshHop(**(settings | changes))
 
     def sessions(self) -> list[int]:
-        """The processes of this sshd that hold a connection."""
-        return [one for child in children(self.process.pid) for one in (child, *children(child))]
+        """Return the processes of this sshd that have a connection."""
+        return [item for child in children(self.process.pid) for item in (child, *children(child))]
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def sshd(
     setup: str = "",
     username: str = "root",
 ) -> Iterator[Sshd]:
-    """An sshd that accepts connections. `setup` is shell that runs in its mount namespace before it does."""
+    """Run an sshd. `setup` is shell code that runs before it in its mount namespace."""
     directory.mkdir(parents=True, exist_ok=True)
     Path("/run/sshd").mkdir(exist_ok=True)
     client_key = make_key(directory / "client")
@@ -104,7 +104,7 @@ def sshd(
     (directory / "config").write_text("\n".join(lines) + "\n")
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
-            # a mount namespace of its own makes it another host to the lease that the runner holds
+            # in its own mount namespace, it is another host for the lease of the runner
             [
                 "unshare",
                 "--mount",

@@ -1,7 +1,7 @@
-"""How many steps a regular expression may do from one place, by its tree: no clock, and no text that must be thought of.
+"""Maximum number of steps of a regular expression from one position, computed from its syntax tree.
 
-The bound is that of a matcher that goes back: what it may give back multiplies what stands behind it. Where it is a
-number, a text costs at most so many steps for each of its characters, whatever it says.
+The bound is that of a backtracking matcher: each possible backtrack multiplies the steps of what follows. If
+it is finite, a text costs at most that many steps per character.
 """
 
 from __future__ import annotations
@@ -14,31 +14,34 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 MANY = 64
-"""Repeats of something that itself may give back; beyond that the bound is told as endless."""
+"""Nested repetitions above this depth count as unbounded."""
 
 
 def most_steps(pattern: re.Pattern[str]) -> float:
-    """The bound; infinite where nothing bounds it."""
+    """Return the bound; infinite if nothing bounds it."""
     return _row(_parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE))[0]
 
 
 def _row(items: Iterable[tuple[Any, Any]]) -> tuple[float, float]:
-    """(steps, ways) of what stands in a row: each is done again for every way in which those before it can match."""
+    """Return (steps, alternatives) of a sequence:
+
+    each item is repeated for every way in which earlier items can match.
+    """
     steps, ways = 0.0, 1.0
     for kind, inside in items:
-        its_steps, its_ways = _one(kind, inside)
+        its_steps, its_ways = _count_item(kind, inside)
         steps, ways = steps + ways * its_steps, ways * its_ways
     return steps, ways
 
 
-def _one(kind: Any, inside: Any) -> tuple[float, float]:
+def _count_item(kind: Any, inside: Any) -> tuple[float, float]:
     match kind:
         case word.MAX_REPEAT | word.MIN_REPEAT | word.POSSESSIVE_REPEAT:
             return _repeated(kind, *inside)
         case word.BRANCH:
             rows = [_row(each) for each in inside[1]]
-            ways = [one[1] for one in rows]
-            return sum(one[0] for one in rows), max(ways) if _exclude_each_other(inside[1]) else sum(ways)
+            ways = [row[1] for row in rows]
+            return sum(row[0] for row in rows), max(ways) if _exclude_each_other(inside[1]) else sum(ways)
         case word.SUBPATTERN:
             return _row(inside[3])
         case word.ATOMIC_GROUP:
@@ -62,6 +65,6 @@ def _repeated(kind: Any, least: int, most: Any, inside: Any) -> tuple[float, flo
 
 
 def _exclude_each_other(rows: Iterable[Any]) -> bool:
-    """Whether each alternative begins with a letter of its own."""
+    """Return whether each alternative begins with a different letter."""
     begins = [chr(row[0][1]).lower() if len(row) and row[0][0] is word.LITERAL else "" for row in rows]
     return "" not in begins and len(set(begins)) == len(begins)

@@ -1,4 +1,4 @@
-"""Web servers for tests: one that answers as it is told, and a real Prometheus that watches itself."""
+"""Web servers for tests: one with configured answers, and a real Prometheus that monitors itself."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 @dataclass
 class Web:
-    """A server on loopback; `asked` holds (path with query, Authorization) of each request, `posted` bodies with headers."""
+    """A server on loopback;
+
+    `requests` has (path with query, Authorization) of each request, `posted` the bodies with headers.
+    """
 
     port: int
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
     posted: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
 
     @property
@@ -31,7 +34,7 @@ class Web:
 
 
 def reply(status: int, body: bytes, **headers: str) -> Answer:
-    """An answer with a length."""
+    """Return an answer with its length."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
@@ -46,32 +49,32 @@ def reply(status: int, body: bytes, **headers: str) -> Answer:
 
 @contextmanager
 def web(answer: Answer) -> Iterator[Web]:
-    """Serves `answer` until the block is left."""
-    made = Web(0)
+    """Serve `answer` until the end of the block."""
+    web = Web(0)
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             pass
 
         def do_GET(self) -> None:
-            made.asked.append((self.path, self.headers.get("Authorization")))
+            web.requests.append((self.path, self.headers.get("Authorization")))
             try:
                 answer(self)
             except OSError:
-                pass  # who asked has hung up
+                pass  # the client has disconnected
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            made.posted.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            web.posted.append(({name.lower(): value for name, value in self.headers.items()}, body))
             self.do_GET()
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    made.port = server.server_address[1]
+    web.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, args=[0.05], daemon=True)
     thread.start()
     try:
-        yield made
+        yield web
     finally:
         server.shutdown()
         server.server_close()
@@ -87,7 +90,7 @@ def free_port() -> int:
 
 @contextmanager
 def prometheus(folder: Path, port: int) -> Iterator[str]:
-    """A real Prometheus that scrapes itself every second; yields its URL."""
+    """Run a real Prometheus that scrapes itself every second; yield its URL."""
     binary = shutil.which("prometheus")
     assert binary is not None
     config = folder / "prometheus.yml"

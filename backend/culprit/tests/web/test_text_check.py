@@ -1,7 +1,7 @@
-"""A NUL in a body is refused by the name of its field, before anything is done with it."""
+"""A NUL in a body is refused with the name of its field, before anything is processed."""
 
 import pytest
-from culprit.kit.text_check import nul_fields
+from culprit.web.http.text_check import nul_fields
 
 
 @pytest.mark.parametrize(
@@ -17,14 +17,14 @@ from culprit.kit.text_check import nul_fields
         (rb"[" * 5000 + rb'"\u0000"' + b"]" * 5000, []),
     ],
 )
-def test_every_text_with_a_nul_is_named(body, fields):
+def test_text_check_names_each_text_with_nul(body, fields):
     assert nul_fields(body) == fields
 
 
 @pytest.mark.parametrize(
     "body", [{"text": "a\0b", "kind": "deploy"}, {"text": "a", "kind": "deploy", "x": ["\0"]}]
 )
-def test_an_event_with_a_nul_is_refused_by_field(as_, body):
+def test_report_event_refuses_nul_by_field(as_, body):
     answer = as_("oncall").post("/api/v1/annotations", json=body)
     assert (answer.status_code, answer.json()["key"]) == (422, "request.invalid")
     [error] = answer.json()["errors"]
@@ -32,10 +32,10 @@ def test_an_event_with_a_nul_is_refused_by_field(as_, body):
     assert error["at"] in ("text", "x.0")
 
 
-def test_every_route_with_a_body_refuses_a_nul(as_, app):
-    """Generated: a route that is added later is asked, too."""
+def test_each_route_with_body_refuses_nul(as_, app):
+    """Every route of the application is checked, including new ones."""
     paths = app.openapi()["paths"]
-    asked = 0
+    requested = 0
     for path, methods in paths.items():
         for method, operation in methods.items():
             content = operation.get("requestBody", {}).get("content", {})
@@ -47,11 +47,11 @@ def test_every_route_with_a_body_refuses_a_nul(as_, app):
                     url = url.replace("{" + parameter["name"] + "}", "01a00000-0000-7000-8000-000000000000")
             answer = as_("admin").request(method, url, json={"anything": ["\0"]})
             assert (answer.status_code, answer.json()["key"]) == (422, "request.invalid"), (method, path)
-            asked += 1
-    assert asked > 30
+            requested += 1
+    assert requested > 30
 
 
-def test_a_body_that_is_too_large_is_still_told_so(as_):
+def test_too_large_body_is_refused_as_too_large(as_):
     answer = as_("oncall").post(
         "/api/v1/annotations",
         content=b'{"text": "' + b"x" * (3 << 20) + b'"}',

@@ -1,4 +1,4 @@
-"""What a provider says about itself, as bytes: whatever they are, they are refused or read, and prove no more than they may."""
+"""Documents of a provider, as bytes: each is read or refused and proves no more than it may."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from culprit.signon.discovery import fitting, read_discovery, read_keys, secure
-from culprit.signon.idtoken import check, verified
-from culprit.signon.refusal import Refused
-from culprit.signon.roles import account_name, groups_of, role_of, safe_next
+from culprit.accounts.single_sign_on.discovery import is_secure_url, parse_discovery, parse_keys, select_keys
+from culprit.accounts.single_sign_on.idtoken import check_claims, verify_signature
+from culprit.accounts.single_sign_on.refusal import SignInError
+from culprit.accounts.single_sign_on.roles import choose_account_name, map_role, parse_groups, sanitize_next
 from culprit.tests.support.idp import curve, rsa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,16 +25,16 @@ ANYTHING = st.recursive(
 def refusing(work: Any, *arguments: Any) -> Any:
     try:
         return work(*arguments)
-    except Refused as refused:
+    except SignInError as refused:
         assert len(refused.detail) < 200
         return None
 
 
-@given(st.binary(max_size=200) | ANYTHING.map(lambda one: json.dumps(one).encode()))
+@given(st.binary(max_size=200) | ANYTHING.map(lambda item: json.dumps(item).encode()))
 def test_no_bytes_break_a_reader(body: bytes) -> None:
-    refusing(read_discovery, body, "https://id.example")
-    refusing(read_keys, body)
-    refusing(verified, body.decode("utf-8", "replace"), [], ["RS256"])
+    refusing(parse_discovery, body, "https://id.example")
+    refusing(parse_keys, body)
+    refusing(verify_signature, body.decode("utf-8", "replace"), [], ["RS256"])
 
 
 @given(
@@ -43,28 +43,30 @@ def test_no_bytes_break_a_reader(body: bytes) -> None:
     )
 )
 def test_no_claims_are_enough_by_chance(claims: dict[str, Any]) -> None:
-    with pytest.raises(Refused):
-        check(claims, "https://id.example", "culprit", "n" * 43, 1_800_000_000.0)
+    with pytest.raises(SignInError):
+        check_claims(claims, "https://id.example", "culprit", "n" * 43, 1_800_000_000.0)
 
 
 @given(ANYTHING)
 def test_groups_are_texts_and_bounded(claim: Any) -> None:
-    found = groups_of(claim)
-    assert found == sorted(set(found)) and all(isinstance(one, str) and 0 < len(one) <= 300 for one in found)
+    groups = parse_groups(claim)
+    assert groups == sorted(set(groups)) and all(
+        isinstance(group, str) and 0 < len(group) <= 300 for group in groups
+    )
 
 
 @given(st.dictionaries(st.sampled_from(["sub", "email", "name", "preferred_username"]), ANYTHING, max_size=4))
 def test_every_name_fits_and_is_free(claims: dict[str, Any]) -> None:
     taken = {"somebody", "ada"}
-    name = account_name(claims, "preferred_username", taken.__contains__)
+    name = choose_account_name(claims, "preferred_username", taken.__contains__)
     assert name not in taken and 0 < len(name) <= 64 and name[0].isalnum()
 
 
 @given(st.text(max_size=60) | st.none())
-def test_next_stays_here(wanted: str | None) -> None:
-    place = safe_next(wanted)
+def test_next_stays_here(next_path: str | None) -> None:
+    place = sanitize_next(next_path)
     assert place.startswith("/") and not place.startswith("//") and "\\" not in place
-    assert all(ord(one) > 0x20 for one in place)
+    assert all(ord(item) > 0x20 for item in place)
 
 
 def test_the_highest_role_counts_and_otherwise_is_no_group() -> None:
@@ -73,8 +75,8 @@ def test_the_highest_role_counts_and_otherwise_is_no_group() -> None:
         {"group": "b", "role": "admin"},
         {"group": "c", "role": "oncall"},
     ]
-    assert role_of(["a", "c"], roles, "admin") == "oncall"
-    assert role_of(["x"], roles, None) is None and role_of([], roles, "viewer") == "viewer"
+    assert map_role(["a", "c"], roles, "admin") == "oncall"
+    assert map_role(["x"], roles, None) is None and map_role([], roles, "viewer") == "viewer"
 
 
 def test_keys_that_prove_nothing_are_left_out() -> None:
@@ -90,17 +92,22 @@ def test_keys_that_prove_nothing_are_left_out() -> None:
         "text",
         None,
     ]
-    assert read_keys(json.dumps({"keys": [good, *bad]}).encode()) == [good]
-    with pytest.raises(Refused):
-        read_keys(json.dumps({"keys": bad}).encode())
+    assert parse_keys(json.dumps({"keys": [good, *bad]}).encode()) == [good]
+    with pytest.raises(SignInError):
+        parse_keys(json.dumps({"keys": bad}).encode())
 
 
 def test_a_key_is_only_used_for_what_it_is() -> None:
     first, second = curve("a").as_dict(private=False), curve("b").as_dict(private=False)
-    assert fitting([first, second], "b", "ES256") == [second]
-    assert fitting([first, second], None, "ES256") == [], "no choice is made for a token that names no key"
-    assert fitting([first], None, "ES256") == [first]
-    assert fitting([first], "a", "RS256") == [] and fitting([{**first, "alg": "ES512"}], "a", "ES256") == []
+    assert select_keys([first, second], "b", "ES256") == [second]
+    assert select_keys([first, second], None, "ES256") == [], (
+        "no choice is made for a token that names no key"
+    )
+    assert select_keys([first], None, "ES256") == [first]
+    assert (
+        select_keys([first], "a", "RS256") == []
+        and select_keys([{**first, "alg": "ES512"}], "a", "ES256") == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,4 +124,4 @@ def test_a_key_is_only_used_for_what_it_is() -> None:
     ],
 )
 def test_where_a_token_may_travel(url: Any, yes: bool) -> None:
-    assert secure(url) is yes
+    assert is_secure_url(url) is yes

@@ -6,13 +6,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from culprit.auth.proof import PROOF_VALID
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, LoginSession, UserAccount
-from culprit.tests.signon.test_signon import idp, of_people, setup, sign_in
+from culprit.accounts.proof import PROOF_VALID
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.audit_entry import AuditEntry
+from culprit.infra.models.accounts.login_session import LoginSession
+from culprit.infra.models.accounts.user_account import UserAccount
 from culprit.tests.support.idp import Provider, way_back
+from culprit.tests.support.sign_in import idp, select_linked_sessions, setup, sign_in
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
@@ -25,7 +27,7 @@ def lena(client: TestClient, setup: Any, idp: Provider, db: Database) -> dict[st
     """The CSRF header of a person of the provider whose session was proved too long ago."""
     sign_in(client, idp)
     with unit_of_work(db.sessions) as session:
-        session.execute(update(LoginSession).values(proved_at=now() - 2 * PROOF_VALID))
+        session.execute(update(LoginSession).values(proved_at=utc_now() - 2 * PROOF_VALID))
     return {"X-CSRF-Token": client.get(f"{API}/me").json()["csrf"]}
 
 
@@ -35,8 +37,8 @@ def make_token(client: TestClient, headers: dict[str, str]) -> Any:
 
 def prove(client: TestClient, idp: Provider, headers: dict[str, str]) -> str:
     url = client.post(f"{API}/session/oidc/proof", json={"next": "/proved"}, headers=headers).json()["url"]
-    asked = parse_qs(urlsplit(url).query)
-    assert (asked["prompt"], asked["max_age"]) == (["login"], ["0"])
+    requested = parse_qs(urlsplit(url).query)
+    assert (requested["prompt"], requested["max_age"]) == (["login"], ["0"])
     return client.get(way_back(idp.approve(url)), follow_redirects=False).headers["location"]
 
 
@@ -78,7 +80,7 @@ def test_who_lost_all_groups_proves_nothing(
     assert client.get(f"{API}/me").status_code == 401
 
 
-def test_a_sign_in_counts_from_when_the_provider_asked(
+def test_proof_starts_at_provider_auth_time(
     client: TestClient, setup: Any, idp: Provider, db: Database
 ) -> None:
     for auth_time, proved in ((-3600, False), (None, False), (-60, True), (10**6, True)):
@@ -88,13 +90,17 @@ def test_a_sign_in_counts_from_when_the_provider_asked(
             else {name: claims[name] for name in claims if name != "auth_time"}
         )
         with unit_of_work(db.sessions) as session:
-            session.execute(update(LoginSession).values(expires_at=now()))
+            session.execute(update(LoginSession).values(expires_at=utc_now()))
         sign_in(client, idp)
         headers = {"X-CSRF-Token": client.get(f"{API}/me").json()["csrf"]}
         assert (make_token(client, headers).status_code == 201) is proved, auth_time
         with db.sessions() as session:
-            at = [one.proved_at for one in session.scalars(of_people()) if one.expires_at > now()]
-            assert all(one is None or one <= now() for one in at), "never in the future"
+            at = [
+                item.proved_at
+                for item in session.scalars(select_linked_sessions())
+                if item.expires_at > utc_now()
+            ]
+            assert all(item is None or item <= utc_now() for item in at), "never in the future"
 
 
 def test_a_token_begins_no_round(client: TestClient, setup: Any, people: Any) -> None:

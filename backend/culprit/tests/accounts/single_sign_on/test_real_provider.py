@@ -13,11 +13,12 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 import pytest
-from culprit.auth.tokens import hash_password
-from culprit.config import REPOSITORY
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import NetworkRule, UserAccount
+from culprit.accounts.tokens import hash_password
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.infra.settings import REPOSITORY
 from culprit.tests.support.idp import CLIENT, SECRET
 from culprit.tests.support.web import free_port
 from fastapi.testclient import TestClient
@@ -43,20 +44,20 @@ class Form(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
+        result = dict(attrs)
         if tag == "form" and not self.action:
-            self.action = found.get("action") or ""
-        elif tag == "input" and found.get("name"):
-            self.fields[str(found["name"])] = found.get("value") or ""
+            self.action = result.get("action") or ""
+        elif tag == "input" and result.get("name"):
+            self.fields[str(result["name"])] = result.get("value") or ""
 
 
 @pytest.fixture
 def groups(tmp_path: Path) -> Callable[..., None]:
-    """Says who is in which groups there from now on."""
+    """Set the group members at the provider."""
     file = tmp_path / "groups.json"
 
-    def put(**given: list[str]) -> None:
-        file.write_text(json.dumps(given))
+    def put(**supplied: list[str]) -> None:
+        file.write_text(json.dumps(supplied))
 
     put()
     return put

@@ -1,122 +1,44 @@
-"""Signing in with an identity provider, and everything that must not let anybody in."""
+"""Signing in with an identity provider: accounts, roles, tokens and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from culprit.auth import dependencies, sessions
-from culprit.auth.tokens import hash_password
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    AuditEntry,
-    LoginFlow,
-    LoginSession,
-    NetworkRule,
-    OidcProvider,
-    UserAccount,
-    UserIdentity,
+from culprit.accounts import dependencies
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.audit_entry import AuditEntry
+from culprit.infra.models.accounts.login_flow import LoginFlow
+from culprit.infra.models.accounts.oidc_provider import OidcProvider
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.accounts.user_identity import UserIdentity
+from culprit.tests.support.idp import CLIENT, SECRET, Provider, curve, rsa
+from culprit.tests.support.sign_in import (
+    API,
+    AsPerson,
+    follow_callback,
+    get_refusal,
+    idp,
+    select_linked_sessions,
+    setup,
+    sign_in,
 )
-from culprit.tests.support.idp import CLIENT, SECRET, Provider, curve, provider, rsa, way_back
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import Select, select, update
+from sqlalchemy import select, update
 
-API = "/api/v1"
-AsPerson = Callable[[str], TestClient]
-ROLES = [
-    {"group": "sre", "role": "oncall"},
-    {"group": "dev", "role": "investigator"},
-    {"group": "root", "role": "admin"},
-]
-
-
-@pytest.fixture
-def idp() -> Iterator[Provider]:
-    with provider() as made:
-        yield made
-
-
-@pytest.fixture
-def setup(db: Database, as_: AsPerson, session_as: AsPerson, people, idp: Provider) -> Callable[..., Any]:
-    """Sets the provider up as an admin does; what is given differs from the usual."""
-    with unit_of_work(db.sessions) as session:
-        session.add(NetworkRule(cidr="127.0.0.1/32", port_from=1, port_to=65535, note=""))
-    admin = session_as("admin")
-    with unit_of_work(db.sessions) as session:
-        session.execute(
-            update(UserAccount)
-            .where(UserAccount.name == "admin")
-            .values(password_hash=hash_password("x" * 10))
-        )
-
-    def put(**given: Any) -> Any:
-        before = as_("admin").get(f"{API}/oidc-provider").json()["provider"]
-        body = {"name": "Example", "issuer": idp.issuer, "client_id": CLIENT, "client_secret": SECRET, "roles": ROLES,
-                "version": before["version"] if before else 0} | given  # fmt: skip
-        return admin.put(f"{API}/oidc-provider", json=body)
-
-    assert put().status_code == 200
-    return put
-
-
-@pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More tries in a minute than anybody may have."""
-    monkeypatch.setattr(sessions, "PER_ACCOUNT_AND_ADDRESS", 1000)
-
-
-def of_people() -> Select[Any]:
-    """Return the sessions of people who came from the provider."""
-    return select(LoginSession).join(UserIdentity, UserIdentity.user_id == LoginSession.user_id)
-
-
-def leave(client: TestClient, wanted: str = "/incidents") -> str:
-    answer = client.post(f"{API}/session/oidc", json={"next": wanted})
-    assert answer.status_code == 200, answer.text
-    return answer.json()["url"]
-
-
-def come_back(client: TestClient, parameters: dict[str, str]) -> str:
-    """Where the way back leads."""
-    answer = client.get(way_back(parameters), follow_redirects=False)
-    assert answer.status_code == 303 and answer.headers["cache-control"] == "no-store"
-    return answer.headers["location"]
-
-
-def sign_in(client: TestClient, idp: Provider, wanted: str = "/incidents") -> str:
-    return come_back(client, idp.approve(leave(client, wanted)))
-
-
-def why(db: Database) -> list[str]:
-    """What the audit log says about the refusals, the oldest first."""
-    with db.sessions() as session:
-        rows = session.scalars(
-            select(AuditEntry).where(AuditEntry.action == "session.refused").order_by(AuditEntry.seq)
-        )
-        return [f"{row.detail['why']}: {row.detail['detail']}" for row in rows]
-
-
-def refused(db: Database, location: str) -> str:
-    """Why somebody ended on the login page, and what the audit log says about it."""
-    assert location.startswith("/login?refused=")
-    with db.sessions() as session:
-        assert session.scalars(of_people()).all() == []
-    return why(db)[-1]
+__all__ = ["idp", "setup"]
 
 
 def test_a_first_sign_in_makes_an_account_with_the_role_of_its_group(
     client: TestClient, setup, idp: Provider, db: Database
 ) -> None:
-    assert client.get(f"{API}/session/ways").json() == {"provider": "Example"}
+    assert client.get(f"{API}/session/methods").json() == {"provider": "Example"}
     assert sign_in(client, idp, "/incidents?state=open") == "/incidents?state=open"
     me = client.get(f"{API}/me").json()
-    assert (me["name"], me["role"], me["needs_password"], me["signs_in_elsewhere"]) == (
+    assert (me["name"], me["role"], me["needs_password"], me["uses_single_sign_on"]) == (
         "lena",
         "oncall",
         False,
@@ -125,7 +47,7 @@ def test_a_first_sign_in_makes_an_account_with_the_role_of_its_group(
     with db.sessions() as session:
         identity = session.scalars(select(UserIdentity)).one()
         assert (identity.issuer, identity.subject, identity.groups) == (idp.issuer, "u-1", ["sre"])
-        login = session.scalars(of_people()).one()
+        login = session.scalars(select_linked_sessions()).one()
         assert login.expires_at - login.created_at == timedelta(hours=12)
         assert session.scalars(select(LoginFlow)).all() == []
     end = client.get(f"{API}/session/oidc/end").json()["url"]
@@ -153,7 +75,10 @@ def test_roles_follow_the_groups_at_the_next_sign_in(
         changes = session.scalars(
             select(AuditEntry).where(AuditEntry.action == "user.changed_by_groups")
         ).all()
-        assert [one.detail["role"] for one in changes] == [["oncall", "admin"], ["admin", "investigator"]]
+        assert [change.detail["role"] for change in changes] == [
+            ["oncall", "admin"],
+            ["admin", "investigator"],
+        ]
 
 
 def test_who_has_no_group_any_more_loses_sessions_and_tokens_until_it_is_back(
@@ -178,31 +103,33 @@ def test_whom_an_admin_has_disabled_no_group_lets_in(
     client: TestClient, setup, idp: Provider, db: Database, as_: AsPerson, session_as: AsPerson
 ) -> None:
     sign_in(client, idp)
-    lena = next(one for one in as_("admin").get(f"{API}/users").json()["items"] if one["name"] == "lena")
-    assert lena["signs_in_elsewhere"] is True
+    lena = next(item for item in as_("admin").get(f"{API}/users").json()["items"] if item["name"] == "lena")
+    assert lena["uses_single_sign_on"] is True
     path = f"{API}/users/{lena['id']}"
     admin = session_as("admin")
     assert admin.patch(path, json={"disabled": True}).status_code == 200
     assert sign_in(client, idp) == "/login?refused=withdrawn"
     for body in ({"role": "admin"}, {"new_login_link": True}):
         answer = admin.patch(path, json=body)
-        assert (answer.status_code, answer.json()["key"]) == (409, "user.signs_in_elsewhere")
+        assert (answer.status_code, answer.json()["key"]) == (409, "user.uses_single_sign_on")
 
 
-def test_least_role_or_nobody(client: TestClient, setup, idp: Provider, db: Database) -> None:
+def test_sign_in_without_group_needs_default_role(
+    client: TestClient, setup, idp: Provider, db: Database
+) -> None:
     idp.claims["groups"] = []
-    assert refused(db, sign_in(client, idp)) == "no_role: no group"
+    assert get_refusal(db, sign_in(client, idp)) == "no_role: no group"
     del idp.claims["groups"]
-    assert refused(db, sign_in(client, idp)) == "no_role: no group"
+    assert get_refusal(db, sign_in(client, idp)) == "no_role: no group"
     with db.sessions() as session:
         assert session.scalars(select(UserIdentity)).all() == []
-    assert setup(otherwise="viewer").status_code == 200
+    assert setup(default_role="viewer").status_code == 200
     assert sign_in(client, idp) == "/incidents"
     assert client.get(f"{API}/me").json()["role"] == "viewer"
 
 
-def test_a_name_or_an_address_is_nobody(client: TestClient, setup, idp: Provider, as_: AsPerson) -> None:
-    """The provider's `admin` is not ours, in whatever case; another subject with the same e-mail is another person."""
+def test_sign_in_ignores_name_and_address(client: TestClient, setup, idp: Provider, as_: AsPerson) -> None:
+    """The provider's `admin` is not ours, in upper or lower case; another subject with the same e-mail is another person."""
     idp.claims |= {"preferred_username": "Admin", "email": "a@example.com"}
     sign_in(client, idp)
     me = client.get(f"{API}/me").json()
@@ -214,175 +141,39 @@ def test_a_name_or_an_address_is_nobody(client: TestClient, setup, idp: Provider
 
 def test_groups_may_come_from_userinfo(client: TestClient, setup, idp: Provider, db: Database) -> None:
     del idp.claims["groups"]
-    idp.userinfo = {"groups": ["root"], "sub": "somebody else"}
-    assert refused(db, sign_in(client, idp)) == "claims: userinfo is about somebody else"
+    idp.userinfo = {"groups": ["root"], "sub": "another user"}
+    assert get_refusal(db, sign_in(client, idp)) == "claims: userinfo describes another user"
     idp.userinfo = {"groups": ["root"]}
     sign_in(client, idp)
     assert client.get(f"{API}/me").json()["role"] == "admin"
-
-
-WRONG: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
-    "another audience": (lambda c: c | {"aud": "another"}, "another audience"),
-    "no audience": (lambda c: {n: v for n, v in c.items() if n != "aud"}, "another audience"),
-    "two audiences, no party": (lambda c: c | {"aud": [CLIENT, "x"]}, "another authorized party"),
-    "another party": (lambda c: c | {"azp": "x"}, "another authorized party"),
-    "another issuer": (lambda c: c | {"iss": c["iss"] + "/"}, "another issuer"),
-    "another nonce": (lambda c: c | {"nonce": "A" * 43}, "another nonce"),
-    "no nonce": (lambda c: {n: v for n, v in c.items() if n != "nonce"}, "another nonce"),
-    "run out": (lambda c: c | {"exp": c["iat"] - 61}, "run out"),
-    "no end": (lambda c: {n: v for n, v in c.items() if n != "exp"}, "run out"),
-    "end is text": (lambda c: c | {"exp": "9999999999"}, "run out"),
-    "endless": (lambda c: c | {"exp": 10**400}, "run out"),
-    "old": (lambda c: c | {"iat": c["iat"] - 3600}, "not made now"),
-    "from tomorrow": (lambda c: c | {"iat": c["iat"] + 86400}, "not made now"),
-    "not yet": (lambda c: c | {"nbf": c["iat"] + 3600}, "not valid yet"),
-    "no subject": (lambda c: c | {"sub": ""}, "no subject"),
-    "long subject": (lambda c: c | {"sub": "x" * 256}, "no subject"),
-    "subject is a number": (lambda c: c | {"sub": 1}, "no subject"),
-    "another access token": (lambda c: c | {"at_hash": "A" * 22}, "another access token"),
-}
-
-
-def test_a_token_about_something_else_is_refused(
-    client: TestClient, setup, idp: Provider, db: Database, often
-) -> None:
-    for case, (wrong, reason) in WRONG.items():
-        idp.token_claims = wrong
-        assert refused(db, sign_in(client, idp)) == f"token: {reason}", case
-
-
-def test_signatures_that_prove_nothing(client: TestClient, setup, idp: Provider, db: Database) -> None:
-    stranger = curve("first")  # the right name, another key
-
-    def flipped(claims: dict[str, Any]) -> str:
-        head, body, signature = idp.signed(claims).split(".")
-        return ".".join((head, body, signature[:-4] + ("AAAA" if signature[-4:] != "AAAA" else "BBBB")))
-
-    def stranger_signed(claims: dict[str, Any]) -> str:
-        own, idp.keys = idp.keys, [stranger]
-        try:
-            return idp.signed(claims)
-        finally:
-            idp.keys = own
-
-    agreed = "token: signed in a way that was not agreed"
-    for sign, expected in (
-        (idp.unsigned, agreed),
-        (idp.hmac_signed, agreed),
-        (
-            lambda claims: idp.unsigned(claims).replace(
-                idp.unsigned(claims).split(".")[0], "eyJhbGciOiJOb05lIn0"
-            ),
-            agreed,
-        ),
-        (stranger_signed, "token: BadSignatureError"),
-        (flipped, "token: BadSignatureError"),
-        (lambda _: "not.a.token", "token: no JWT"),
-        (lambda _: "", "token: no JWT"),
-        (lambda _: "a." * 60_000, "token: too long, or no ASCII"),
-    ):
-        idp.sign = sign
-        assert refused(db, sign_in(client, idp)) == expected
 
 
 def test_new_keys_are_read_once_a_minute_at_most(
     app: FastAPI, client: TestClient, setup, idp: Provider, db: Database
 ) -> None:
     at = [1000.0]
-    app.state.signon._clock = lambda: at[0]
+    app.state.single_sign_on._clock = lambda: at[0]
     sign_in(client, idp)
     sign_in(client, idp)
-    assert idp.asked.count("/jwks") == 1 and idp.asked.count("/.well-known/openid-configuration") == 1
+    assert idp.paths.count("/jwks") == 1 and idp.paths.count("/.well-known/openid-configuration") == 1
     idp.rotate(rsa("second"))
     assert sign_in(client, idp) == "/login?refused=token"
     at[0] += 61
     assert sign_in(client, idp) == "/incidents"
-    assert idp.asked.count("/jwks") == 2
+    assert idp.paths.count("/jwks") == 2
     old, idp.keys = idp.keys, [curve("made up")]
     token = idp.signed
     idp.keys, idp.sign = old, token
     at[0] += 3600
     assert sign_in(client, idp) == "/incidents"
-    assert idp.asked.count("/.well-known/openid-configuration") == 2  # what is known is not known for ever
-
-
-def test_the_way_back_works_once_and_in_one_browser(
-    app: FastAPI, client: TestClient, setup, idp: Provider, db: Database
-) -> None:
-    back = idp.approve(leave(client))
-    with TestClient(app) as thief:
-        assert refused(db, come_back(thief, back)) == "state: "
-    assert refused(db, come_back(client, back)) == "state: "  # it was used up by the thief, and helped nobody
-    back = idp.approve(leave(client))
-    cookie = client.cookies["culprit_signon"]
-    assert come_back(client, back) == "/incidents"
-    client.cookies.clear()
-    client.cookies.set("culprit_signon", cookie)
-    assert come_back(client, back) == "/login?refused=state"
-    first, second = idp.approve(leave(client)), idp.approve(leave(client))
-    assert come_back(client, first) == "/login?refused=state"  # its cookie was replaced
-    with TestClient(app) as victim:  # somebody else's code under one's own state
-        leave(victim)
-        assert come_back(victim, second) == "/login?refused=state"
-    for parameters in (
-        {},
-        {"state": ""},
-        {"state": "x" * 43, "code": "y"},
-        {"state": "x" * 43, "error": "access_denied"},
-    ):
-        assert come_back(client, parameters) == "/login?refused=state"
-
-
-def test_a_sign_in_runs_out(client: TestClient, setup, idp: Provider, db: Database) -> None:
-    back = idp.approve(leave(client))
-    with unit_of_work(db.sessions) as session:
-        session.execute(update(LoginFlow).values(expires_at=now()))
-    assert refused(db, come_back(client, back)) == "state: "
-
-
-def test_other_answers_are_refused(client: TestClient, setup, idp: Provider, db: Database) -> None:
-    back = idp.approve(leave(client))
-    assert refused(db, come_back(client, back | {"iss": "https://evil.example"})) == (
-        "issuer: the answer is from another issuer"
-    )
-    back = idp.approve(leave(client))
-    del back["iss"]
-    assert refused(db, come_back(client, back)).startswith("issuer:")
-    back = idp.approve(leave(client))
-    assert refused(db, come_back(client, back | {"code": "made up"})) == "code: invalid_grant"
-    back = idp.approve(leave(client))
-    assert (
-        refused(db, come_back(client, {"state": back["state"], "error": "access_denied"}))
-        == "denied: access_denied"
-    )
-    back = idp.approve(leave(client))
-    assert setup(name="Renamed", client_secret=None).status_code == 200
-    assert refused(db, come_back(client, back)) == "over: "
-    assert setup(client_secret="wrong").status_code == 200
-    assert refused(db, sign_in(client, idp)) == "code: invalid_client"
-
-
-ELSEWHERE = [
-    "https://evil.example", "//evil.example", "/\\evil.example", "/\t/evil.example", "/%0a", "/\n/evil.example",
-    "\\\\evil.example", "javascript:alert(1)", "", "login", "/login?next=//evil.example", "/api/v1/session", "/ä",
-    "/" + "x" * 1999 + "/",
-]  # fmt: skip
-
-
-def test_next_leads_nowhere_else(client: TestClient, setup, idp: Provider, often) -> None:
-    for wanted in ELSEWHERE:
-        answer = client.post(f"{API}/session/oidc", json={"next": wanted})
-        if answer.status_code == 422:
-            continue
-        place = come_back(client, idp.approve(answer.json()["url"]))
-        assert place == ("/%0a" if wanted == "/%0a" else "/"), wanted
+    assert idp.paths.count("/.well-known/openid-configuration") == 2  # cached metadata expires
 
 
 def test_a_local_admin_always_gets_in(
     client: TestClient, setup, idp: Provider, db: Database, session_as: AsPerson, people
 ) -> None:
     idp.gone = True
-    assert client.post(f"{API}/session/oidc", json={}).json()["key"] == "signon.away"
+    assert client.post(f"{API}/session/oidc", json={}).json()["key"] == "sign_in.away"
     assert client.post(f"{API}/session", json={"name": "admin", "password": "x" * 10}).status_code == 200
     idp.gone = False
     idp.claims["groups"] = ["root"]
@@ -397,11 +188,11 @@ def test_a_local_admin_always_gets_in(
     assert setup().json()["key"] == "auth.password_first"
 
 
-def test_no_password_beside_the_provider(client: TestClient, setup, idp: Provider) -> None:
+def test_password_is_refused_for_single_sign_on_account(client: TestClient, setup, idp: Provider) -> None:
     sign_in(client, idp)
     csrf = client.get(f"{API}/me").json()["csrf"]
     answer = client.patch(f"{API}/me", json={"password": "y" * 12}, headers={"X-CSRF-Token": csrf})
-    assert (answer.status_code, answer.json()["key"]) == (409, "user.signs_in_elsewhere")
+    assert (answer.status_code, answer.json()["key"]) == (409, "user.uses_single_sign_on")
 
 
 def test_tokens_rest_when_their_owner_is_not_seen_any_more(
@@ -412,44 +203,15 @@ def test_tokens_rest_when_their_owner_is_not_seen_any_more(
     token = client.post(f"{API}/tokens", json={"name": "t"}, headers={"X-CSRF-Token": csrf}).json()["token"]
     with unit_of_work(db.sessions) as session:
         session.execute(
-            update(UserIdentity).values(seen_at=now() - dependencies.TOKENS_REST_AFTER - timedelta(seconds=1))
+            update(UserIdentity).values(
+                seen_at=utc_now() - dependencies.TOKEN_SUSPENSION_AFTER - timedelta(seconds=1)
+            )
         )
     with TestClient(app) as script:
         answer = script.get(f"{API}/me", headers={"Authorization": f"Bearer {token}"})
         assert (answer.status_code, answer.json()["key"]) == (401, "auth.token_rests")
         sign_in(client, idp)
         assert script.get(f"{API}/me", headers={"Authorization": f"Bearer {token}"}).status_code == 200
-
-
-def test_only_what_is_on_the_allow_list_is_dialled(
-    client: TestClient, setup, idp: Provider, db: Database
-) -> None:
-    assert setup(issuer="http://169.254.169.254").json()["key"] == "outgoing.not_allowed"
-    assert setup(issuer="http://10.1.2.3", client_secret="x").json()["key"] == "outgoing.not_allowed"
-    assert setup(issuer=idp.issuer + "?x=1").json()["key"] == "outgoing.url"
-    # What the provider names is bounded as well: its token endpoint leads elsewhere.
-    idp.document = {"token_endpoint": "https://127.0.0.2:9/token"}
-    assert refused(db, sign_in(client, idp)) == "away: not_allowed"
-
-
-UNSAFE: list[tuple[dict[str, Any], str]] = [
-    ({"issuer": "https://evil.example"}, "signon.issuer"),
-    ({"token_endpoint": "http://idp.example/token"}, "signon.discovery"),
-    ({"jwks_uri": None}, "signon.discovery"),
-    ({"authorization_endpoint": "javascript:alert(1)"}, "signon.discovery"),
-    ({"code_challenge_methods_supported": ["plain"]}, "signon.discovery"),
-    ({"id_token_signing_alg_values_supported": ["HS256", "none"]}, "signon.discovery"),
-]
-
-
-def test_a_provider_that_says_something_unsafe(
-    client: TestClient, setup, idp: Provider, as_: AsPerson
-) -> None:
-    for document, key in UNSAFE:
-        idp.document = document
-        assert client.post(f"{API}/session/oidc", json={}).json()["key"] == key
-        tried = as_("admin").post(f"{API}/oidc-provider/check").json()
-        assert tried["ok"] is False and tried["failure"]["key"] == key
 
 
 def test_settings(
@@ -461,42 +223,32 @@ def test_settings(
     tried = as_("admin").post(f"{API}/oidc-provider/check").json()
     assert tried == {"ok": True, "failure": None, "detail": "", "algorithms": ["RS256", "ES256"], "keys": 1,
                      "end_session": True}  # fmt: skip
-    assert setup(version=7).json()["key"] == "signon.changed_meanwhile"
-    assert setup(issuer=idp.issuer + "/other", client_secret=None).json()["key"] == "signon.needs_secret"
+    assert setup(version=7).json()["key"] == "sign_in.changed_meanwhile"
+    assert setup(issuer=idp.issuer + "/other", client_secret=None).json()["key"] == "sign_in.needs_secret"
     with db.sessions() as session:
         assert SECRET.encode() not in session.scalars(select(OidcProvider)).one().ciphertext
         assert SECRET not in str([row.detail for row in session.scalars(select(AuditEntry))])
     sign_in(client, idp)
     assert setup(enabled=False).status_code == 200
     assert client.get(f"{API}/me").status_code == 401, "who came from the provider is logged out with it"
-    assert client.get(f"{API}/session/ways").json() == {"provider": None}
-    assert client.post(f"{API}/session/oidc", json={}).json()["key"] == "signon.off"
+    assert client.get(f"{API}/session/methods").json() == {"provider": None}
+    assert client.post(f"{API}/session/oidc", json={}).json()["key"] == "sign_in.off"
     assert session_as("admin").delete(f"{API}/oidc-provider").status_code == 204
     assert session_as("admin").delete(f"{API}/oidc-provider").status_code == 404
 
 
-def test_another_site_cannot_begin_a_sign_in(client: TestClient, setup) -> None:
-    answer = client.post(f"{API}/session/oidc", json={}, headers={"Origin": "https://evil.example"})
-    assert (answer.status_code, answer.json()["key"]) == (403, "auth.foreign_origin")
-
-
-def test_leaving_too_often_is_bounded(client: TestClient, setup, idp: Provider) -> None:
-    answers = [client.post(f"{API}/session/oidc", json={}).status_code for _ in range(11)]
-    assert answers == [200] * 10 + [429]
-
-
 def test_over_tls_the_cookie_is_bound_to_the_host(config, setup, idp: Provider, monkeypatch) -> None:
-    from culprit.config import settings
-    from culprit.main import create_app
+    from culprit.infra.settings import get_settings
+    from culprit.server.web import create_app
 
     monkeypatch.setenv("CULPRIT_PUBLIC_URL", "https://culprit.example")
-    settings.cache_clear()
+    get_settings.cache_clear()
     idp.redirect_uri = "https://culprit.example/api/v1/session/oidc/callback"
-    with TestClient(create_app(settings()), base_url="https://culprit.example") as client:
+    with TestClient(create_app(get_settings()), base_url="https://culprit.example") as client:
         answer = client.post(f"{API}/session/oidc", json={})
         cookie = answer.headers["set-cookie"]
-        assert cookie.startswith("__Host-culprit_signon=") and "Secure" in cookie and "HttpOnly" in cookie
-        asked = parse_qs(urlsplit(answer.json()["url"]).query)
-        assert asked["redirect_uri"] == [idp.redirect_uri]
-        assert come_back(client, idp.approve(answer.json()["url"])) == "/"
+        assert cookie.startswith("__Host-culprit_sign_in=") and "Secure" in cookie and "HttpOnly" in cookie
+        requested = parse_qs(urlsplit(answer.json()["url"]).query)
+        assert requested["redirect_uri"] == [idp.redirect_uri]
+        assert follow_callback(client, idp.approve(answer.json()["url"])) == "/"
         assert client.get(f"{API}/me").status_code == 200

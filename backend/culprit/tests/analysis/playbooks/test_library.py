@@ -1,14 +1,14 @@
-"""The catalogue is sound, and a broken file is told what is wrong with it."""
+"""Tests of the playbook catalog and of invalid files."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from culprit.core.playbooks.engine import walk
-from culprit.core.rules.registry import RULES
-from culprit.kit.sentences import catalogue
-from culprit.playbooks.library import CATALOG, MAX_BYTES, check, library, told
+from culprit.analysis.playbooks.library import CATALOG, MAX_BYTES, check_text, format_problem, load_catalog
+from culprit.domain.messages import load_messages
+from culprit.domain.playbooks.engine import evaluate_playbook
+from culprit.domain.rules.registry import RULES
 
 FILES = sorted(CATALOG.glob("*.yaml"))
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -16,21 +16,21 @@ SOUND = FILES[0].read_text("utf-8")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_each_is_sound_and_called_like_its_file(path) -> None:
-    found = check(path.read_text("utf-8"))
-    assert [told(one) for one in found.problems] == []
-    assert found.playbook is not None and found.playbook.id == path.stem
+def test_catalog_file_is_valid_and_named_by_id(path) -> None:
+    text = check_text(path.read_text("utf-8"))
+    assert [format_problem(problem) for problem in text.problems] == []
+    assert text.playbook is not None and text.playbook.id == path.stem
 
 
-@pytest.mark.parametrize("name", sorted(library()))
-def test_each_is_written_in_both_languages_and_can_be_walked(name: str) -> None:
-    playbook = library()[name]
+@pytest.mark.parametrize("name", sorted(load_catalog()))
+def test_catalog_playbook_has_both_languages(name: str) -> None:
+    playbook = load_catalog()[name]
     for text in (playbook.title, playbook.symptom, *playbook.covered, *playbook.not_covered):
         assert text.en and CHINESE.search(text.zh), text
     for step in playbook.steps:
-        assert CHINESE.search(step.asks.zh), step.id
-    chain = walk(playbook, [], RULES)
-    assert set(chain.gaps) == set(chain.path), "nothing was collected, and nothing is told"
+        assert CHINESE.search(step.question.zh), step.id
+    chain = evaluate_playbook(playbook, [], RULES)
+    assert set(chain.gaps) == set(chain.path), "nothing was collected, so nothing is reported"
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,14 @@ def test_each_is_written_in_both_languages_and_can_be_walked(name: str) -> None:
         ("a: [", "not_yaml"),
         ("x" * (MAX_BYTES + 1), "too_large"),
         ("a: &b [1]\nc: *b", "alias"),
-        ("[]", "shape"),
-        (SOUND + "\ntypo: 1", "shape"),
-        (SOUND.replace("\nkind: ", "\nkind: un"), "shape"),
+        ("[]", "invalid_field"),
+        (SOUND + "\ntypo: 1", "invalid_field"),
+        (SOUND.replace("\nkind: ", "\nkind: un"), "invalid_field"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why(text: str, key: str) -> None:
-    found = check(text)
-    assert found.playbook is None and f"playbook.{key}" in [one.what.key for one in found.problems]
-    assert all(one.what.key in catalogue("en") for one in found.problems)
+def test_check_text_reports_invalid_file(text: str, key: str) -> None:
+    matching_text = check_text(text)
+    assert matching_text.playbook is None and f"playbook.{key}" in [
+        problem.what.key for problem in matching_text.problems
+    ]
+    assert all(problem.what.key in load_messages("en") for problem in matching_text.problems)

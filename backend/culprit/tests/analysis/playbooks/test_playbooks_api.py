@@ -1,10 +1,10 @@
-"""Playbooks over HTTP: read, checked, and tried against what a run brought home."""
+"""Tests of the playbook API: catalog, validation and dry runs."""
 
-from culprit.infra.artifacts import artifact_store
-from culprit.playbooks.library import CATALOG
+from culprit.analysis.playbooks.library import CATALOG
+from culprit.infra.artifacts.store import artifact_store
+from culprit.jobs.analysis.evaluate_run import evaluate_run
+from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
-from culprit.workflows.evaluate_run import evaluate_run
-from culprit.workflows.ingest_run import ingest_run
 
 API = "/api/v1"
 PORTS = "connect-port-exhaustion"
@@ -22,45 +22,45 @@ def busy(db) -> object:
     return waiting
 
 
-def test_the_catalogue_and_one_of_it(as_) -> None:
+def test_playbooks_lists_catalog(as_) -> None:
     viewer = as_("viewer")
-    listed = {one["id"]: one for one in viewer.get(f"{API}/playbooks").json()}
+    listed = {item["id"]: item for item in viewer.get(f"{API}/playbooks").json()}
     assert listed[PORTS]["steps"] > 3 and "ephemeral-port-exhaustion" in listed[PORTS]["causes"]
-    one = viewer.get(f"{API}/playbooks/{PORTS}").json()
-    assert one["steps"][1]["finding"] == "F-NET-TIMEWAIT-PRESSURE" and one["not_covered"]
+    item = viewer.get(f"{API}/playbooks/{PORTS}").json()
+    assert item["steps"][1]["finding"] == "F-NET-TIMEWAIT-PRESSURE" and item["not_covered"]
     assert viewer.get(f"{API}/playbooks/nothing").status_code == 404
 
 
-def test_one_of_ones_own_is_checked(as_) -> None:
+def test_playbook_check_validates_custom_playbook(as_) -> None:
     text = (CATALOG / f"{PORTS}.yaml").read_text()
     sound = as_("viewer").post(f"{API}/playbooks/check", json={"text": text}).json()
     assert sound["problems"] == [] and sound["playbook"]["id"] == PORTS
     broken = text.replace("F-NET-PORT-EXHAUSTION", "F-NET-PORTS")
-    told = as_("viewer").post(f"{API}/playbooks/check", json={"text": broken}).json()
-    assert told["playbook"] is None
+    reported = as_("viewer").post(f"{API}/playbooks/check", json={"text": broken}).json()
+    assert reported["playbook"] is None
     assert {
-        "where": "steps.ports-left.finding",
+        "location": "steps.ports-left.finding",
         "what": {"key": "playbook.no_rule", "params": {"id": "F-NET-PORTS"}},
-    } in (told["problems"])
+    } in (reported["problems"])
 
 
-def test_it_is_tried_on_a_run_and_says_what_is_missing(as_, db) -> None:
+def test_dry_run_returns_verdicts_and_gaps(as_, db) -> None:
     run = busy(db)
     chain = (
-        as_("investigator").get(f"{API}/playbooks/{PORTS}/chain", params={"run_id": str(run.run_id)}).json()
+        as_("investigator").get(f"{API}/playbooks/{PORTS}/dry-run", params={"run_id": str(run.run_id)}).json()
     )
-    answers = {one["step"]: one for one in chain["answers"]}
+    answers = {answer["step"]: answer for answer in chain["answers"]}
     assert (answers["cpu-busy"]["verdict"], answers["cpu-busy"]["by"]) == ("supports", "rule")
     assert answers["cpu-busy"]["findings"][0]["numbers"][0]["citations"][0]["lines"]
     assert answers["time-wait"]["verdict"] == "not_collected" and answers["time-wait"]["reason"]
     assert chain["path"][0] == "cpu-busy" and "time-wait" in chain["gaps"]
-    assert {one["standing"] for one in chain["stands"]} == {"open"}
+    assert {item["status"] for item in chain["hypotheses"]} == {"open"}
     assert (chain["next"]["step"], chain["next"]["collectors"]) == ("peer-slow", ["tcp_waits"]), (
         "the mechanism, for little"
     )
 
 
-def test_a_viewer_is_proposed_nothing_that_a_viewer_may_not_run(as_, db) -> None:
+def test_dry_run_proposes_only_permitted_collectors(as_, db) -> None:
     run = busy(db)
-    chain = as_("viewer").get(f"{API}/playbooks/{PORTS}/chain", params={"run_id": str(run.run_id)}).json()
+    chain = as_("viewer").get(f"{API}/playbooks/{PORTS}/dry-run", params={"run_id": str(run.run_id)}).json()
     assert chain["next"] is None

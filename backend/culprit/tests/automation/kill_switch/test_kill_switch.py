@@ -1,4 +1,4 @@
-"""Nothing starts where a kill switch is pulled, and who may pull it."""
+"""Tests of kill switches: refused starts, canceled captures and permissions."""
 
 from __future__ import annotations
 
@@ -6,41 +6,39 @@ from collections.abc import Callable
 from uuid import UUID
 
 import pytest
-from culprit.auth.kill_switch import holding
-from culprit.captures import leases
-from culprit.infra.db import Database
-from culprit.kit.clock import now
-from culprit.kit.sentences import catalogue
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    AuditEntry,
-    Capture,
-    Host,
-    Incident,
-    IncidentHost,
-    JournalEntry,
-    Run,
-)
+from culprit.accounts.kill_switch_check import find_active_switch
+from culprit.captures import locks as leases
+from culprit.domain.messages import load_messages
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.audit_entry import AuditEntry
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_host import IncidentHost
+from culprit.infra.models.incidents.journal_entry import JournalEntry
+from culprit.jobs.capture import run_capture
+from culprit.jobs.capture.check_host import _build_spec
+from culprit.jobs.capture.session_spec import RunRefusedError, build_session_spec
 from culprit.tests.support.runs import make_host
-from culprit.workflows import run_capture
-from culprit.workflows.check_host import _visit
-from culprit.workflows.orders import Refused, capture_order
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from collectors.scope import Scope
+from collectors.runner.scope import Scope
 
 API = "/api/v1"
 
 
-def pull(client: TestClient, status: int = 201, **body) -> dict:
+def activate(client: TestClient, status: int = 201, **body) -> dict:
     answer = client.post(f"{API}/kill-switches", json={"kind": "everywhere", **body})
     assert answer.status_code == status, answer.text
     return answer.json()
 
 
-def queued(db: Database, people, host_id, source: str = "manual"):
-    """A run that waits, as a capture leaves it."""
+def create_queued_run(db: Database, people, host_id, source: str = "manual"):
+    """Create a queued run."""
     with unit_of_work(db.sessions) as session:
         capture = Capture(
             plan="custom",
@@ -60,98 +58,102 @@ def capture(client: TestClient, host_id):
     return client.post(f"{API}/captures", json={"host_ids": [str(host_id)], "plan": "triage"})
 
 
-def test_nothing_starts_anywhere_until_it_is_lifted(as_: Callable[[str], TestClient], db: Database) -> None:
+def test_kill_switch_everywhere_refuses_captures_until_deactivated(
+    as_: Callable[[str], TestClient], db: Database
+) -> None:
     admin, host_id = as_("admin"), make_host(db)
-    switch = pull(admin, reason="load on the fleet")
+    switch = activate(admin, reason="load on the fleet")
     refused = capture(as_("investigator"), host_id)
     assert (refused.status_code, refused.json()["key"]) == (409, "kill_switch.everywhere")
     preview = admin.post(
         f"{API}/captures/preview", json={"host_ids": [str(host_id)], "plan": "triage"}
     ).json()
     assert not preview["allowed"] and preview["refusal"]["params"]["reason"] == "load on the fleet"
-    assert [one["id"] for one in as_("viewer").get(f"{API}/kill-switches").json()] == [switch["id"]]
-    lifted = admin.post(f"{API}/kill-switches/{switch['id']}/lift").json()
-    assert lifted["lifted_by"]["name"] == "admin"
+    assert [item["id"] for item in as_("viewer").get(f"{API}/kill-switches").json()] == [switch["id"]]
+    deactivated = admin.delete(f"{API}/kill-switches/{switch['id']}").json()
+    assert deactivated["deactivated_by"]["name"] == "admin"
     assert admin.get(f"{API}/kill-switches").json() == []
-    assert len(admin.get(f"{API}/kill-switches?lifted=true").json()) == 1
+    assert len(admin.get(f"{API}/kill-switches?include_inactive=true").json()) == 1
     assert capture(as_("investigator"), host_id).status_code == 201
 
 
-def test_a_run_that_was_queued_before_is_refused_at_the_last_moment(as_, db: Database, people) -> None:
+def test_kill_switch_refuses_a_queued_run_before_login(as_, db: Database, people) -> None:
     host_id = make_host(db)
-    run_id = queued(db, people, host_id)
-    pull(as_("admin"), cancel=False)
+    run_id = create_queued_run(db, people, host_id)
+    activate(as_("admin"), cancel=False)
     with unit_of_work(db.sessions) as session:
-        claim = leases.claim(session, run_id, "worker")
+        claim = leases.claim_run(session, run_id, "worker")
         assert claim is not None
-        with pytest.raises(Refused) as refused:
-            capture_order(session, run_id)
-    assert refused.value.sentence["key"] == "kill_switch.everywhere" and refused.value.state == "cancelled"
+        with pytest.raises(RunRefusedError) as refused:
+            build_session_spec(session, run_id)
+    assert refused.value.sentence["key"] == "kill_switch.everywhere" and refused.value.state == "canceled"
     with unit_of_work(db.sessions) as session:
-        assert run_capture._refuse(session, claim, refused.value) == "cancelled"
+        assert run_capture._finish_refused(session, claim, refused.value) == "canceled"
     with db.sessions() as session:
         run = session.get_one(Run, run_id)
-        assert (run.state, run.failure["key"]) == ("cancelled", "kill_switch.everywhere")
-        assert session.get_one(Capture, run.capture_id).state == "cancelled"
+        assert (run.state, run.failure["key"]) == ("canceled", "kill_switch.everywhere")
+        assert session.get_one(Capture, run.capture_id).state == "canceled"
 
 
-def test_a_login_that_took_long_is_asked_again_before_its_command_is_sent(
+def test_kill_switch_is_checked_again_before_the_command_is_sent(
     as_, db: Database, people, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host_id = make_host(db)
-    run_id = queued(db, people, host_id)
+    run_id = create_queued_run(db, people, host_id)
     with unit_of_work(db.sessions) as session:
-        claim = leases.claim(session, run_id, "worker")
+        claim = leases.claim_run(session, run_id, "worker")
     assert claim is not None
-    pull(as_("admin"), cancel=False)
+    activate(as_("admin"), cancel=False)
 
     class Limits:
         runner_silence_s = deadline_s = silence_s = total_s = 30.0
 
-    class Asked:
+    class Spec:
         jobs = ()
         scope = Scope("host", "")
         sudo = "none"
         sudo_password = None
         max_bytes = 1
 
-    order = Asked()
+    order = Spec()
     order.host_id = host_id
-    monkeypatch.setattr(run_capture.bundle, "build", lambda *_: b"program")
-    with pytest.raises(Refused):
-        run_capture._command(claim, order, Limits())
+    monkeypatch.setattr(run_capture.bundle, "build_program", lambda *_: b"program")
+    with pytest.raises(RunRefusedError):
+        run_capture._build_command(claim, order, Limits())
     with db.sessions() as session:
         assert session.get_one(Run, run_id).spec is None
 
 
-def test_pulling_it_calls_off_what_waits_and_what_runs(as_, db: Database, people) -> None:
-    here, there = make_host(db, "feed-1", {"role": "feed"}), make_host(db, "ads-1", {"role": "ads"})
-    running, waiting, other = (queued(db, people, one) for one in (here, here, there))
+def test_activate_cancels_queued_and_running_captures(as_, db: Database, people) -> None:
+    feed, ads = make_host(db, "feed-1", {"role": "feed"}), make_host(db, "ads-1", {"role": "ads"})
+    running, waiting, other = (create_queued_run(db, people, host_id) for host_id in (feed, feed, ads))
     with unit_of_work(db.sessions) as session:
-        assert leases.claim(session, running, "worker") is not None
-    switch = pull(as_("admin"), kind="label", label={"role": "feed"}, reason="sick")
-    assert switch["cancelled"] == 2
+        assert leases.claim_run(session, running, "worker") is not None
+    switch = activate(as_("admin"), kind="label", label={"role": "feed"}, reason="overload")
+    assert switch["canceled"] == 2
     with db.sessions() as session:
-        asked = session.get_one(Run, running)
-        assert asked.state == "running" and asked.cancel_requested_at is not None
+        requested = session.get_one(Run, running)
+        assert requested.state == "running" and requested.cancel_requested_at is not None
         ended = session.get_one(Run, waiting)
-        assert (ended.state, ended.failure["params"]["label"]) == ("cancelled", "role=feed")
+        assert (ended.state, ended.failure["params"]["label"]) == ("canceled", "role=feed")
         assert session.get_one(Run, other).state == "queued"
-    # Pulling it again calls off what began meanwhile, and makes no second switch.
-    again = pull(as_("admin"), kind="label", label={"role": "feed"})
+    # A second activation cancels newer captures and creates no second switch.
+    again = activate(as_("admin"), kind="label", label={"role": "feed"})
     assert again["id"] == switch["id"]
 
 
-def test_a_host_is_held_by_its_label_by_itself_and_by_its_jump_host(as_, db: Database) -> None:
+def test_find_active_switch_matches_host_label_and_jump_host(as_, db: Database) -> None:
     jump = make_host(db, "jump")
     behind, label = make_host(db, "behind"), make_host(db, "labelled", {"dc": "a"})
     with unit_of_work(db.sessions) as session:
         session.get_one(Host, behind).jump_host_id = jump
-    pull(as_("admin"), kind="host", host_id=str(jump))
-    pull(as_("admin"), kind="label", label={"dc": "a"})
+    activate(as_("admin"), kind="host", host_id=str(jump))
+    activate(as_("admin"), kind="label", label={"dc": "a"})
     with db.sessions() as session:
         held = {
-            host.name: (one.kind if (one := holding(session, [host])) else None)
+            host.name: (
+                active_switch.kind if (active_switch := find_active_switch(session, [host])) else None
+            )
             for host in session.scalars(select(Host))
         }
     assert held == {"jump": "host", "behind": "host", "labelled": "label"}
@@ -161,13 +163,13 @@ def test_a_host_is_held_by_its_label_by_itself_and_by_its_jump_host(as_, db: Dat
     assert capture(as_("oncall"), free).status_code == 201
 
 
-def test_a_check_of_a_host_does_not_log_in_either(as_, db: Database) -> None:
+def test_kill_switch_refuses_a_preflight_check(as_, db: Database) -> None:
     host_id = make_host(db)
-    made = as_("admin").post(f"{API}/hosts/{host_id}/check")
-    assert made.status_code in {200, 201, 202}, made.text
-    pull(as_("admin"), kind="host", host_id=str(host_id))
-    with db.sessions() as session, pytest.raises(Refused):
-        _visit(session, UUID(made.json()["id"]), host_id)
+    result = as_("admin").post(f"{API}/hosts/{host_id}/check")
+    assert result.status_code in {200, 201, 202}, result.text
+    activate(as_("admin"), kind="host", host_id=str(host_id))
+    with db.sessions() as session, pytest.raises(RunRefusedError):
+        _build_spec(session, UUID(result.json()["id"]), host_id)
 
 
 @pytest.mark.parametrize(
@@ -175,38 +177,41 @@ def test_a_check_of_a_host_does_not_log_in_either(as_, db: Database) -> None:
     [{"kind": "host"}, {"kind": "label"}, {"label": {"a": "b"}}, {"kind": "label", "label": {"a": "b", "c": "d"}},
      {"kind": "somewhere"}, {"reason": "x\x00"}],
 )  # fmt: skip
-def test_a_switch_without_a_place_is_refused(as_, body) -> None:
-    pull(as_("admin"), status=422, **body)
+def test_activate_refuses_a_target_that_does_not_match_the_kind(as_, body) -> None:
+    activate(as_("admin"), status=422, **body)
 
 
-def test_it_is_in_the_audit_log_and_in_the_journals_of_incidents(as_, db: Database, people) -> None:
-    here, there = make_host(db, "feed-1", {"role": "feed"}), make_host(db, "ads-1", {"role": "ads"})
+def test_activate_writes_audit_log_and_incident_journals(as_, db: Database, people) -> None:
+    feed, ads = make_host(db, "feed-1", {"role": "feed"}), make_host(db, "ads-1", {"role": "ads"})
     with unit_of_work(db.sessions) as session:
-        for host_id in (here, there):
-            incident = Incident(title="i", window_from=now(), created_by=people["admin"].id)
+        for host_id in (feed, ads):
+            incident = Incident(title="i", window_from=utc_now(), created_by=people["admin"].id)
             session.add(incident)
             session.flush()
             session.add(IncidentHost(incident_id=incident.id, host_id=host_id))
-    switch = pull(as_("admin"), kind="label", label={"role": "feed"}, reason="sick")
-    as_("admin").post(f"{API}/kill-switches/{switch['id']}/lift")
+    switch = activate(as_("admin"), kind="label", label={"role": "feed"}, reason="overload")
+    as_("admin").delete(f"{API}/kill-switches/{switch['id']}")
     with db.sessions() as session:
-        told = session.execute(select(JournalEntry.kind, JournalEntry.note).order_by(JournalEntry.id)).all()
+        row = session.execute(select(JournalEntry.kind, JournalEntry.note).order_by(JournalEntry.id)).all()
         acts = session.scalars(select(AuditEntry.action).order_by(AuditEntry.seq)).all()
-    assert [tuple(one) for one in told] == [("kill_switch_pulled", "sick"), ("kill_switch_lifted", "sick")]
-    assert {"kill_switch.pull", "kill_switch.lift"} <= set(acts)
-    assert all(f"journal.{one.kind}" in catalogue("zh") for one in told)
+    assert [tuple(item) for item in row] == [
+        ("kill_switch_activated", "overload"),
+        ("kill_switch_deactivated", "overload"),
+    ]
+    assert {"kill_switch.activate", "kill_switch.deactivate"} <= set(acts)
+    assert all(f"journal.{item.kind}" in load_messages("zh") for item in row)
 
 
-def test_who_sees_some_hosts_sees_their_switches_and_pulls_none(as_, db: Database) -> None:
+def test_label_scope_limits_visible_switches_and_refuses_activation(as_, db: Database) -> None:
     feed, ads = make_host(db, "feed-1", {"role": "feed"}), make_host(db, "ads-1", {"role": "ads"})
     scoped = as_("scoped")
-    pull(scoped, status=403)
-    pull(scoped, status=403, kind="label", label={"role": "feed"})
-    pull(scoped, status=403, kind="host", host_id=str(feed))
-    switch = pull(as_("admin"), kind="label", label={"role": "feed"})
-    assert scoped.post(f"{API}/kill-switches/{switch['id']}/lift").status_code == 403
-    pull(as_("admin"), kind="host", host_id=str(feed))
-    pull(as_("admin"), kind="host", host_id=str(ads))
-    assert {one["kind"] for one in scoped.get(f"{API}/kill-switches").json()} == {"label", "host"}
+    activate(scoped, status=403)
+    activate(scoped, status=403, kind="label", label={"role": "feed"})
+    activate(scoped, status=403, kind="host", host_id=str(feed))
+    switch = activate(as_("admin"), kind="label", label={"role": "feed"})
+    assert scoped.delete(f"{API}/kill-switches/{switch['id']}").status_code == 403
+    activate(as_("admin"), kind="host", host_id=str(feed))
+    activate(as_("admin"), kind="host", host_id=str(ads))
+    assert {item["kind"] for item in scoped.get(f"{API}/kill-switches").json()} == {"label", "host"}
     assert len(scoped.get(f"{API}/kill-switches").json()) == 2
-    pull(as_("oncall"), status=403)
+    activate(as_("oncall"), status=403)

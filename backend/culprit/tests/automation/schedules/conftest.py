@@ -8,12 +8,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from culprit.infra.artifacts import ArtifactStore, make_store
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Schedule, ScheduleFiring
+from culprit.infra.artifacts.store import ArtifactStore, make_store
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.automation.schedule import Schedule
+from culprit.infra.models.automation.schedule_firing import ScheduleFiring
+from culprit.infra.models.captures.capture import Capture
+from culprit.jobs.system.fire_schedules import start_all_due
 from culprit.tests.support.runs import make_host
-from culprit.workflows.fire_schedules import fire_due
 from sqlalchemy import select, update
 
 NOON = datetime(2031, 3, 1, 12, 0, tzinfo=UTC)
@@ -30,14 +32,14 @@ def make_schedule(db: Database, people) -> Callable[..., UUID]:
 
     def make(name: str = "night", owner: str = "oncall", **values: Any) -> UUID:
         with unit_of_work(db.sessions) as session:
-            given = {
+            supplied = {
                 "kind": "cron", "cron": "*/10 * * * *", "zone": "UTC", "next_due": NOON,
-                "wanted": {"plan": "custom", "collectors": ["vmstat"], "seconds": 5}, "selector": {"role": "feed"},
+                "capture": {"plan": "custom", "collectors": ["vmstat"], "seconds": 5}, "selector": {"role": "feed"},
             }  # fmt: skip
-            one = Schedule(name=name, owner_id=people[owner].id, **given | values)
-            session.add(one)
+            schedule = Schedule(name=name, owner_id=people[owner].id, **supplied | values)
+            session.add(schedule)
             session.flush()
-            return one.id
+            return schedule.id
 
     return make
 
@@ -55,21 +57,21 @@ def fire(db: Database, store: ArtifactStore) -> Callable[[datetime], int]:
         if ended:
             with unit_of_work(db.sessions) as session:
                 session.execute(update(Capture).values(state="done"))
-        return fire_due(db, store, "scheduler@test:1", at=moment)
+        return start_all_due(db, store, "scheduler@test:1", at=moment)
 
     return at
 
 
 @pytest.fixture
-def became(db: Database) -> Callable[[UUID], list[tuple[str, datetime, int, str | None]]]:
-    """What became of the due instants of a schedule: (state, due, count, key of the reason)."""
+def list_results(db: Database) -> Callable[[UUID], list[tuple[str, datetime, int, str | None]]]:
+    """What list_results of the due instants of a schedule: (state, due, count, key of the reason)."""
 
     def read(schedule_id: UUID) -> list[tuple[str, datetime, int, str | None]]:
         query = select(ScheduleFiring).where(ScheduleFiring.schedule_id == schedule_id)
         with db.sessions() as session:
             rows = session.scalars(query.order_by(ScheduleFiring.due_at)).all()
             return [
-                (one.state, one.due_at, one.count, one.reason["key"] if one.reason else None) for one in rows
+                (row.state, row.due_at, row.count, row.reason["key"] if row.reason else None) for row in rows
             ]
 
     return read

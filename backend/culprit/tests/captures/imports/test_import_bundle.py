@@ -1,39 +1,42 @@
-"""The recorded example, read as any bundle is: every collector's bytes become lanes, profiles and tables."""
+"""Import of the recorded example: all collectors become series, profiles and tables."""
 
 from uuid import UUID
 
 import pytest
 import zstandard
-from culprit.imports.service import EXAMPLE
-from culprit.models import Host, Profile, Run, RunCollector
-from culprit.workflows.build_profile import build_profile
-from culprit.workflows.ingest_run import ingest_run
+from culprit.captures.imports.service import EXAMPLE
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.hosts.host import Host
+from culprit.jobs.ingest.build_profile import build_profile
+from culprit.jobs.ingest.ingest_run import ingest_run
 from sqlalchemy import select
 
-from collectors.frames import FrameReader
+from collectors.runner.frames import FrameReader
 
 MANDATORY = {"perf_record", "perf_sched", "iostat", "numastat", "vmstat", "softirqs"}
 
 
 @pytest.fixture
 def example(as_, session):
-    """The example, opened and read; (the answer, its run)."""
+    """Return the response of the opened example and its parsed run."""
     answer = as_("investigator").post("/api/v1/imports/example")
     assert answer.status_code == 201, answer.text
-    made = answer.json()
-    run_id = UUID(made["runs"][0]["id"])
+    result = answer.json()
+    run_id = UUID(result["runs"][0]["id"])
     assert ingest_run(run_id) == "done"
     for profile in session.scalars(select(Profile).where(Profile.run_id == run_id)):
         assert build_profile(profile.id) == "ready"
-    return made, session.get_one(Run, run_id, populate_existing=True)
+    return result, session.get_one(Run, run_id, populate_existing=True)
 
 
 def test_the_example_opens_with_everything_in_it(example, as_, session):
     _, run = example
     client = as_("viewer")
     states = {
-        one.collector: one.state
-        for one in session.scalars(select(RunCollector).where(RunCollector.run_id == run.id))
+        item.collector: item.state
+        for item in session.scalars(select(RunCollector).where(RunCollector.run_id == run.id))
     }
     assert states.keys() >= MANDATORY
     assert {name for name, state in states.items() if state != "done"} == set()
@@ -44,12 +47,14 @@ def test_the_example_opens_with_everything_in_it(example, as_, session):
     assert read.status_code == 200, read.text
 
     timeline = client.get(f"/api/v1/hosts/{host.id}/timeline").json()
-    groups = {lane["metric"].split(".")[0] for lane in timeline["lanes"]}
+    groups = {track["metric"].split(".")[0] for track in timeline["tracks"]}
     assert len(groups) >= 6
-    assert any(lane["axis"] == "cpu" and lane["metric"].startswith("softirq") for lane in timeline["lanes"])
+    assert any(
+        track["axis"] == "cpu" and track["metric"].startswith("softirq") for track in timeline["tracks"]
+    )
     assert timeline["to_ns"] - timeline["from_ns"] < 600 * 10**9
 
-    profiles = {one["kind"]: one for one in client.get(f"/api/v1/profiles?run={run.id}").json()["items"]}
+    profiles = {item["kind"]: item for item in client.get(f"/api/v1/profiles?run={run.id}").json()["items"]}
     on_cpu = profiles["on_cpu"]
     assert on_cpu["samples"] > 500
     assert on_cpu["unknown_share"] < 0.5
@@ -59,17 +64,21 @@ def test_the_example_opens_with_everything_in_it(example, as_, session):
 
     sched = client.get(f"/api/v1/runs/{run.id}/sched").json()
     assert len(sched["tasks"]) > 5
-    assert sched["checked_against"]["switches"] == pytest.approx(sched["checked_against"]["ours"], rel=0.05)
+    assert sched["checked_against"]["switches"] == pytest.approx(
+        sched["checked_against"]["parsed_switches"], rel=0.05
+    )
     series = client.get(f"/api/v1/runs/{run.id}/series").json()
-    assert all(one["unit"] for one in series), [one["metric"] for one in series if not one["unit"]]
+    assert all(series["unit"] for series in series), [
+        series["metric"] for series in series if not series["unit"]
+    ]
 
 
 def test_opening_it_twice_is_opening_it_once(example, as_):
-    made, _ = example
-    assert as_("investigator").post("/api/v1/imports/example").json()["id"] == made["id"]
+    result, _ = example
+    assert as_("investigator").post("/api/v1/imports/example").json()["id"] == result["id"]
 
 
-def test_what_somebody_with_few_hosts_brings_is_theirs_to_see(as_, session):
+def test_imported_run_is_visible_to_scoped_importer(as_, session):
     answer = as_("scoped").post("/api/v1/imports", files={"file": ("b", EXAMPLE.read_bytes())})
     assert answer.status_code == 201, answer.text
     host_id = answer.json()["runs"][0]["host"]["id"]
@@ -92,7 +101,7 @@ def test_a_cut_bundle_keeps_what_is_complete(as_, session, share):
     assert ingest_run(run.id) in {"partial", "failed"}
 
 
-def test_the_example_tells_nothing_of_the_machine_that_it_was_taken_on():
+def test_example_contains_no_data_of_its_source_host():
     data = EXAMPLE.read_bytes()
     assert len(data) < 3 << 20
     reader = FrameReader()

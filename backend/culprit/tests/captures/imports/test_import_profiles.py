@@ -1,4 +1,4 @@
-"""Files become runs and profiles through the same path as captures; what is wrong is said with its line."""
+"""Imported files become runs and profiles; errors name the line."""
 
 import gzip
 import shutil
@@ -7,9 +7,11 @@ from uuid import UUID
 
 import pytest
 import zstandard
-from culprit.models import Capture, Profile, Run
-from culprit.workflows.build_profile import build_profile
-from culprit.workflows.ingest_run import ingest_run
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.profile import Profile
+from culprit.jobs.ingest.build_profile import build_profile
+from culprit.jobs.ingest.ingest_run import ingest_run
 from sqlalchemy import select
 
 FOLDED = b"web;main;parse 30\nweb;main;render 10\nweb;main 2\nkworker;kthread 1\n"
@@ -32,8 +34,8 @@ def bring(client, data, **form):
     return client.post("/api/v1/imports", files={"file": ("f", data)}, data=form)
 
 
-def finish(session, made):
-    run_id = UUID(made["runs"][0]["id"])
+def finish(session, result):
+    run_id = UUID(result["runs"][0]["id"])
     assert ingest_run(run_id) == "done"
     profile = session.scalars(select(Profile).where(Profile.run_id == run_id)).one()
     state = build_profile(profile.id)
@@ -46,9 +48,9 @@ def test_folded_stacks(as_, session, pack):
     client = as_("investigator")
     answer = bring(client, pack(FOLDED), name="from the lab")
     assert answer.status_code == 201, answer.text
-    made = answer.json()
-    assert (made["kind"], made["source"], made["reason"]) == ("folded", "import", "from the lab")
-    profile, state = finish(session, made)
+    result = answer.json()
+    assert (result["kind"], result["source"], result["reason"]) == ("folded", "import", "from the lab")
+    profile, state = finish(session, result)
     assert state == "ready", profile.failure
     tree = client.get(f"/api/v1/profiles/{profile.id}/tree").json()
     assert tree["total"] == 43
@@ -57,23 +59,25 @@ def test_folded_stacks(as_, session, pack):
     assert again["tree"] == tree["tree"], "the stored first tree is the tree"
     rows = client.get(f"/api/v1/profiles/{profile.id}/table").json()["rows"]
     assert {row["frame"]: (row["self"], row["total"]) for row in rows}["main"] == (2, 42)
-    found = client.get(f"/api/v1/profiles/{profile.id}/search?q=REND").json()
-    assert found["weight"] == 10
-    assert found["share"] == pytest.approx(10 / 43)
-    capture = client.get(f"/api/v1/captures/{made['id']}").json()
+    outcome = client.get(f"/api/v1/profiles/{profile.id}/search?q=REND").json()
+    assert outcome["weight"] == 10
+    assert outcome["share"] == pytest.approx(10 / 43)
+    capture = client.get(f"/api/v1/captures/{result['id']}").json()
     assert capture["state"] == "done"
 
 
 def test_perf_script_text_with_filters(as_, session):
     client = as_("investigator")
-    made = bring(client, SCRIPT).json()
-    assert made["kind"] == "perf_script"
-    profile, state = finish(session, made)
+    result = bring(client, SCRIPT).json()
+    assert result["kind"] == "perf_script"
+    profile, state = finish(session, result)
     assert state == "ready", profile.failure
     read = client.get(f"/api/v1/profiles/{profile.id}").json()
     assert (read["samples"], read["weight"], read["event"]) == (3, 3, "cpu-clock")
-    number = client.get(f"/api/v1/captures/{made['id']}").json()["number"]
-    assert read["label"] == f"{made['reason']} #{number} cpu-clock", "an import goes by the name of its file"
+    number = client.get(f"/api/v1/captures/{result['id']}").json()["number"]
+    assert read["label"] == f"{result['reason']} #{number} cpu-clock", (
+        "an import goes by the name of its file"
+    )
     assert read["unknown_share"] == pytest.approx(1 / 3)
     get = lambda query: client.get(f"/api/v1/profiles/{profile.id}/tree?{query}").json()["total"]  # noqa: E731
     assert get("cpu=0") == 2
@@ -97,10 +101,10 @@ def test_perf_data_is_read_by_perf_in_its_child(as_, session, tmp_path):
     data = tmp_path / "perf.data"
     record = ["perf", "record", "-q", "-F", "499", "-e", "cpu-clock", "-g", "-o", str(data), "--", "sh", "-c"]
     subprocess.run([*record, "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"], check=True)
-    told = subprocess.run(
+    reported = subprocess.run(
         ["perf", "report", "--stdio", "-i", str(data), "-q", "--stats"], capture_output=True, check=True
     ).stdout.decode()
-    samples = int(next(line for line in told.splitlines() if "SAMPLE events" in line).split()[2])
+    samples = int(next(line for line in reported.splitlines() if "SAMPLE events" in line).split()[2])
     client = as_("investigator")
     answer = bring(client, gzip.compress(data.read_bytes()))
     assert answer.status_code == 201, answer.text
@@ -111,10 +115,10 @@ def test_perf_data_is_read_by_perf_in_its_child(as_, session, tmp_path):
     assert gzip.decompress(raw.content) == data.read_bytes()
     assert raw.headers["content-disposition"].startswith("attachment")
     for form in ("folded", "speedscope", "svg"):
-        made = client.get(f"/api/v1/profiles/{profile.id}/export?format={form}")
-        assert made.status_code == 200
-        assert made.headers["x-content-type-options"] == "nosniff"
-        assert "sandbox" in made.headers["content-security-policy"]
+        result = client.get(f"/api/v1/profiles/{profile.id}/export?format={form}")
+        assert result.status_code == 200
+        assert result.headers["x-content-type-options"] == "nosniff"
+        assert "sandbox" in result.headers["content-security-policy"]
     folded = client.get(f"/api/v1/profiles/{profile.id}/export?format=folded").text
     assert sum(int(line.rpartition(" ")[2]) for line in folded.splitlines()) == samples
 
@@ -151,8 +155,8 @@ def test_viewers_may_not(as_):
 
 
 def test_an_import_is_its_owners_where_scopes_are_narrow(as_, session):
-    made = bring(as_("investigator"), FOLDED).json()
-    profile, _ = finish(session, made)
+    result = bring(as_("investigator"), FOLDED).json()
+    profile, _ = finish(session, result)
     scoped = as_("scoped")
     for path in (f"profiles/{profile.id}", f"profiles/{profile.id}/tree", f"runs/{profile.run_id}"):
         assert scoped.get(f"/api/v1/{path}").status_code == 404

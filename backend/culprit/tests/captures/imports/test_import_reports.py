@@ -1,14 +1,16 @@
-"""Traces, load tests and answers of Prometheus that somebody brings become runs with tables that can be cited."""
+"""Imported traces, load tests and Prometheus responses become runs with tables that can be cited."""
 
 import gzip
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from culprit.config import REPOSITORY
-from culprit.models import Artifact, ResultTable, SeriesChunk
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.result_table import ResultTable
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
+from culprit.infra.settings import REPOSITORY
+from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
-from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import select
 
 FOLDER = Path(REPOSITORY) / "collectors" / "tests" / "fixtures" / "reports"
@@ -36,9 +38,9 @@ def bring(client, data, **form):
 def test_a_report_becomes_a_table(as_, session, name, kind, table, pack):
     answer = bring(as_("investigator"), pack((FOLDER / name).read_bytes()))
     assert answer.status_code == 201, answer.text
-    made = answer.json()
-    assert made["kind"] == kind
-    run_id = UUID(made["runs"][0]["id"])
+    result = answer.json()
+    assert result["kind"] == kind
+    run_id = UUID(result["runs"][0]["id"])
     assert ingest_run(run_id) == "done"
     row = session.scalars(select(ResultTable).where(ResultTable.run_id == run_id)).one()
     assert row.kind == table and len(row.rows) == len(row.lines) > 0
@@ -51,14 +53,14 @@ def test_a_report_becomes_a_table(as_, session, name, kind, table, pack):
 
 def test_requests_with_times_stand_on_the_timeline_of_their_host(as_, db, session):
     host = runs.make_host(db)
-    made = bring(as_("investigator"), JMETER, host_id=str(host)).json()
-    run_id = UUID(made["runs"][0]["id"])
+    result = bring(as_("investigator"), JMETER, host_id=str(host)).json()
+    run_id = UUID(result["runs"][0]["id"])
     assert ingest_run(run_id) == "done"
-    lanes = session.scalars(
+    series_list = session.scalars(
         select(SeriesChunk).where(SeriesChunk.run_id == run_id, SeriesChunk.level == 0)
     ).all()
-    assert {one.metric for one in lanes} >= {"app.requests_per_s", "app.errors_pct", "app.p99_ms"}
-    assert {one.labels["route"] for one in lanes} == {"Home"}
+    assert {series.metric for series in series_list} >= {"app.requests_per_s", "app.errors_pct", "app.p99_ms"}
+    assert {series.labels["route"] for series in series_list} == {"Home"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Uploads under a real server process: what is left when it is killed, and what its logs tell of the address."""
+"""Uploads to a real server process: files after a kill, and addresses in its logs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from typing import Any
 
 import httpx2
 import pytest
-from culprit.config import Settings
-from culprit.imports import upload_claims
-from culprit.imports.service import EXAMPLE
-from culprit.infra import held
-from culprit.infra.db import Database
+from culprit.captures.imports.service import EXAMPLE
+from culprit.captures.uploads import locks as claims
+from culprit.infra.db.session import Database
+from culprit.infra.sandbox import temp_files
+from culprit.infra.settings import Settings
+from culprit.tests.support.product_process import ProductProcess
 from culprit.tests.support.web import free_port
 from culprit.tests.test_canaries import dump, forms
 
@@ -31,16 +32,16 @@ BUNDLE = EXAMPLE.read_bytes()
 
 @dataclass
 class Server:
-    """A web process; `log` is all that it has written."""
+    """A web process; `log` is its output."""
 
-    child: subprocess.Popen[bytes]
+    child: ProductProcess
     port: int
     log: Path
 
 
 @pytest.fixture
 def serve(config: Settings, tmp_path: Path) -> Callable[..., Any]:
-    """A server as somebody may start one by hand: with uvicorn's own log of requests, told to say everything."""
+    """Start a server with the request log of uvicorn at the most verbose level."""
     started = 0
 
     @contextmanager
@@ -48,28 +49,16 @@ def serve(config: Settings, tmp_path: Path) -> Callable[..., Any]:
         nonlocal started
         started += 1
         port, log = free_port(), tmp_path / f"server-{started}.log"
-        command = [
-            sys.executable,
-            "-m",
-            "uvicorn",
-            "culprit.main:app",
-            "--port",
-            str(port),
-            "--log-level",
-            "trace",
-        ]
-        with (
-            log.open("wb") as output,
-            subprocess.Popen(
-                command, stdout=output, stderr=output, env=os.environ | {"CULPRIT_LOG_LEVEL": "DEBUG"}
-            ) as child,
-        ):
-            try:
-                while child.poll() is None and not answers(port):
-                    time.sleep(0.05)
-                yield Server(child, port, log)
-            finally:
-                child.kill()
+        child = ProductProcess(
+            "api", "--port", str(port), "--log-level", "trace",
+            environment=os.environ | {"CULPRIT_LOG_LEVEL": "DEBUG"}, stdout=log,
+        )  # fmt: skip
+        try:
+            while child.poll() is None and not answers(port):
+                time.sleep(0.05)
+            yield Server(child, port, log)
+        finally:
+            child.stop(signal.SIGKILL)
 
     return begin
 
@@ -83,7 +72,7 @@ def answers(port: int) -> bool:
 
 
 def begin_upload(port: int, path: str) -> socket.socket:
-    """A PUT of which only the beginning comes."""
+    """Send the beginning of a PUT."""
     line = socket.create_connection(("127.0.0.1", port))
     head = f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BUNDLE)}\r\n\r\n"
     line.sendall(head.encode() + BUNDLE[: len(BUNDLE) // 2])
@@ -92,8 +81,8 @@ def begin_upload(port: int, path: str) -> socket.socket:
 
 def waiting(find: Callable[[], Any]) -> Any:
     for _ in range(3000):
-        if found := find():
-            return found
+        if result := find():
+            return result
         time.sleep(0.02)
     raise AssertionError("it never came")
 
@@ -101,37 +90,37 @@ def waiting(find: Callable[[], Any]) -> Any:
 def test_a_server_that_is_killed_leaves_nothing_behind(
     as_, db: Database, config: Settings, serve: Callable[..., Any]
 ) -> None:
-    made = as_("investigator").post(API, json={"host_name": "console-1"}).json()
-    path = made["url"].removeprefix("http://testserver")
+    result = as_("investigator").post(API, json={"host_name": "console-1"}).json()
+    path = result["url"].removeprefix("http://testserver")
     work = config.home / "work"
 
-    def told() -> dict[str, Any]:
-        [one] = as_("investigator").get(API).json()["items"]
-        return one
+    def get_status() -> dict[str, Any]:
+        [item] = as_("investigator").get(API).json()["items"]
+        return item
 
     with serve() as first, begin_upload(first.port, path):
-        [left] = waiting(lambda: [one for one in work.glob("upload-*") if one.stat().st_size])
-        assert told()["state"] == "receiving"
-        assert upload_claims.sweep(db, work) == 0, "it is in somebody's hands"
+        [left] = waiting(lambda: [item for item in work.glob("upload-*") if item.stat().st_size])
+        assert get_status()["state"] == "receiving"
+        assert claims.remove_abandoned(db, work) == 0, "another process holds it"
         first.child.send_signal(signal.SIGKILL)
         first.child.wait()
-    assert left.exists() and told()["state"] == "receiving", "nobody has looked yet"
+    assert left.exists() and get_status()["state"] == "receiving", "no sweep has run yet"
     foreign = work / "upload-0123456789abcdef"
     foreign.write_bytes(b"of an earlier release")
     with serve() as second:
         assert list(work.iterdir()) == []
-        assert (told()["state"], told()["failure"]["key"]) == ("open", "upload.receiver_lost")
+        assert (get_status()["state"], get_status()["failure"]["key"]) == ("open", "upload.receiver_lost")
         answer = httpx2.put(f"http://127.0.0.1:{second.port}{path}", content=BUNDLE, timeout=120)
-        assert answer.status_code == 201 and told()["state"] == "used"
+        assert answer.status_code == 201 and get_status()["state"] == "used"
 
 
 def test_the_address_is_in_no_log_and_no_row(as_, config: Settings, serve: Callable[..., Any]) -> None:
-    made = (
+    result = (
         as_("investigator")
         .post(API, json={"host_name": "console-1"}, headers={"Idempotency-Key": "k"})
         .json()
     )
-    path = made["url"].removeprefix("http://testserver")
+    path = result["url"].removeprefix("http://testserver")
     token = path.rpartition("/")[2]
     with serve() as server:
         url = f"http://127.0.0.1:{server.port}"
@@ -161,8 +150,8 @@ def test_the_address_is_in_no_log_and_no_row(as_, config: Settings, serve: Calla
 def test_what_a_killed_child_was_reading_goes_and_what_is_held_stays(tmp_path: Path) -> None:
     program = (
         "import sys, pathlib\n"
-        "from culprit.infra.bounded import workspace\n"
-        "with workspace(pathlib.Path(sys.argv[1])) as place:\n"
+        "from culprit.infra.sandbox.process import create_workspace\n"
+        "with create_workspace(pathlib.Path(sys.argv[1])) as place:\n"
         "    (place / 'closed').mkdir(mode=0)\n"
         "    print(place, flush=True)\n"
         "    sys.stdin.read()\n"
@@ -180,7 +169,7 @@ def test_what_a_killed_child_was_reading_goes_and_what_is_held_stays(tmp_path: P
         places = [Path(child.stdout.readline().strip()) for child in children]  # type: ignore[union-attr]
         children[0].kill()
         children[0].wait()
-        assert held.remove_abandoned(tmp_path, "read-") == [places[0]]
+        assert temp_files.remove_abandoned(tmp_path, "read-") == [places[0]]
         assert not places[0].exists() and places[1].exists()
     finally:
         for child in children:
@@ -191,16 +180,16 @@ def test_what_a_killed_child_was_reading_goes_and_what_is_held_stays(tmp_path: P
 def test_a_worker_clears_away_what_other_processes_left(config: Settings) -> None:
     work = config.home / "work"
     work.mkdir()
-    mine = held.new_directory(work, "read-")
+    mine = temp_files.new_directory(work, "read-")
     (work / "read-left").mkdir()
-    once = "from culprit.worker import Sweeper; Sweeper.once(object.__new__(Sweeper))"
+    once = "from culprit.server.worker import WorkDirCleanupStep as Step; Step.run_once(object.__new__(Step))"
     subprocess.run([sys.executable, "-c", once], check=True)
     assert list(work.iterdir()) == [mine.path]
     mine.remove()
 
 
 def test_who_is_robbed_between_making_and_holding_makes_another(tmp_path: Path, monkeypatch) -> None:
-    lock, robbed = held._lock, []
+    lock, robbed = temp_files._lock, []
 
     def swept(path: Path, how: int) -> int | None:
         if not robbed:
@@ -208,11 +197,11 @@ def test_who_is_robbed_between_making_and_holding_makes_another(tmp_path: Path, 
             path.unlink()
         return lock(path, how)
 
-    monkeypatch.setattr(held, "_lock", swept)
-    made = held.new_file(tmp_path / "one")
-    assert robbed == [made.path] and made.path.exists()
-    made.remove()
-    made.remove()
+    monkeypatch.setattr(temp_files, "_lock", swept)
+    result = temp_files.new_file(tmp_path / "one")
+    assert robbed == [result.path] and result.path.exists()
+    result.remove()
+    result.remove()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -223,6 +212,6 @@ def test_what_has_to_be_known_of_first_stays_until_it_is(tmp_path: Path) -> None
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        held.remove_abandoned(tmp_path, "read-", away)
+        temp_files.remove_abandoned(tmp_path, "read-", away)
     assert (tmp_path / "read-1").exists()
-    assert held.remove_abandoned(tmp_path, "read-") == [tmp_path / "read-1"]
+    assert temp_files.remove_abandoned(tmp_path, "read-") == [tmp_path / "read-1"]

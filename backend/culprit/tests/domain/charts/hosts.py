@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from culprit.core.rules.contract import Citation
-from culprit.core.rules.evaluate import evaluate
-from culprit.core.rules.parsed_view import view_of
-from culprit.core.rules.registry import RULES
-from culprit.core.rules.view import Scheduled, View
-from culprit.tests.core.visuals.fixtures import captured
+from culprit.domain.rules.evaluate import evaluate_rules
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.parsed_view import build_view
+from culprit.domain.rules.registry import RULES
+from culprit.domain.rules.view import HostView, SchedulerEvents
+from culprit.tests.domain.charts.fixtures import captured
 
-from collectors.catalog import kmsg
+from collectors.catalog.platform import kmsg
 from collectors.contract import Context
-from collectors.parse import perf_sched
-from collectors.sched import build
-from collectors.tests import profiles
-from collectors.tests.record_fixtures import FIXTURES
+from collectors.parse.perf import perf_sched
+from collectors.profiles.scheduling import build_sched_table
+from collectors.tests import recorded_profiles
+from collectors.tests.fixture_files import fixture_folder
 from collectors.tests.support import SIMPLE, BytesPart
 
 #: 2026-11-22 02:14:10 UTC.
@@ -26,47 +26,50 @@ T0_NS = 1_795_313_650 * 10**9
 _SCHED = "debian-12-perf6.1"
 
 
-def together(view: View) -> View:
+def together(view: HostView) -> HostView:
     """The same with every collector's readings beginning at one time, as those of one capture do."""
     begun: dict[str, int] = {}
-    for lane in view.lanes:
-        if len(lane.t_ns):
-            name = lane.cite.collector
-            begun[name] = min(begun.get(name, int(lane.t_ns[0])), int(lane.t_ns[0]))
-    lanes = [replace(lane, t_ns=lane.t_ns - begun.get(lane.cite.collector, 0) + T0_NS) for lane in view.lanes]
-    events = [replace(one, t_ns=T0_NS + 1_700_000_000) for one in view.events]
-    return replace(view, lanes=lanes, events=events, span_ns=(T0_NS, T0_NS + 30 * 10**9))
+    for series in view.series:
+        if len(series.t_ns):
+            name = series.citation.collector
+            begun[name] = min(begun.get(name, int(series.t_ns[0])), int(series.t_ns[0]))
+    series_list = [
+        replace(series, t_ns=series.t_ns - begun.get(series.citation.collector, 0) + T0_NS)
+        for series in view.series
+    ]
+    events = [replace(event, t_ns=T0_NS + 1_700_000_000) for event in view.events]
+    return replace(view, series=series_list, events=events, span_ns=(T0_NS, T0_NS + 30 * 10**9))
 
 
-def of(fixtures: Mapping[str, str]) -> View:
+def of(fixtures: Mapping[str, str]) -> HostView:
     """These captures as one, on a host with two CPUs."""
     return together(captured(fixtures, cpus=2))
 
 
-def killed() -> View:
-    """A group at its limit, and the kernel's own lines of a kill, told of that group."""
+def killed() -> HostView:
+    """A group at its limit, and the kernel's own lines of a kill in that group."""
     view = of({"cgroup_mem": "debian-12-target"})
-    text = (FIXTURES / "kmsg/debian-12-util-linux2.38-oom/stdout").read_bytes()
+    text = (fixture_folder("kmsg") / "debian-12-util-linux2.38-oom/stdout").read_bytes()
     parts = {"stdout": BytesPart(text.replace(b"/culprit-fixture", b"/h1lab/app"))}
-    told = view_of({"kmsg": kmsg.parse(parts, Context(SIMPLE, "dmesg", 30.0, {}))})
-    return together(replace(view, events=told.events))
+    reported_view = build_view({"kmsg": kmsg.parse_kmsg(parts, Context(SIMPLE, "dmesg", 30.0, {}))})
+    return together(replace(view, events=reported_view.events))
 
 
-def scheduled(text: bytes) -> Scheduled:
+def scheduled(text: bytes) -> SchedulerEvents:
     """The scheduler's events of a capture."""
-    table = build(perf_sched.read(profiles.source(text)))
-    return Scheduled(table, Citation("", "perf_sched", "perf_sched", "script.txt"))
+    table = build_sched_table(perf_sched.parse_perf_sched(recorded_profiles.source(text)))
+    return SchedulerEvents(table, Citation("", "perf_sched", "perf_sched", "script.txt"))
 
 
-def waiting() -> View:
-    """Waits of a busy host, beside those of another capture."""
-    before = scheduled((FIXTURES / "perf_sched" / _SCHED / "script.txt").read_bytes())
-    now = scheduled(profiles.captured("sched.txt"))
-    return replace(View(), sched=now).against(replace(View(), sched=before))
+def waiting() -> HostView:
+    """Waits of a busy host and of another capture."""
+    before = scheduled((fixture_folder("perf_sched") / _SCHED / "script.txt").read_bytes())
+    now = scheduled(recorded_profiles.captured("sched.txt"))
+    return replace(HostView(), sched=now).with_baseline(replace(HostView(), sched=before))
 
 
-def judged() -> View:
-    """A host that much was captured of, with what all rules said."""
+def judged() -> HostView:
+    """A host with many collectors, with the findings of all rules."""
     view = of(
         {
             "cpu_stat": "debian-12-kernel6.18",
@@ -81,16 +84,16 @@ def judged() -> View:
             "numa_maps": "debian-12-v2-target",
         }
     )
-    return replace(view, findings=tuple(evaluate(RULES.values(), view)))
+    return replace(view, findings=tuple(evaluate_rules(RULES.values(), view)))
 
 
-def scaled(view: View, factor: float) -> View:
+def scaled(view: HostView, factor: float) -> HostView:
     """The same host with every number times `factor`."""
-    return replace(view, lanes=[replace(lane, values=lane.values * factor) for lane in view.lanes])
+    return replace(view, series=[replace(series, values=series.values * factor) for series in view.series])
 
 
-def crowd(hosts: int = 23) -> View:
-    """A busy host beside others that do the third of its work, more or less."""
+def crowd(hosts: int = 23) -> HostView:
+    """A busy host with peers that do about a third of its work."""
     view = of(
         {
             "cpu_stat": "debian-12-kernel6.18",
@@ -99,10 +102,10 @@ def crowd(hosts: int = 23) -> View:
         }
     )
     steps = np.linspace(0.28, 0.4, hosts)
-    return view.beside({f"feed-{at:03}": scaled(view, float(step)) for at, step in enumerate(steps)})
+    return view.with_peers({f"feed-{at:03}": scaled(view, float(step)) for at, step in enumerate(steps)})
 
 
-HOSTS: Mapping[str, Callable[[], View]] = {
+HOSTS: Mapping[str, Callable[[], HostView]] = {
     "disk-times": lambda: of({"iostat": "debian-12-sysstat12.6.1", "app_metrics": "debian-12-three-routes"}),
     "group-memory": killed,
     "load": lambda: of(
@@ -136,4 +139,4 @@ HOSTS: Mapping[str, Callable[[], View]] = {
 
 
 def _faults() -> str:
-    return next(one.name for one in sorted((FIXTURES / "perf_stat_faults").iterdir()) if one.is_dir())
+    return next(item.name for item in sorted(fixture_folder("perf_stat_faults").iterdir()) if item.is_dir())

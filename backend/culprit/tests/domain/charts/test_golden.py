@@ -1,7 +1,7 @@
 """Pictures of what was really captured, number by number.
 
-The golden files are what the interface's mock shows, so that screens are tried on what the server really says. After
-a deliberate change: `UPDATE_GOLDEN=1 pytest backend/culprit/tests/core/visuals/test_golden.py`.
+The golden files are what the interface's mock shows, so that screens are tested with real server responses. After
+a deliberate change: `UPDATE_GOLDEN=1 pytest backend/culprit/tests/domain/charts/test_golden.py`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from culprit.core.rules.view import View
-from culprit.core.visuals.registry import BUILDERS, draw
-from culprit.tests.core.visuals.fixtures import captured
-from culprit.tests.core.visuals.hosts import HOSTS
-from culprit.visuals.schemas import VisualRead
-from culprit.visuals.service import visual_form
+from culprit.domain.charts.registry import BUILDERS, draw_charts
+from culprit.domain.rules.view import HostView
+from culprit.evidence.charts.schemas import ChartResponse
+from culprit.evidence.charts.service import chart_to_json
+from culprit.tests.domain.charts.fixtures import captured
+from culprit.tests.domain.charts.hosts import HOSTS
 from pydantic_core import to_json
 
-GOLDEN = Path(__file__).parents[5] / "frontend" / "mock" / "visuals"
-Case = Mapping[str, str] | Callable[[], View]
+GOLDEN = Path(__file__).parents[5] / "frontend" / "mock" / "captures" / "charts"
+Case = Mapping[str, str] | Callable[[], HostView]
 #: Builder → the captures that its picture is made of, or the view.
 CASES: dict[str, Case] = {
     **HOSTS,
@@ -49,63 +49,63 @@ CASES: dict[str, Case] = {
 }
 
 
-def seen(case: Case) -> View:
+def seen(case: Case) -> HostView:
     """What a case is about."""
     return case() if callable(case) else captured(case)
 
 
-def drawn(builder: str, case: Case) -> list[dict[str, Any]]:
-    [one] = draw([BUILDERS[builder]], seen(case))
-    return [json.loads(to_json(rounded(visual_form(one.builder, each)))) for each in one.visuals]
+def render_items(builder: str, case: Case) -> list[dict[str, Any]]:
+    [item] = draw_charts([BUILDERS[builder]], seen(case))
+    return [json.loads(to_json(rounded(chart_to_json(item.builder, each)))) for each in item.charts]
 
 
 def rounded(value: Any) -> Any:
     """Numbers to nine digits, times to a thousandth: the last bits of a float depend on the machine."""
     plain = json.loads(to_json(value))
 
-    def walk(one: Any) -> Any:
-        if isinstance(one, float):
-            return float(f"{one:.9g}") if abs(one) < 1e12 else round(one, 3)
-        if isinstance(one, dict):
-            return {name: walk(each) for name, each in one.items()}
-        return [walk(each) for each in one] if isinstance(one, list) else one
+    def walk(item: Any) -> Any:
+        if isinstance(item, float):
+            return float(f"{item:.9g}") if abs(item) < 1e12 else round(item, 3)
+        if isinstance(item, dict):
+            return {name: walk(each) for name, each in item.items()}
+        return [walk(each) for each in item] if isinstance(item, list) else item
 
     return walk(plain)
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_the_picture_of_a_real_capture(builder: str) -> None:
-    found = drawn(builder, CASES[builder])
+    result = render_items(builder, CASES[builder])
     file = GOLDEN / f"{builder}.json"
     if os.environ.get("UPDATE_GOLDEN"):
-        lines = [json.dumps(one, ensure_ascii=False) for one in found]
+        lines = [json.dumps(item, ensure_ascii=False) for item in result]
         file.write_text("[\n" + ",\n".join(lines) + "\n]\n")
-    assert found == json.loads(file.read_text())
-    for one in found:
-        VisualRead.model_validate(one)
-        assert one["state"] == "ok"
+    assert result == json.loads(file.read_text())
+    for item in result:
+        ChartResponse.model_validate(item)
+        assert item["state"] == "ok"
 
 
 def numbers(value: Any) -> list[dict[str, Any]]:
     """Every number with its citation within a body."""
     if isinstance(value, dict):
-        own = [value] if "cite" in value and "unit" in value else []
-        return own + [each for one in value.values() for each in numbers(one)]
-    return [each for one in value for each in numbers(one)] if isinstance(value, list) else []
+        own = [value] if "citation" in value and "unit" in value else []
+        return own + [each for item in value.values() for each in numbers(item)]
+    return [each for item in value for each in numbers(item)] if isinstance(value, list) else []
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_every_number_has_a_unit_and_the_line_that_it_was_read_from(builder: str) -> None:
-    for one in drawn(builder, CASES[builder]):
-        found = numbers(one["body"])
-        assert found or one["body"]["kind"] == "gantt"
-        for lane in one["body"].get("lanes", []):
-            assert lane["cite"]["artifact"]
-            assert all(span["line"] > 0 for span in lane["spans"])
-        for each in found:
+    for item in render_items(builder, CASES[builder]):
+        result = numbers(item["body"])
+        assert result or item["body"]["kind"] == "gantt"
+        for track in item["body"].get("tracks", []):
+            assert track["citation"]["artifact"]
+            assert all(span["line"] > 0 for span in track.get("spans", []))
+        for each in result:
             assert each["unit"] is not None
-            assert each["cite"]["artifact"] and each["cite"]["collector"]
-            lines = each["cite"]["lines"] or each.get("lines", [])
+            assert each["citation"]["artifact"] and each["citation"]["collector"]
+            lines = each["citation"]["lines"] or each.get("lines", [])
             # Events of the scheduler are found again by their time: a table of millions of them keeps no lines.
-            by_time = each["cite"]["collector"] == "perf_sched"
-            assert any(line > 0 for line in lines) or each["cite"]["profile"] or by_time, each
+            by_time = each["citation"]["collector"] == "perf_sched"
+            assert any(line > 0 for line in lines) or each["citation"]["profile"] or by_time, each

@@ -1,23 +1,21 @@
-"""Where am I, answered from what real hosts said."""
+"""Tests of the host context on recorded output of real hosts."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from culprit.core.rules.contract import Citation
-from culprit.core.rules.parsed_view import view_of
-from culprit.core.rules.view import Row, View
-from culprit.core.surroundings import Item, Known, Section, sections
-from culprit.core.usual_settings import DEFAULTS, usual
+from culprit.domain.hosts.context import ContextInput, HostContextItem, HostContextSection, build_sections
+from culprit.domain.hosts.kernel_defaults import DEFAULTS, find_changed_default
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.parsed_view import build_view
+from culprit.domain.rules.view import HostView, TableRow
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.contract import Sentence
 from collectors.registry import COLLECTORS
+from collectors.tests.fixture_files import fixture_folder
 from collectors.tests.support import context, part
 
-FIXTURES = Path(__file__).parents[4] / "collectors" / "tests" / "fixtures"
 RECORDED = {
     "host_facts": "debian-12-kernel6.18",
     "hardware": "debian-12-idle",
@@ -36,87 +34,96 @@ SOURCE = Citation("r", "host_facts", "a", "samples")
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Section]:
+def sections() -> dict[str, HostContextSection]:
     parsed = {}
     for name, case in RECORDED.items():
         parts = {
-            one.name: part(one.read_bytes())
-            for one in (FIXTURES / name / case).iterdir()
-            if one.suffix != ".json"
+            item.name: part(item.read_bytes())
+            for item in (fixture_folder(name) / case).iterdir()
+            if item.suffix != ".json"
         }
         parsed[name] = COLLECTORS[name].parse(parts, context())
-    known = Known(view_of(parsed), {"virtualisation": "kvm", "mem_bytes": 1 << 34}, {"host_facts": SOURCE})
-    return {one.id: one for one in sections(known)}
+    context_input = ContextInput(
+        build_view(parsed), {"virtualisation": "kvm", "mem_bytes": 1 << 34}, {"host_facts": SOURCE}
+    )
+    return {section.id: section for section in build_sections(context_input)}
 
 
-def of(section: Section, item: str) -> list[Item]:
-    return [one for one in section.items if one.id == item]
+def items_with_id(section: HostContextSection, item: str) -> list[HostContextItem]:
+    return [entry for entry in section.items if entry.id == item]
 
 
-def test_the_machine(found: dict[str, Section]) -> None:
-    machine = found["machine"]
-    assert [one.value for one in of(machine, "cpu_model")] == ["AMD EPYC"]
-    assert [(one.value, one.looked_at) for one in of(machine, "memory")] == [(1 << 34, True)]
-    assert [(one.value, one.cite) for one in of(machine, "cpus")] == [(2, SOURCE)]
-    assert ("vda", "mq-deadline, rotational") in [(one.name, one.detail) for one in of(machine, "disk")]
-    assert [one.name for one in of(machine, "nic")] == ["eth0", "eth1"]
+def test_machine_lists_hardware(sections: dict[str, HostContextSection]) -> None:
+    machine = sections["machine"]
+    assert [item.value for item in items_with_id(machine, "cpu_model")] == ["AMD EPYC"]
+    assert [(item.value, item.checked) for item in items_with_id(machine, "memory")] == [(1 << 34, True)]
+    assert [(item.value, item.citation) for item in items_with_id(machine, "cpus")] == [(2, SOURCE)]
+    assert ("vda", "mq-deadline, rotational") in [
+        (item.name, item.detail) for item in items_with_id(machine, "disk")
+    ]
+    assert [item.name for item in items_with_id(machine, "nic")] == ["eth0", "eth1"]
     assert machine.gaps == ()
 
 
-def test_the_kernel_says_which_mitigation_is_open(found: dict[str, Section]) -> None:
-    open_ = [one.name for one in of(found["kernel"], "mitigation") if one.unusual]
+def test_kernel_marks_missing_mitigation(sections: dict[str, HostContextSection]) -> None:
+    open_ = [item.name for item in items_with_id(sections["kernel"], "mitigation") if item.atypical]
     assert open_ == ["spec_rstack_overflow"]
-    assert all(one.cite and one.cite.lines for one in of(found["kernel"], "mitigation"))
+    assert all(
+        item.citation and item.citation.lines for item in items_with_id(sections["kernel"], "mitigation")
+    )
 
 
-def test_limits_come_with_what_struck_and_what_somebody_set(found: dict[str, Section]) -> None:
-    limits = found["limits"]
-    [quota] = of(limits, "cpu_quota")
-    assert (quota.name, quota.value, quota.unusual) == (
+def test_limits_mark_reached_limits_and_changed_settings(sections: dict[str, HostContextSection]) -> None:
+    limits = sections["limits"]
+    [quota] = items_with_id(limits, "cpu_quota")
+    assert (quota.name, quota.value, quota.atypical) == (
         *("/h1lab", 0.3, Sentence("context.throttled", {"pct": 100.0})),
     )  # fmt: skip
-    [memory] = of(limits, "memory_limit")
-    assert memory.unusual is not None
-    assert memory.unusual.key == "context.near_limit"
-    set_by_hand = {one.name: one.value for one in of(limits, "setting") if one.unusual}
-    assert set_by_hand == {"net.ipv4.tcp_congestion_control": "bbr"}
-    assert next(one.value for one in of(limits, "setting") if "local_port" in one.name) == "32768 60999"
+    [memory] = items_with_id(limits, "memory_limit")
+    assert memory.atypical is not None
+    assert memory.atypical.key == "context.near_limit"
+    changed_settings = {item.name: item.value for item in items_with_id(limits, "setting") if item.atypical}
+    assert changed_settings == {"net.ipv4.tcp_congestion_control": "bbr"}
+    assert (
+        next(item.value for item in items_with_id(limits, "setting") if "local_port" in item.name)
+        == "32768 60999"
+    )
 
 
-def test_who_else_runs_here_takes_most_first(found: dict[str, Section]) -> None:
-    assert [one.name for one in of(found["neighbours"], "process_cpu")] == ["yes", "dd"]
-    assert of(found["neighbours"], "process_memory")[0].detail == "pid 73"
-    assert of(found["neighbours"], "process_io")[0].value == pytest.approx(3_299_328)
+def test_neighbors_are_sorted_by_use(sections: dict[str, HostContextSection]) -> None:
+    assert [item.name for item in items_with_id(sections["neighbors"], "process_cpu")] == ["yes", "dd"]
+    assert items_with_id(sections["neighbors"], "process_memory")[0].detail == "pid 73"
+    assert items_with_id(sections["neighbors"], "process_io")[0].value == pytest.approx(3_299_328)
 
 
-def test_what_changed_has_its_time_and_its_line(found: dict[str, Section]) -> None:
-    first = found["changes"].items[0]
+def test_change_has_time_and_line(sections: dict[str, HostContextSection]) -> None:
+    first = sections["changes"].items[0]
     assert (first.id, first.value) == ("package", "install liblzo2-2:amd64 2.10-2")
     assert first.at_s == 1795468550
-    assert first.cite is not None
-    assert first.cite.lines
+    assert first.citation is not None
+    assert first.citation.lines
 
 
-def test_what_nobody_collected_is_a_gap_with_its_collector() -> None:
-    for section in sections(Known(View(), {}, {})):
+def test_missing_data_is_gap_with_collector() -> None:
+    for section in build_sections(ContextInput(HostView(), {}, {})):
         assert section.items == ()
         assert all(gap.collectors and gap.reason.key == "missing.not_collected" for gap in section.gaps)
         assert section.gaps
 
 
-def test_with_a_scope_only_limits_on_its_path_hold() -> None:
-    cite = Citation("r", "cgroup_cpu", "a", "stdout", (1,))
+def test_limits_of_scope_include_ancestors_only() -> None:
+    citation = Citation("r", "cgroup_cpu", "a", "stdout", (1,))
     rows = [
-        Row({"path": path, "quota_cores": 1.0}, cite)
+        TableRow({"path": path, "quota_cores": 1.0}, citation)
         for path in ("/", "/app", "/app/web", "/app/web2", "/app/web/x")
     ]
-    view = View(tables={"cgroup_cpu": rows}, facts={"target": {"kind": "cgroup", "cgroup": "/app/web"}})
-    limits = sections(Known(view, {}, {}))[2]
-    assert [one.name for one in limits.items] == ["/", "/app", "/app/web"]
+    view = HostView(tables={"cgroup_cpu": rows}, facts={"target": {"kind": "cgroup", "cgroup": "/app/web"}})
+    limits = build_sections(ContextInput(view, {}, {}))[2]
+    assert [item.name for item in limits.items] == ["/", "/app", "/app/web"]
 
 
 @given(st.sampled_from(sorted(DEFAULTS)), st.text(max_size=20))
-def test_a_default_is_never_called_unusual(name: str, value: str) -> None:
-    assert usual(name, f" {DEFAULTS[name][0]}\t") is None
-    assert usual("no.such.setting", value) is None
-    assert (usual(name, value) is None) == (" ".join(value.split()) in DEFAULTS[name])
+def test_default_setting_is_not_atypical(name: str, value: str) -> None:
+    assert find_changed_default(name, f" {DEFAULTS[name][0]}\t") is None
+    assert find_changed_default("no.such.setting", value) is None
+    assert (find_changed_default(name, value) is None) == (" ".join(value.split()) in DEFAULTS[name])

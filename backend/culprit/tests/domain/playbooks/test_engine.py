@@ -1,14 +1,14 @@
-"""Verdicts, the walk, and what is proposed next."""
+"""Tests of verdicts, paths and proposals of a playbook."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from culprit.core.playbooks.contract import Hypothesis, Playbook, Step, Verdict
-from culprit.core.playbooks.engine import answer, propose, walk
-from culprit.core.rules.contract import Finding, Grade, Number
-from culprit.core.rules.registry import RULES
+from culprit.domain.playbooks.engine import answer_step, evaluate_playbook, propose_step
+from culprit.domain.playbooks.model import Playbook, PlaybookHypothesis, PlaybookStep, Verdict
+from culprit.domain.rules.finding import Finding, Number, Strength
+from culprit.domain.rules.registry import RULES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,101 +21,103 @@ MISSING = Sentence("missing.not_collected", {"collector": "perf_record"})
 DOUBT = Sentence("doubt.between", {"samples": 12, "low": 1.0, "high": 30.0})
 CHAIN = Playbook(
     "ports", "case", T, T, (T,), (T,),
-    (Hypothesis("search", T, "timewait-port-search"), Hypothesis("peer", T, "slow-dependency")),
+    (PlaybookHypothesis("search", T, "timewait-port-search"), PlaybookHypothesis("peer", T, "slow-dependency")),
     (
-        Step("time-wait", T, "search", {"refutes": "peer-slow", "otherwise": "stacks"}, TIME_WAIT, quiet="refutes"),
-        Step("stacks", T, "search", {"supports": "end", "otherwise": "peer-slow"}, SEARCH, quiet="refutes"),
-        Step("peer-slow", T, "peer", {"supports": "playbook:slow", "otherwise": "end"}, look=T),
+        PlaybookStep("time-wait", T, "search", {"refutes": "peer-slow", "otherwise": "stacks"}, TIME_WAIT, not_matched="refutes"),
+        PlaybookStep("stacks", T, "search", {"supports": "end", "otherwise": "peer-slow"}, SEARCH, not_matched="refutes"),
+        PlaybookStep("peer-slow", T, "peer", {"supports": "playbook:slow", "otherwise": "end"}, instructions=T),
     ),
 )  # fmt: skip
 
 
 def finding(rule: str, state: str, reason: Sentence | None = None, *, numbers: bool = True) -> Finding:
     number = Number("x", 1.0, "pct", ">", 5.0, ())
-    grade = RULES[rule].grade
-    return Finding(rule, state, "warn", grade, (), (number,) if numbers else (), reason)  # type: ignore[arg-type]
+    strength = RULES[rule].strength
+    return Finding(rule, state, "warn", strength, (), (number,) if numbers else (), reason)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("findings", "expected"),
     [
-        ([finding(SEARCH, "fired")], "supports"),
-        ([finding(SEARCH, "quiet")], "refutes"),
+        ([finding(SEARCH, "matched")], "supports"),
+        ([finding(SEARCH, "not_matched")], "refutes"),
         ([finding(SEARCH, "inconclusive", DOUBT)], "inconclusive"),
         ([finding(SEARCH, "not_evaluated", DOUBT)], "inconclusive"),
         ([finding(SEARCH, "not_evaluated", MISSING, numbers=False)], "not_collected"),
-        ([finding(TIME_WAIT, "fired")], "not_collected"),
-        ([finding(SEARCH, "quiet"), finding(SEARCH, "fired")], "supports"),
-        ([finding(SEARCH, "quiet"), finding(SEARCH, "inconclusive", DOUBT)], "inconclusive"),
+        ([finding(TIME_WAIT, "matched")], "not_collected"),
+        ([finding(SEARCH, "not_matched"), finding(SEARCH, "matched")], "supports"),
+        ([finding(SEARCH, "not_matched"), finding(SEARCH, "inconclusive", DOUBT)], "inconclusive"),
     ],
 )
-def test_the_verdict_of_a_step(findings: list[Finding], expected: Verdict) -> None:
-    found = answer(CHAIN.step("stacks"), findings, RULES)
-    assert found.verdict == expected
-    assert (found.reason is None) == (expected in ("supports", "refutes"))
-    assert bool(found.findings) == (expected != "not_collected")
+def test_answer_step_returns_verdict(findings: list[Finding], expected: Verdict) -> None:
+    result = answer_step(CHAIN.get_step("stacks"), findings, RULES)
+    assert result.verdict == expected
+    assert (result.reason is None) == (expected in ("supports", "refutes"))
+    assert bool(result.findings) == (expected != "not_collected")
 
 
-def test_the_walk_goes_on_behind_a_gap_and_leads_elsewhere() -> None:
-    chain = walk(CHAIN, [finding(TIME_WAIT, "fired")], RULES, {"peer-slow": "supports"})
+def test_evaluate_playbook_continues_after_gap() -> None:
+    chain = evaluate_playbook(CHAIN, [finding(TIME_WAIT, "matched")], RULES, {"peer-slow": "supports"})
     assert chain.path == ("time-wait", "stacks", "peer-slow")
-    assert (chain.gaps, chain.leads_to) == (("stacks",), "slow")
-    assert chain.stands["peer"].standing == "supported" and chain.answers["peer-slow"].by == "person"
+    assert (chain.gaps, chain.next_playbook) == (("stacks",), "slow")
+    assert chain.hypotheses["peer"].status == "supported" and chain.answers["peer-slow"].by == "person"
 
 
-def test_a_refuted_step_takes_its_way() -> None:
-    chain = walk(CHAIN, [finding(TIME_WAIT, "quiet")], RULES)
-    assert chain.path == ("time-wait", "peer-slow") and chain.stands["search"].standing == "refuted"
+def test_evaluate_playbook_follows_refutes_branch() -> None:
+    chain = evaluate_playbook(CHAIN, [finding(TIME_WAIT, "not_matched")], RULES)
+    assert chain.path == ("time-wait", "peer-slow") and chain.hypotheses["search"].status == "refuted"
 
 
-def test_evidence_on_both_sides_is_contested_and_keeps_its_grade() -> None:
-    found = walk(CHAIN, [finding(TIME_WAIT, "quiet"), finding(SEARCH, "fired")], RULES).stands["search"]
-    assert (found.standing, found.grade) == ("contested", Grade.MECHANISM)
+def test_evaluate_playbook_marks_contested_hypothesis() -> None:
+    search = evaluate_playbook(
+        CHAIN, [finding(TIME_WAIT, "not_matched"), finding(SEARCH, "matched")], RULES
+    ).hypotheses["search"]
+    assert (search.status, search.strength) == ("contested", Strength.MECHANISM)
 
 
-def test_a_person_stands_above_a_rule() -> None:
-    chain = walk(CHAIN, [finding(TIME_WAIT, "fired")], RULES, {"time-wait": "refutes"})
+def test_evaluate_playbook_prefers_verdict_of_person() -> None:
+    chain = evaluate_playbook(CHAIN, [finding(TIME_WAIT, "matched")], RULES, {"time-wait": "refutes"})
     assert chain.answers["time-wait"].verdict == "refutes" and chain.path[1] == "peer-slow"
 
 
-def test_what_tells_most_for_its_cost_comes_first() -> None:
-    chain = walk(CHAIN, [], RULES)
-    first = propose(CHAIN, chain, RULES, EVERYTHING)
+def test_propose_step_prefers_gain_per_cost() -> None:
+    chain = evaluate_playbook(CHAIN, [], RULES)
+    first = propose_step(CHAIN, chain, RULES, EVERYTHING)
     assert first is not None and (first.step, first.collectors, first.tier) == (
         "time-wait",
         ("ss",),
         Tier.LIGHT,
     )
-    chain = walk(CHAIN, [finding(TIME_WAIT, "fired")], RULES)
-    then = propose(CHAIN, chain, RULES, EVERYTHING, {"ss"})
+    chain = evaluate_playbook(CHAIN, [finding(TIME_WAIT, "matched")], RULES)
+    then = propose_step(CHAIN, chain, RULES, EVERYTHING, {"ss"})
     assert then is not None and (then.step, then.collectors) == ("stacks", ("perf_record",))
-    person = propose(CHAIN, chain, RULES, {Tier.LIGHT}, {"ss"})
+    person = propose_step(CHAIN, chain, RULES, {Tier.LIGHT}, {"ss"})
     assert person is not None and person.step == "peer-slow", "what may not run is left out"
 
 
-def test_nothing_is_proposed_once_all_is_settled() -> None:
-    settled = [finding(TIME_WAIT, "fired"), finding(SEARCH, "fired")]
-    chain = walk(CHAIN, settled, RULES, {"peer-slow": "refutes"})
-    assert propose(CHAIN, chain, RULES, EVERYTHING) is None
+def test_propose_step_returns_none_when_all_steps_have_verdicts() -> None:
+    settled = [finding(TIME_WAIT, "matched"), finding(SEARCH, "matched")]
+    chain = evaluate_playbook(CHAIN, settled, RULES, {"peer-slow": "refutes"})
+    assert propose_step(CHAIN, chain, RULES, EVERYTHING) is None
 
 
-def test_a_collector_that_did_not_come_home_is_not_asked_again() -> None:
-    chain = walk(CHAIN, [finding(TIME_WAIT, "fired")], RULES, {"peer-slow": "refutes"})
-    assert propose(CHAIN, chain, RULES, EVERYTHING, {"ss", "perf_record"}) is None
+def test_propose_step_skips_tried_collectors() -> None:
+    chain = evaluate_playbook(CHAIN, [finding(TIME_WAIT, "matched")], RULES, {"peer-slow": "refutes"})
+    assert propose_step(CHAIN, chain, RULES, EVERYTHING, {"ss", "perf_record"}) is None
 
 
 NAMES = [f"s{number}" for number in range(6)]
 
 
 @given(st.data())
-def test_every_walk_ends_and_passes_no_step_twice(data: st.DataObject) -> None:
+def test_evaluate_playbook_visits_each_step_once(data: st.DataObject) -> None:
     targets = st.sampled_from([*NAMES, "end", "playbook:other"])
     ways = st.fixed_dictionaries({"otherwise": targets}, optional={"supports": targets, "refutes": targets})
-    steps = tuple(Step(name, T, "search", data.draw(ways), look=T) for name in NAMES)
+    steps = tuple(PlaybookStep(name, T, "search", data.draw(ways), instructions=T) for name in NAMES)
     verdicts = st.sampled_from(["supports", "refutes", "inconclusive", "not_collected"])
-    said = data.draw(st.dictionaries(st.sampled_from(NAMES), verdicts))
-    chain = walk(replace(CHAIN, steps=steps), [], RULES, said)
+    message = data.draw(st.dictionaries(st.sampled_from(NAMES), verdicts))
+    chain = evaluate_playbook(replace(CHAIN, steps=steps), [], RULES, message)
     assert len(set(chain.path)) == len(chain.path) <= len(NAMES)
     assert set(chain.gaps) <= set(chain.path)
-    proposed = propose(replace(CHAIN, steps=steps), chain, RULES, EVERYTHING)
+    proposed = propose_step(replace(CHAIN, steps=steps), chain, RULES, EVERYTHING)
     assert proposed is None or chain.answers[proposed.step].verdict == "not_collected"

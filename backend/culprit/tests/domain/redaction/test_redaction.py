@@ -1,4 +1,4 @@
-"""What must not leave is found, in every form; what says nothing of anybody stays."""
+"""Redaction replaces every form of identifying text and keeps other text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from itertools import pairwise
 from math import inf
 
 import pytest
-from culprit.core.redaction import places, secrets, statements
-from culprit.core.redaction.kinds import EVERYTHING, PRESETS, Rules
-from culprit.core.redaction.names import expression
-from culprit.core.redaction.preview import changed, replaced
-from culprit.core.redaction.redactor import DEEPEST, TOO_DEEP, Redactor
+from culprit.domain.redaction import places, secrets, statements
+from culprit.domain.redaction.kinds import EVERYTHING, PRESETS, RedactionRules
+from culprit.domain.redaction.names import build_expression
+from culprit.domain.redaction.preview import list_changed, list_replaced
+from culprit.domain.redaction.redactor import DEEPEST, TOO_DEEP, Redactor
 from culprit.tests.support.steps import most_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-ALL = Rules(
+ALL = RedactionRules(
     EVERYTHING, frozenset({"web1", "feed-prod-7", "cache"}), frozenset({"alice"}), frozenset({"Project X"})
 )
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP"
@@ -67,9 +67,9 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP"
         (r"C:\Users\alice\x.txt", ["Users"]),
     ],
 )
-def test_it_is_found(text, gone):
+def test_redactor_replaces_identifying_text(text, gone):
     after = Redactor(ALL).text(text)
-    assert [one for one in gone if one.lower() in after.lower()] == []
+    assert [item for item in gone if item.lower() in after.lower()] == []
 
 
 @pytest.mark.parametrize(
@@ -95,22 +95,22 @@ def test_it_stays(text):
 
 
 def test_the_same_name_is_the_same_pseudonym():
-    one = Redactor(ALL)
-    assert one.text("web1 web1 WEB1") == "host-1 host-1 host-1"
-    first = one.text("10.0.0.1 10.0.0.2 10.0.0.1")
+    redactor = Redactor(ALL)
+    assert redactor.text("web1 web1 WEB1") == "host-1 host-1 host-1"
+    first = redactor.text("10.0.0.1 10.0.0.2 10.0.0.1")
     assert first == "address-1 address-2 address-1"
-    again = Redactor(ALL, {kind: dict(known) for kind, known in one.names.items()})
+    again = Redactor(ALL, {kind: dict(known) for kind, known in redactor.names.items()})
     assert again.text("10.0.0.9 10.0.0.2 web1") == "address-3 address-2 host-1"
 
 
-def test_a_pseudonym_is_nobodys_name():
-    one = Redactor(Rules(EVERYTHING, frozenset({"host-1", "zeta"})))
-    assert one.text("zeta host-1") == "host-2 host-3"
+def test_a_pseudonym_is_no_real_name():
+    redactor = Redactor(RedactionRules(EVERYTHING, frozenset({"host-1", "zeta"})))
+    assert redactor.text("zeta host-1") == "host-2 host-3"
 
 
-def test_structures_keep_their_shape_and_keys_say_what_stands_under_them():
-    one = Redactor(ALL)
-    after = one.value(
+def test_redactor_keeps_structure_and_uses_keys():
+    redactor = Redactor(ALL)
+    after = redactor.value(
         {"host": "zeta", "n": 3, "ok": True, "none": None, "rows": [["alice", 1.5]], "user": "mallory", "rule": "web1",
          "cmdline": "python3 app.py --x 1", "query": "anything"},
         own=["rule"],
@@ -133,15 +133,15 @@ def test_own_words_are_texts_and_never_structures():
     assert after == {"sources": [{"text": "host-1"}], "id": ["web1"]}
 
 
-def test_what_was_found_by_its_place_is_known_in_a_second_pass():
-    one = Redactor(ALL)
+def test_redactor_second_pass_replaces_learned_names():
+    redactor = Redactor(ALL)
     texts = ["http://db-42:80/", "user=mallory login: required", "eve.adams@example.com"]
     before = "db-42 and mallory and eve.adams are required"
-    assert one.text(before) == before
+    assert redactor.text(before) == before
     for text in texts:
-        one.text(text)
-    one.learn()
-    assert one.text(before) == "host-1 and user-1 and user-3 are required"
+        redactor.text(text)
+    redactor.learn()
+    assert redactor.text(before) == "host-1 and user-1 and user-3 are required"
 
 
 def test_what_is_too_deep_does_not_leave():
@@ -152,8 +152,8 @@ def test_what_is_too_deep_does_not_leave():
     assert TOO_DEEP in after and "web1" not in after
 
 
-def test_frames_keep_their_functions_unless_asked():
-    plain = Redactor(Rules(EVERYTHING - {"symbol"}, frozenset({"web1"})))
+def test_redactor_keeps_function_names_in_frames_by_default():
+    plain = Redactor(RedactionRules(EVERYTHING - {"symbol"}, frozenset({"web1"})))
     mangled = "_ZN4core3ptr13drop_in_place17h0123456789abcdefE"
     assert plain.frame(mangled) == mangled
     assert plain.frame("handle_web1_request") == "handle_host-1_request"
@@ -165,16 +165,16 @@ def test_frames_keep_their_functions_unless_asked():
 
 
 def test_presets():
-    inside = Redactor(Rules(PRESETS["internal"], frozenset({"web1"})))
+    inside = Redactor(RedactionRules(PRESETS["internal"], frozenset({"web1"})))
     assert inside.text("web1 10.0.0.1 password=x") == "web1 10.0.0.1 password=secret-1"
     assert "symbol" not in PRESETS["customer"]
 
 
-def test_a_preview_tells_what_was_replaced():
-    one = Redactor(ALL)
-    lines = changed(one, ["web1 is slow", "all is well", "web1 is slow"])
+def test_list_changed_shows_replaced_text():
+    redactor = Redactor(ALL)
+    lines = list_changed(redactor, ["web1 is slow", "all is well", "web1 is slow"])
     assert [(each.before, each.after) for each in lines] == [("web1 is slow", "host-1 is slow")]
-    assert [(each.kind, each.original, each.pseudonym) for each in replaced(one)] == [
+    assert [(each.kind, each.original, each.pseudonym) for each in list_replaced(redactor)] == [
         ("host", "web1", "host-1")
     ]
 
@@ -186,10 +186,10 @@ def test_any_text_goes_through_and_known_names_do_not(text):
     assert "feed-prod-7" not in after
 
 
-@given(st.lists(st.text(min_size=1, max_size=12).filter(lambda one: one.strip() != ""), max_size=30))
+@given(st.lists(st.text(min_size=1, max_size=12).filter(lambda item: item.strip() != ""), max_size=30))
 @settings(max_examples=100, deadline=None)
 def test_any_names_make_an_expression_that_finds_them(names):
-    known = expression(names)
+    known = build_expression(names)
     for name in names:
         if name.strip().lower() == name and name.isascii():
             assert known.search(f" {name} ") is not None
@@ -205,34 +205,34 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_text_goes_through(piece):
     text = piece * (64_000 // len(piece))
-    found = Redactor(ALL).spans(text)
-    assert all(0 <= one.start < one.end <= len(text) for one in found)
-    assert all(one.end <= after.start for one, after in pairwise(found))
+    result = Redactor(ALL).spans(text)
+    assert all(0 <= item.start < item.end <= len(text) for item in result)
+    assert all(item.end <= after.start for item, after in pairwise(result))
 
 
 EXPRESSIONS = {
-    f"{module.__name__.rpartition('.')[2]}.{name}.{n}": one
+    f"{module.__name__.rpartition('.')[2]}.{name}.{n}": item
     for module in (places, secrets, statements)
     for name, value in vars(module).items()
-    for n, one in enumerate(value if isinstance(value, tuple) else (value,))
-    if isinstance(one, re.Pattern)
+    for n, item in enumerate(value if isinstance(value, tuple) else (value,))
+    if isinstance(item, re.Pattern)
 }
 #: It takes what it begins, at the latest up to the end of the text: a character is read once.
 TAKES_ALL = {"statements._LITERAL.0"}
 
 
 @pytest.mark.parametrize("name", sorted(EXPRESSIONS.keys() - TAKES_ALL))
-def test_no_expression_does_endless_steps_from_one_place(name):
+def test_expressions_have_bounded_steps(name):
     assert most_steps(EXPRESSIONS[name]) < 1_000_000
 
 
 def test_what_takes_all_it_begins_leaves_nothing_to_be_read_again():
     for begun in ("'x", '"x', "$$x", "'x\\'", "$$ ' \" "):
-        [found] = EXPRESSIONS["statements._LITERAL.0"].finditer(begun)
-        assert found.span() == (0, len(begun))
+        [result] = EXPRESSIONS["statements._LITERAL.0"].finditer(begun)
+        assert result.span() == (0, len(begun))
 
 
-def test_steps_are_bounded_by_what_may_be_given_back():
+def test_most_steps_counts_backtracking():
     assert most_steps(re.compile("a{1,9}b")) == 9 + 9
     assert most_steps(re.compile("a{1,9}+b")) == 9 + 1
     assert most_steps(re.compile("(?:a{1,9}b)*")) == inf
@@ -242,9 +242,11 @@ def test_steps_are_bounded_by_what_may_be_given_back():
 
 def test_a_block_that_many_begin_ends_once():
     text = "-----BEGIN PRIVATE KEY-----\n" * 1000 + "-----END PRIVATE KEY-----\nafter"
-    assert [(one.start, one.end) for one in secrets.secrets(text)] == [(0, len(text) - len("\nafter"))]
+    assert [(item.start, item.end) for item in secrets.find_secrets(text)] == [
+        (0, len(text) - len("\nafter"))
+    ]
 
 
 def test_known_names_share_their_beginnings():
-    known = expression(f"web-{n}" for n in range(500))
+    known = build_expression(f"web-{n}" for n in range(500))
     assert most_steps(known) < 5000

@@ -4,39 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from culprit.core.rules.contract import Citation, Measure, Measured
-from culprit.core.rules.measures import app_services, app_waits
-from culprit.core.rules.read import take
-from culprit.core.rules.view import Outcome, Row, View
+from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.measures.application import services as app_services
+from culprit.domain.rules.measures.application import waits as app_waits
+from culprit.domain.rules.readings import take_reading
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import CollectorOutcome, HostView, TableRow
 
 CITE = Citation("r", "tcp_waits", "a", "stdout", (1,))
 
 
-def view(**tables: list[Mapping[str, str | int | float | None]]) -> View:
+def view(**tables: list[Mapping[str, str | int | float | None]]) -> HostView:
     names = ("tcp_waits", "proc_threads", "db_sessions")
-    rows = {kind: [Row(cells, CITE) for cells in found] for kind, found in tables.items()}
-    return View({name: Outcome(name, "done") for name in names}, tables=rows)
+    rows = {kind: [TableRow(cells, CITE) for cells in result] for kind, result in tables.items()}
+    return HostView({name: CollectorOutcome(name, "done") for name in names}, tables=rows)
 
 
-def read(measure: Measure, of: View) -> list[Measured]:
-    found = take(of, measure)
-    assert isinstance(found, list)
-    return found
+def read(measure: Measure, of: HostView) -> list[Measurement]:
+    reading = take_reading(of, measure)
+    assert isinstance(reading, list)
+    return reading
 
 
 def wait(direction: str, waiting: float, **more: str | float) -> Mapping[str, str | int | float | None]:
     peer = "80" if direction == "in" else "10.0.0.2:6379"
     common = {"pid": 9, "comm": "items", "direction": direction, "peer": peer, "oldest": 500, "unread": 0}
-    return {**common, "waiting": waiting, "looks": 10, **more}
+    return {**common, "waiting": waiting, "samples": 10, **more}
 
 
 def test_requests_that_wait_for_a_peer_are_counted_against_those_in_hand() -> None:
-    (found,) = read(app_waits.BEHIND_PEER, view(tcp_waits=[wait("in", 10), wait("out", 4)]))
-    assert found.value == 40.0
-    assert dict(found.subject) == {"dst": "10.0.0.2:6379", "pid": "9"}
+    (result,) = read(app_waits.BEHIND_PEER, view(tcp_waits=[wait("in", 10), wait("out", 4)]))
+    assert result.value == 40.0
+    assert dict(result.subject) == {"dst": "10.0.0.2:6379", "pid": "9"}
 
 
-def test_a_long_poll_without_requests_keeps_nobody_waiting() -> None:
+def test_behind_peer_ignores_long_poll_without_requests() -> None:
     assert read(app_waits.BEHIND_PEER, view(tcp_waits=[wait("out", 4)])) == []
 
 
@@ -45,8 +47,8 @@ def test_remote_sessions_are_no_requests() -> None:
 
 
 def test_requests_that_are_not_read_yet_are_in_hand_too() -> None:
-    (found,) = read(app_waits.HELD, view(tcp_waits=[wait("in", 3, unread=5)]))
-    assert found.value == 8.0
+    (result,) = read(app_waits.HELD, view(tcp_waits=[wait("in", 3, unread=5)]))
+    assert result.value == 8.0
 
 
 def test_parked_threads_are_not_active() -> None:
@@ -55,16 +57,16 @@ def test_parked_threads_are_not_active() -> None:
 
     busy = [thread("futex_do_wait", 5.0)] * 2 + [thread("hrtimer_nanosleep", 9.0)] * 2
     parked = [thread("futex_do_wait", 0.0)] * 50
-    (found,) = read(app_waits.PILEUP, view(threads=[*busy, *parked]))
-    assert found.value == 50.0
+    (result,) = read(app_waits.PILEUP, view(threads=[*busy, *parked]))
+    assert result.value == 50.0
 
 
 def test_cpu_of_a_statement_is_that_between_two_waits_of_its_session() -> None:
     groups = [{"pid": pid, "comm": "postgres", "cgroup": "/db", "cpu_pct": 20.0} for pid in (1, 2)]
     threads = [{"pid": pid, "cpu_pct": 20.0, "voluntary_per_s": 10.0} for pid in (1, 2)]
-    (found,) = read(app_services.CPU_PER_TURN, view(thread_groups=groups, threads=threads))
-    assert found.value == 20.0
+    (result,) = read(app_services.CPU_PER_TURN, view(thread_groups=groups, threads=threads))
+    assert result.value == 20.0
 
 
-def test_one_statement_alone_has_no_share() -> None:
+def test_statement_share_ignores_single_statement() -> None:
     assert read(app_services.STATEMENT_SHARE, view(db_statements=[{"total": 9.0, "calls": 1}])) == []

@@ -1,4 +1,4 @@
-"""Requests of a service, whoever measured them, and what their latency says of a CPU limit."""
+"""Requests of a service from any source, and how their latency relates to a CPU limit."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
-from culprit.core.rules.contract import Citation, Finding, Missing
-from culprit.core.rules.evaluate import evaluate
-from culprit.core.rules.measures import app_requests
-from culprit.core.rules.read import take
-from culprit.core.rules.registry import RULES
-from culprit.core.rules.view import Lane, Outcome, View
-from culprit.tests.core.rules import test_seeds as steps
+from culprit.domain.rules.evaluate import evaluate_rules
+from culprit.domain.rules.finding import Citation, Finding, MissingData
+from culprit.domain.rules.measures.application import requests as app_requests
+from culprit.domain.rules.readings import take_reading
+from culprit.domain.rules.registry import RULES
+from culprit.domain.rules.view import CollectorOutcome, HostView, ViewSeries
+from culprit.tests.domain.rules import test_seeds as steps
 
 S = 1_000_000_000
 SPAN = (1000 * S, 1008 * S)
@@ -25,81 +25,97 @@ LISTENS = (
 )
 
 
-def lane(source: str, *points: tuple[int, float], metric: str = "app.p99_ms", route: str = "/") -> Lane:
+def build_series(
+    source: str, *points: tuple[int, float], metric: str = "app.p99_ms", route: str = "/"
+) -> ViewSeries:
     t_ns = np.array([at for at, _ in points], np.int64) * S
     values = np.array([[value] for _, value in points])
-    cite = Citation("r", source, "a", "p99.json")
-    return Lane(metric, {"route": route}, None, (), t_ns, values, list(range(1, len(points) + 1)), cite)
+    citation = Citation("r", source, "a", "p99.json")
+    return ViewSeries(
+        metric, {"route": route}, None, (), t_ns, values, list(range(1, len(points) + 1)), citation
+    )
 
 
-def told(*lanes: Lane, sources: tuple[str, ...] = ("prom_import",)) -> View:
-    return View({one: Outcome(one, "done") for one in sources}, lanes, span_ns=SPAN, seconds=8.0)
+def service_view(*series_list: ViewSeries, sources: tuple[str, ...] = ("prom_service",)) -> HostView:
+    return HostView(
+        {source: CollectorOutcome(source, "done") for source in sources},
+        series_list,
+        span_ns=SPAN,
+        seconds=8.0,
+    )
 
 
-def p99(view: View) -> float | str:
-    found = take(view, app_requests.P99)
-    return found.reason.key if isinstance(found, Missing) else found[0].value
+def p99(view: HostView) -> float | str:
+    reading = take_reading(view, app_requests.P99)
+    return reading.reason.key if isinstance(reading, MissingData) else reading[0].value
 
 
 def test_what_was_fetched_from_before_the_capture_is_left_out() -> None:
-    assert p99(told(lane("prom_import", (900, 5.0), (1001, 80.0), (1007, 120.0)))) == 100.0
+    assert p99(service_view(build_series("prom_service", (900, 5.0), (1001, 80.0), (1007, 120.0)))) == 100.0
 
 
-def test_a_slow_scrape_stands_until_the_next() -> None:
-    assert p99(told(lane("prom_import", (900, 5.0), (970, 40.0)))) == 40.0
-    assert p99(told(lane("prom_import", (900, 5.0)))) == "missing.no_data"
+def test_p99_uses_slow_scrape_until_next_scrape() -> None:
+    assert p99(service_view(build_series("prom_service", (900, 5.0), (970, 40.0)))) == 40.0
+    assert p99(service_view(build_series("prom_service", (900, 5.0)))) == "missing.no_data"
 
 
 def test_the_log_of_the_host_comes_before_what_was_scraped() -> None:
-    lanes = (lane("prom_import", (1001, 80.0)), lane("app_metrics", (1001, 20.0)))
-    assert p99(told(*lanes, sources=("prom_import", "app_metrics"))) == 20.0
+    series_list = (build_series("prom_service", (1001, 80.0)), build_series("app_metrics", (1001, 20.0)))
+    assert p99(service_view(*series_list, sources=("prom_service", "app_metrics"))) == 20.0
 
 
 def test_accepted_connections_have_no_latency() -> None:
-    assert p99(told(sources=("accepts",))) == "missing.only_accepts"
-    found = evaluate([RULES["F-APP-P99"], RULES["F-APP-ERR"]], told(sources=("accepts",)))
-    assert {one.state for one in found} == {"not_evaluated"}
+    assert p99(service_view(sources=("accepts",))) == "missing.only_accepts"
+    rules = evaluate_rules([RULES["F-APP-P99"], RULES["F-APP-ERR"]], service_view(sources=("accepts",)))
+    assert {rule.state for rule in rules} == {"not_evaluated"}
 
 
-def test_requests_are_the_rate_times_the_capture_where_nobody_counted_them() -> None:
-    (found,) = take(  # type: ignore[misc]
-        told(lane("prom_import", (1001, 50.0), metric="app.requests_per_s")), app_requests.REQUESTS
+def test_requests_without_counter_are_rate_times_duration() -> None:
+    (result,) = take_reading(  # type: ignore[misc]
+        service_view(build_series("prom_service", (1001, 50.0), metric="app.requests_per_s")),
+        app_requests.REQUESTS,
     )
-    assert found.value == 400.0
+    assert result.value == 400.0
 
 
-def throttled(*lanes: Lane, listener: str = "") -> Finding:
-    """A handful of threads under a third of a CPU, beside what is known of the service, and who listens."""
+def throttled(*series_list: ViewSeries, listener: str = "") -> Finding:
+    """Evaluate threads with a third of a CPU, together with the service's series and its listener."""
     cases = yaml.safe_load((steps.HERE / "cases" / "cpu.yaml").read_text())
-    step = next(one for one in cases if (one["rule"], one["state"]) == (LIMIT, "fired"))
+    step = next(case for case in cases if (case["rule"], case["state"]) == (LIMIT, "matched"))
     if listener:
         step = step | {"parts": step["parts"] | {"ss_listen": {"samples": listener}}}
     view = steps.view(step)
-    known = {lane.cite.collector: Outcome(lane.cite.collector, "done") for lane in lanes}
-    view = replace(view, outcomes={**view.outcomes, **known}, lanes=lanes, span_ns=SPAN)
-    return evaluate([RULES[LIMIT]], view)[0]
+    known = {
+        series.citation.collector: CollectorOutcome(series.citation.collector, "done")
+        for series in series_list
+    }
+    view = replace(view, outcomes={**view.outcomes, **known}, series=series_list, span_ns=SPAN)
+    return evaluate_rules([RULES[LIMIT]], view)[0]
 
 
-@pytest.mark.parametrize("source", ["app_metrics", "prom_import"])
+@pytest.mark.parametrize("source", ["app_metrics", "prom_service"])
 def test_a_limit_is_blamed_only_where_requests_are_slow(source: str) -> None:
-    slow = throttled(lane(source, (1001, 140.0)))
-    assert (slow.state, slow.numbers[-1].measure) == ("fired", app_requests.P99.id)
+    slow = throttled(build_series(source, (1001, 140.0)))
+    assert (slow.state, slow.numbers[-1].measure) == ("matched", app_requests.P99.id)
     assert slow.numbers[-1].citations[0].lines == (1,)
-    quick = throttled(lane(source, (1001, 3.0)))
+    quick = throttled(build_series(source, (1001, 3.0)))
     assert (quick.state, quick.reason.key if quick.reason else "") == ("inconclusive", "guard.not_felt")
 
 
 def test_a_log_whose_clock_starts_after_the_wait_clears_no_limit() -> None:
-    quick = lane("app_metrics", (1001, 3.0))
+    quick = build_series("app_metrics", (1001, 3.0))
     served = throttled(quick, listener=LISTENS)
-    assert (served.state, served.numbers[-1].measure) == ("fired", "sched.serving_delay_ms_per_turn")
+    assert (served.state, served.numbers[-1].measure) == ("matched", "sched.serving_delay_ms_per_turn")
     assert throttled(quick, listener=LISTENS.replace("pid=22351", "pid=4")).state == "inconclusive"
 
 
-def test_a_limit_is_blamed_where_nobody_knows_of_requests() -> None:
-    assert throttled().state == "fired"
+def test_cpu_limit_matches_without_request_data() -> None:
+    assert throttled().state == "matched"
 
 
 def test_the_slowest_route_counts() -> None:
-    lanes = (lane("prom_import", (1001, 3.0)), lane("prom_import", (1001, 300.0), route="/report"))
-    assert throttled(*lanes).state == "fired"
+    series_list = (
+        build_series("prom_service", (1001, 3.0)),
+        build_series("prom_service", (1001, 300.0), route="/report"),
+    )
+    assert throttled(*series_list).state == "matched"

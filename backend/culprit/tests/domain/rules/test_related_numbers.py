@@ -1,4 +1,4 @@
-"""Numbers that are told beside those that rules compare: which ones, with what title, and that they have no say."""
+"""Related numbers: which ones a match shows, with what title, and that they never affect a result."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from culprit.core.rules.contract import Finding, Grade, Number, Over
-from culprit.core.rules.evaluate import evaluate
-from culprit.core.rules.form import MAX_EVIDENCE, evidence, finding, read_finding
-from culprit.core.rules.rank import rank
-from culprit.core.rules.read import sources, title_of, unit_of
-from culprit.core.rules.registry import CAUSES, RULES
+from culprit.domain.rules.evaluate import evaluate_rules
+from culprit.domain.rules.finding import Finding, Number, Strength
+from culprit.domain.rules.json_form import MAX_EVIDENCE, evidence_to_json, finding_from_json, finding_to_json
+from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.readings import collectors_by_metric, get_title, get_unit
+from culprit.domain.rules.registry import CAUSES, RULES
+from culprit.domain.rules.rule import MetricReading
+from culprit.json_types import Json
+from culprit.tests.domain.rules.test_engine import BUSY, OVERFLOWS, evaluate_rule, rule, view
+from culprit.tests.domain.rules.test_engine import build_series as build_series_of
+from culprit.tests.domain.rules.test_seeds import HERE, WITH_TEXT, evaluate_case
+from culprit.tests.domain.rules.test_seeds import view as case_view
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.contract import Tier
-from collectors.metrics import CATALOGUE
+from collectors.metrics.registry import METRICS as CATALOG
 from collectors.registry import COLLECTORS
 
-from .test_engine import BUSY, OVERFLOWS, one, rule, view
-from .test_engine import lane as lane_of
-from .test_seeds import HERE, WITH_TEXT, Json, said
-from .test_seeds import view as case_view
-
-#: What comes home beside every other light collector, as it was really captured on a quiet host.
+#: Collectors of every light plan, as captured on a host without a match.
 LIGHT = dict.fromkeys(("meminfo", "cpu_stat", "loadavg"), "debian-12-kernel6.18") | {
     "vmstat": "debian-12-procps4.0.2"
 }
-#: And what the TCP of a host that has something to do says.
+#: TCP counters of a host under load.
 TRAFFIC = ("network", "F-NET-SYN-RETRANS", "lossy-path")
-#: (rule, its case) → what is told beside, in that order. Of a cause with several rules, those that name it first.
-TOLD = {
+#: (rule, its case) → its related numbers, in order. Of a cause with several rules, those that name it first.
+RELATED_MEASURES = {
     ("F-MEM-OOM-CGROUP", "memory/kill-in-group"): (
         "cgroup.memory_limit_mb", "cgroup.killed_anon_mb", "cgroup.memory_most_mb",
     ),
@@ -59,7 +60,7 @@ TOLD = {
         "tcp.local_ports", "tcp.time_wait_to_destination", "tcp.established_to_destination",
         "tcp.active_opens_per_s.mean",
     ),
-    ("F-KTHREAD-STARVES", "cpu/ksmd-beside"): (
+    ("F-KTHREAD-STARVES", "cpu/ksmd-and-a-waiting-service"): (
         "sched.waiting_threads", "cpu.total_busy_pct.mean", "sched.runq_per_cpu.held",
     ),
     ("F-NET-LISTEN-OVERFLOW", "network/overflowing"): ("tcp.passive_opens_per_s.mean", "tcp.listen_drops_per_s.mean"),
@@ -80,55 +81,57 @@ def step_of(file: str, rule_id: str, step: str) -> Json:
 
 
 def case(name: str, rule_id: str) -> Json:
-    """The step of a case, with what comes home beside it on any host."""
+    """Return the step of a case, with the light collectors of any host."""
     file, _, step = name.partition("/")
-    found = step_of(file, rule_id, step)
-    parts, captured = found.get("parts", {}), found.get("fixture", {})
+    result = step_of(file, rule_id, step)
+    parts, captured = result.get("parts", {}), result.get("fixture", {})
     traffic = step_of(*TRAFFIC)["parts"]
     # A kill counts for some minutes by the clock of meminfo: that of another day would make it an old one.
     left_out = {*parts, *captured, *(["meminfo"] if "kmsg" in parts else [])}
     light = {name: folder for name, folder in LIGHT.items() if name not in left_out}
-    return found | {"parts": {**traffic, **parts}, "fixture": captured | light}
+    return result | {"parts": {**traffic, **parts}, "fixture": captured | light}
 
 
 @pytest.mark.parametrize(
-    ("which", "told"), TOLD.items(), ids=lambda one: "/".join(one) if "F-" in one[0] else ""
+    ("which", "measures"),
+    RELATED_MEASURES.items(),
+    ids=lambda item: "/".join(item) if "F-" in item[0] else "",
 )
-def test_what_a_firing_case_tells(which: tuple[str, str], told: tuple[str, ...]) -> None:
-    found = said(case(which[1], which[0]))
-    assert found.state == "fired"
-    beside = [each for each in found.numbers if not each.compared]
-    assert tuple(each.measure for each in beside) == told
-    assert found.numbers[: len(found.numbers) - len(told)] == tuple(
-        each for each in found.numbers if each.compared
+def test_matching_case_shows_related_numbers(which: tuple[str, str], measures: tuple[str, ...]) -> None:
+    result = evaluate_case(case(which[1], which[0]))
+    assert result.state == "matched"
+    numbers = [each for each in result.numbers if not each.is_compared]
+    assert tuple(each.measure for each in numbers) == measures
+    assert result.numbers[: len(result.numbers) - len(measures)] == tuple(
+        each for each in result.numbers if each.is_compared
     )
-    assert all(each.citations and each.citations[0].artifact for each in beside)
-    assert all(each.subject is None or set(each.subject) < set(found.subject) for each in beside)
-    assert len(evidence([found])) == min(MAX_EVIDENCE, len(found.numbers))
+    assert all(each.citations and each.citations[0].artifact for each in numbers)
+    assert all(each.subject is None or set(each.subject) < set(result.subject) for each in numbers)
+    assert len(evidence_to_json([result])) == min(MAX_EVIDENCE, len(result.numbers))
 
 
 @pytest.mark.parametrize("step", WITH_TEXT)
-def test_what_is_told_beside_has_no_say(step: Json) -> None:
-    """Every case fires, stays quiet or is in doubt with it as without, and names and rules out the same."""
-    seen, made = case_view(step), RULES[step["rule"]]
-    bare = replace(made, beside=())
-    with_, without = evaluate([made], seen), evaluate([bare], seen)
+def test_related_numbers_do_not_change_state_or_ranking(step: Json) -> None:
+    """Every case fires, does not match or is in doubt with it as without, and names and rules out the same."""
+    seen, result = case_view(step), RULES[step["rule"]]
+    bare = replace(result, related=())
+    with_, without = evaluate_rules([result], seen), evaluate_rules([bare], seen)
     assert [only_compared(each) for each in with_] == without
-    rules, bare_rules = dict(RULES), {**RULES, made.id: bare}
-    assert shape(rank(with_, rules, CAUSES)) == shape(rank(without, bare_rules, CAUSES))
+    rules, bare_rules = dict(RULES), {**RULES, result.id: bare}
+    assert shape(rank_causes(with_, rules, CAUSES)) == shape(rank_causes(without, bare_rules, CAUSES))
 
 
-def only_compared(found: Finding) -> Finding:
-    return replace(found, numbers=tuple(each for each in found.numbers if each.compared))
+def only_compared(finding: Finding) -> Finding:
+    return replace(finding, numbers=tuple(each for each in finding.numbers if each.is_compared))
 
 
-def lane(metric: str, *values: float, **labels: str):
-    return lane_of(metric, *values, collector=sources()[metric][0], **labels)
+def build_series(metric: str, *values: float, **labels: str):
+    return build_series_of(metric, *values, collector=collectors_by_metric()[metric][0], **labels)
 
 
-def shape(found) -> object:
-    causes = [(each.cause, each.confidence, each.scope, each.explains) for each in found.causes]
-    return causes, [each.cause for each in found.ruled_out], found.not_looked_at, found.open
+def shape(result) -> object:
+    causes = [(each.cause, each.confidence, each.scope, each.explains) for each in result.causes]
+    return causes, [each.cause for each in result.ruled_out], result.not_checked, result.open
 
 
 METRICS = (OVERFLOWS, BUSY, "tcp.retrans_pct", "mem.available_pct")
@@ -138,73 +141,93 @@ VALUES = FINITE | st.sampled_from([[float("inf")], [float("-inf")]])
 
 @settings(max_examples=200)
 @given(
-    st.lists(st.sampled_from(METRICS).map(Over), max_size=4),
+    st.lists(st.sampled_from(METRICS).map(MetricReading), max_size=4),
     st.lists(st.tuples(st.sampled_from(METRICS), VALUES, st.sampled_from(["", "a", "b"])), max_size=6),
 )
-def test_whatever_is_told_beside_changes_nothing_else(beside, lanes) -> None:
-    seen = view(*(lane(metric, *values, **({"dev": dev} if dev else {})) for metric, values, dev in lanes))
-    plain = evaluate([rule()], seen)
-    told = evaluate([rule(beside=tuple(beside))], seen)
-    assert repr([only_compared(each) for each in told]) == repr(plain), "NaN is unlike itself"
-    extra = [each for found in told for each in found.numbers if not each.compared]
-    assert all(found.state == "fired" for found in told if len(found.numbers) > 1)
+def test_related_numbers_do_not_change_findings(related, series_list) -> None:
+    seen = view(
+        *(
+            build_series(metric, *values, **({"dev": dev} if dev else {}))
+            for metric, values, dev in series_list
+        )
+    )
+    plain = evaluate_rules([rule()], seen)
+    rules = evaluate_rules([rule(related=tuple(related))], seen)
+    assert repr([only_compared(each) for each in rules]) == repr(plain), "NaN is unlike itself"
+    extra = [each for rule in rules for each in rule.numbers if not each.is_compared]
+    assert all(rule.state == "matched" for rule in rules if len(rule.numbers) > 1)
     assert all((each.op, each.threshold) == (None, None) and abs(each.value) < float("inf") for each in extra)
 
 
 def test_it_is_of_the_same_subject_before_that_of_the_host_and_never_of_another() -> None:
-    made = rule(measure=Over(OVERFLOWS, "max"), beside=(Over(BUSY), Over("tcp.retrans_pct")))
+    result = rule(
+        measure=MetricReading(OVERFLOWS, "max"),
+        related=(MetricReading(BUSY), MetricReading("tcp.retrans_pct")),
+    )
     seen = view(
-        lane(OVERFLOWS, 50, dev="eth0"), lane(BUSY, 1, dev="eth1"), lane(BUSY, 2), lane(BUSY, 3, dev="eth0"),
-        lane("tcp.retrans_pct", 4),
+        build_series(OVERFLOWS, 50, dev="eth0"), build_series(BUSY, 1, dev="eth1"), build_series(BUSY, 2), build_series(BUSY, 3, dev="eth0"),
+        build_series("tcp.retrans_pct", 4),
     )  # fmt: skip
-    found = one(made, seen)
-    assert [(each.value, each.subject) for each in found.numbers[1:]] == [(3, None), (4, ())]
-    others = one(made, view(lane(OVERFLOWS, 50, dev="eth0"), lane(BUSY, 1, dev="eth1")))
+    outcome = evaluate_rule(result, seen)
+    assert [(each.value, each.subject) for each in outcome.numbers[1:]] == [(3, None), (4, ())]
+    others = evaluate_rule(
+        result, view(build_series(OVERFLOWS, 50, dev="eth0"), build_series(BUSY, 1, dev="eth1"))
+    )
     assert len(others.numbers) == 1
 
 
-def test_it_is_told_with_what_it_was_before() -> None:
-    before = view(lane(BUSY, 7))
-    found = one(rule(beside=(Over(BUSY),)), view(lane(OVERFLOWS, 50), lane(BUSY, 9), baseline=before))
-    assert (found.numbers[1].value, found.numbers[1].baseline) == (9, 7)
-
-
-def test_evidence_tells_the_compared_numbers_first_and_five_at_most() -> None:
-    def told(name: str, *measures: str, beside: str) -> Finding:
-        compared = tuple(Number(each, 2.0, "per_s", ">", 1.0, ()) for each in measures)
-        return Finding(name, "fired", "warn", Grade.DIRECT, (("dev", "a"),),
-                       (*compared, Number(beside, 3.0, "count", None, None, (), None, 0, ())))  # fmt: skip
-
-    found = evidence(
-        [told("A", "a", "b", beside="x"), told("B", "c", beside="x"), told("C", "d", beside="y")]
+def test_related_number_has_baseline() -> None:
+    before = view(build_series(BUSY, 7))
+    result = evaluate_rule(
+        rule(related=(MetricReading(BUSY),)),
+        view(build_series(OVERFLOWS, 50), build_series(BUSY, 9), baseline=before),
     )
-    assert [each["metric"] for each in found] == ["a", "b", "c", "d", "x"]
-    assert [each["op"] for each in found] == [">"] * 4 + [None]
-    assert (found[0]["subject"], found[-1]["subject"], found[-1]["threshold"]) == ({"dev": "a"}, {}, None)
+    assert (result.numbers[1].value, result.numbers[1].baseline) == (9, 7)
 
 
-def test_a_finding_comes_back_as_it_was_stored_and_so_does_an_older_one() -> None:
-    found = one(rule(beside=(Over(BUSY),)), view(lane(OVERFLOWS, 50, dev="eth0"), lane(BUSY, 9)))
-    assert found.numbers[1].subject == ()
-    kept = finding(found)
-    assert read_finding(kept) == found
-    for each in kept["numbers"]:
+def test_evidence_to_json_puts_compared_numbers_first() -> None:
+    def make_finding(name: str, *measures: str, related: str) -> Finding:
+        compared = tuple(Number(each, 2.0, "per_s", ">", 1.0, ()) for each in measures)
+        return Finding(name, "matched", "warn", Strength.DIRECT, (("dev", "a"),),
+                       (*compared, Number(related, 3.0, "count", None, None, (), None, 0, ())))  # fmt: skip
+
+    result = evidence_to_json(
+        [
+            make_finding("A", "a", "b", related="x"),
+            make_finding("B", "c", related="x"),
+            make_finding("C", "d", related="y"),
+        ]
+    )
+    assert [each["metric"] for each in result] == ["a", "b", "c", "d", "x"]
+    assert [each["op"] for each in result] == [">"] * 4 + [None]
+    assert (result[0]["subject"], result[-1]["subject"], result[-1]["threshold"]) == ({"dev": "a"}, {}, None)
+
+
+def test_finding_from_json_restores_current_and_older_findings() -> None:
+    result = evaluate_rule(
+        rule(related=(MetricReading(BUSY),)),
+        view(build_series(OVERFLOWS, 50, dev="eth0"), build_series(BUSY, 9)),
+    )
+    assert result.numbers[1].subject == ()
+    stored = finding_to_json(result)
+    assert finding_from_json(stored) == result
+    for each in stored["numbers"]:
         del each["subject"]
-    assert read_finding(kept).numbers[0] == found.numbers[0]
+    assert finding_from_json(stored).numbers[0] == result.numbers[0]
 
 
-@pytest.mark.parametrize("made", [each for each in RULES.values() if each.beside], ids=lambda each: each.id)
-def test_each_has_a_unit_a_title_and_a_light_collector(made) -> None:
-    compared = {made.measure.id, *(each.read.id for also in made.also for each in ([also] if hasattr(also, "read") else also.conditions))}  # fmt: skip
-    ids = [each.id for each in made.beside]
+@pytest.mark.parametrize("item", [each for each in RULES.values() if each.related], ids=lambda each: each.id)
+def test_each_has_a_unit_a_title_and_a_light_collector(item) -> None:
+    compared = {item.measure.id, *(each.read.id for also in item.also for each in ([also] if hasattr(also, "read") else also.conditions))}  # fmt: skip
+    ids = [each.id for each in item.related]
     assert len(ids) <= 4 and len(set(ids)) == len(ids) and not compared & set(ids)
-    for read in made.beside:
-        title = title_of(read)
-        assert title.en and title.zh and isinstance(unit_of(read), str)
-        needs = [sources()[read.metric]] if isinstance(read, Over) else read.needs
+    for read in item.related:
+        title = get_title(read)
+        assert title.en and title.zh and isinstance(get_unit(read), str)
+        needs = [collectors_by_metric()[read.metric]] if isinstance(read, MetricReading) else read.needs
         own = {
             name
-            for names in (made.measure.needs if not isinstance(made.measure, Over) else ())
+            for names in (item.measure.needs if not isinstance(item.measure, MetricReading) else ())
             for name in names
         }
         for names in needs:
@@ -212,7 +235,7 @@ def test_each_has_a_unit_a_title_and_a_light_collector(made) -> None:
                 read.id,
                 names,
             )
-        assert not isinstance(read, Over) or read.metric in CATALOGUE
+        assert not isinstance(read, MetricReading) or read.metric in CATALOG
 
 
 #: Causes that were named with fewer than three numbers on real faults.
@@ -224,7 +247,9 @@ FEW = (
 
 
 @pytest.mark.parametrize("cause", FEW)
-def test_every_rule_that_names_it_can_tell_three_numbers(cause: str) -> None:
-    naming = [each for each in RULES.values() if cause in each.causes and each.grade is not Grade.CONTEXT]
-    few = [each.id for each in naming if 1 + len(each.also) + len(each.beside) < 3]
-    assert naming and few in ([], ["F-IO-DUP-WRITE"]), "strace alone stands behind that one"
+def test_rules_of_cause_offer_three_numbers(cause: str) -> None:
+    naming = [
+        each for each in RULES.values() if cause in each.causes and each.strength is not Strength.CONTEXT
+    ]
+    few = [each.id for each in naming if 1 + len(each.also) + len(each.related) < 3]
+    assert naming and few in ([], ["F-IO-DUP-WRITE"]), "only strace proves this cause"

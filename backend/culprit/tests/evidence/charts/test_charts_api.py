@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Artifact
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
-from culprit.workflows.ingest_run import ingest_run
 
-from collectors.tests.record_fixtures import FIXTURES
+from collectors.tests.fixture_files import fixture_folder
 
 API = "/api/v1"
 BOOT = 500 * 10**9
@@ -20,7 +20,7 @@ def busy(db) -> object:
     texts = [f"TcpExt: ListenOverflows\nTcpExt: {50 * at}\n" for at in range(10)]
     parts = {
         "netstat_ext": {"samples": runs.sampled("/proc/net/netstat", texts, BOOT)},
-        "ss_listen": {"samples": (FIXTURES / "ss_listen" / FOLDER / "samples").read_bytes()},
+        "ss_listen": {"samples": (fixture_folder("ss_listen") / FOLDER / "samples").read_bytes()},
     }
     waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT))
     ingest_run(waiting.run_id)
@@ -29,18 +29,18 @@ def busy(db) -> object:
 
 def test_pictures_cite_the_stored_artifact(db, as_, session, config):
     waiting = busy(db)
-    told = as_("viewer").get(f"{API}/runs/{waiting.run_id}/visuals").json()
-    by_id = {one["id"]: one for one in told["visuals"]}
+    reported = as_("viewer").get(f"{API}/runs/{waiting.run_id}/charts").json()
+    by_id = {chart["id"]: chart for chart in reported["charts"]}
     [ladder, queues] = [by_id[name] for name in ("drop-ladder", "listener-queues")]
-    cite = queues["body"]["rows"][0]["value"]["cite"]
-    artifact = session.get_one(Artifact, cite["artifact"])
-    assert (artifact.run_id, cite["collector"], cite["run"]) == (
+    citation = queues["body"]["rows"][0]["value"]["citation"]
+    artifact = session.get_one(Artifact, citation["artifact"])
+    assert (artifact.run_id, citation["collector"], citation["run"]) == (
         waiting.run_id,
         "ss_listen",
         str(waiting.run_id),
     )
-    assert cite["lines"]
-    layers = {one["id"]: one for one in ladder["body"]["layers"]}
+    assert citation["lines"]
+    layers = {layer["id"]: layer for layer in ladder["body"]["layers"]}
     assert layers["socket"]["state"] == "bad"
     assert layers["socket"]["losses"][0]["rate"]["value"] == 50
     assert layers["softnet"]["state"] == "no_data"
@@ -49,14 +49,14 @@ def test_pictures_cite_the_stored_artifact(db, as_, session, config):
     assert by_id["tcp-states"]["reason"]["params"]["collector"] == "ss"
 
 
-def test_only_what_is_asked_for_is_drawn(db, as_, session, config):
+def test_charts_api_returns_requested_charts(db, as_, session, config):
     waiting = busy(db)
     viewer = as_("viewer")
 
     def ids(query: str) -> set[str]:
-        answer = viewer.get(f"{API}/runs/{waiting.run_id}/visuals?{query}")
+        answer = viewer.get(f"{API}/runs/{waiting.run_id}/charts?{query}")
         assert answer.status_code == 200
-        return {one["id"] for one in answer.json()["visuals"]}
+        return {chart["id"] for chart in answer.json()["charts"]}
 
     assert ids("ids=tcp-states") == {"tcp-states"}
     assert ids("findings=F-APP-SPAN-DOMINANT") == {"call-path"}
@@ -64,11 +64,11 @@ def test_only_what_is_asked_for_is_drawn(db, as_, session, config):
         "findings=F-NET-LISTEN-OVERFLOW&ids=tcp-states"
     )
     assert ids("ids=no-such") == set()
-    assert viewer.get(f"{API}/runs/{waiting.run_id}/visuals?ids=NO+SUCH").status_code == 422
-    assert viewer.get(f"{API}/runs/{uuid7()}/visuals").status_code == 404
+    assert viewer.get(f"{API}/runs/{waiting.run_id}/charts?ids=NO+SUCH").status_code == 422
+    assert viewer.get(f"{API}/runs/{new_uuid7()}/charts").status_code == 404
 
 
-def test_the_catalogue_tells_how_to_read_them(as_):
-    told = {one["id"]: one for one in as_("viewer").get(f"{API}/visuals").json()}
-    assert told["drop-ladder"]["says"]["zh"]
-    assert "F-NET-LISTEN-OVERFLOW" in told["listener-queues"]["rules"]
+def test_chart_types_have_summary_and_rules(as_):
+    reported = {item["id"]: item for item in as_("viewer").get(f"{API}/chart-types").json()}
+    assert reported["drop-ladder"]["summary"]["zh"]
+    assert "F-NET-LISTEN-OVERFLOW" in reported["listener-queues"]["rules"]

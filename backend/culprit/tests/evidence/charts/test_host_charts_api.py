@@ -1,17 +1,18 @@
-"""Pictures that need more than the run itself: another run, other hosts, what rules said."""
+"""Charts that need more than the run itself: another run, other hosts, findings."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Profile, Run
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.profile import Profile
+from culprit.jobs.analysis.evaluate_run import evaluate_run
+from culprit.jobs.ingest.build_profile import build_profile
+from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
-from culprit.workflows.build_profile import build_profile
-from culprit.workflows.evaluate_run import evaluate_run
-from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import select
 
 API = "/api/v1"
@@ -43,66 +44,66 @@ def a_run(db, name: str, busy: int, capture_id: object = None, labels: dict[str,
     """A read run of a host that was so busy; of this capture, where one is given."""
     host = runs.make_host(db, name, labels)
     samples = runs.sampled("/proc/stat", [stat(busy, at) for at in range(12)], BOOT)
-    made = runs.waiting_run(
+    result = runs.waiting_run(
         db, artifact_store(), {"cpu_stat": {"samples": samples}}, host_id=host, clock=runs.clock_now(BOOT)
     )
     if capture_id is not None:
         with unit_of_work(db.sessions) as session:
-            session.get_one(Run, made.run_id).capture_id = capture_id
-    assert ingest_run(made.run_id) == "done"
-    return made
+            session.get_one(Run, result.run_id).capture_id = capture_id
+    assert ingest_run(result.run_id) == "done"
+    return result
 
 
-def picture(client, run_id: object, wanted: str, query: str = "") -> dict:
-    answer = client.get(f"{API}/runs/{run_id}/visuals?ids={wanted}{query}")
+def picture(client, run_id: object, requested: str, query: str = "") -> dict:
+    answer = client.get(f"{API}/runs/{run_id}/charts?ids={requested}{query}")
     assert answer.status_code == 200, answer.text
-    [one] = answer.json()["visuals"]
-    return one
+    [item] = answer.json()["charts"]
+    return item
 
 
 def test_waits_of_two_runs_are_laid_over_each_other(db, as_, session, config):
     client = as_("viewer")
 
-    def brought(name: str, waited_us: int) -> UUID:
+    def create_run(name: str, waited_us: int) -> UUID:
         parts = {"script.txt": switches(waited_us), "status.txt": b"clock -k CLOCK_MONOTONIC\n"}
-        made = runs.waiting_run(
+        result = runs.waiting_run(
             db,
             artifact_store(),
             {"perf_sched": parts},
             host_id=runs.make_host(db, name),
             clock=runs.clock_now(100 * 10**9),
         )
-        assert ingest_run(made.run_id) == "done"
-        built = session.scalars(select(Profile.id).where(Profile.run_id == made.run_id)).one()
+        assert ingest_run(result.run_id) == "done"
+        built = session.scalars(select(Profile.id).where(Profile.run_id == result.run_id)).one()
         assert build_profile(built) == "ready"
-        return made.run_id
+        return result.run_id
 
-    slow, quick = brought("slow", 40_000), brought("quick", 50)
+    slow, quick = create_run("slow", 40_000), create_run("quick", 50)
     alone = picture(client, slow, "sched-latency")["body"]
     assert alone["before"] is None
-    assert alone["now"]["most"]["value"] == 40.0
-    [wait] = [one for one in alone["worst"] if one["comm"] == "web"]
-    assert [(one["comm"], one["ran"]["value"]) for one in wait["instead"]] == [("db", 40.0)]
-    assert wait["waited"]["cite"]["artifact"]
+    assert alone["now"]["maximum"]["value"] == 40.0
+    [wait] = [item for item in alone["worst"] if item["comm"] == "web"]
+    assert [(item["comm"], item["ran"]["value"]) for item in wait["instead"]] == [("db", 40.0)]
+    assert wait["waited"]["citation"]["artifact"]
     both = picture(client, slow, "sched-latency", f"&baseline={quick}")["body"]
-    assert both["before"]["most"]["value"] == 0.05
-    assert client.get(f"{API}/runs/{slow}/visuals?ids=sched-latency&baseline={uuid7()}").status_code == 404
-    assert client.get(f"{API}/runs/{slow}/visuals?baseline=no").status_code == 422
+    assert both["before"]["maximum"]["value"] == 0.05
+    assert client.get(f"{API}/runs/{slow}/charts?ids=sched-latency&baseline={new_uuid7()}").status_code == 404
+    assert client.get(f"{API}/runs/{slow}/charts?baseline=no").status_code == 422
 
 
-def test_hosts_of_one_capture_are_peers(db, as_, session, config):
+def test_peers_chart_uses_hosts_of_same_capture(db, as_, session, config):
     odd = a_run(db, "feed-0", 96)
     for at in range(1, 7):
         a_run(db, f"feed-{at}", 20 + at, odd.capture_id)
     a_run(db, "elsewhere", 99)
-    told = picture(as_("viewer"), odd.run_id, "peers")
-    strip = next(one for one in told["body"]["strips"] if one["id"] == "cpu.total_busy_pct")
+    reported = picture(as_("viewer"), odd.run_id, "peers")
+    strip = next(strip for strip in reported["body"]["strips"] if strip["id"] == "cpu.total_busy_pct")
     assert strip["hosts"] == 7
-    assert [one["own"] for one in strip["dots"] if one["unlike"]] == [True]
-    assert {one["host"] for one in strip["dots"]} == {"", *(f"feed-{at}" for at in range(1, 7))}
-    cites = {one["figure"]["cite"]["run"] for one in strip["dots"]}
+    assert [dot["own"] for dot in strip["dots"] if dot["unlike"]] == [True]
+    assert {dot["host"] for dot in strip["dots"]} == {"", *(f"feed-{at}" for at in range(1, 7))}
+    cites = {dot["figure"]["citation"]["run"] for dot in strip["dots"]}
     assert len(cites) == 7
-    assert all(one["figure"]["cite"]["lines"] for one in strip["dots"])
+    assert all(dot["figure"]["citation"]["lines"] for dot in strip["dots"])
 
 
 def test_peers_are_only_those_that_exist_for_the_reader(db, as_, session, config):
@@ -119,20 +120,20 @@ def test_peers_are_only_those_that_exist_for_the_reader(db, as_, session, config
 
 
 def test_a_host_alone_has_no_peers(db, as_, session, config):
-    told = picture(as_("viewer"), a_run(db, "alone", 50).run_id, "peers")
-    assert (told["state"], told["reason"]["key"]) == ("no_data", "visual.no_peers")
+    reported = picture(as_("viewer"), a_run(db, "alone", 50).run_id, "peers")
+    assert (reported["state"], reported["reason"]["key"]) == ("no_data", "chart.no_peers")
 
 
-def test_the_grid_says_what_the_findings_say(db, as_, session, config):
-    made = a_run(db, "busy", 97)
+def test_use_grid_matches_findings(db, as_, session, config):
+    result = a_run(db, "busy", 97)
     client = as_("viewer")
-    assert picture(client, made.run_id, "use-grid")["state"] == "no_data"
-    evaluate_run(made.run_id)
-    rows = {row["id"]: row["cells"] for row in picture(client, made.run_id, "use-grid")["body"]["rows"]}
+    assert picture(client, result.run_id, "use-grid")["state"] == "no_data"
+    evaluate_run(result.run_id)
+    rows = {row["id"]: row["cells"] for row in picture(client, result.run_id, "use-grid")["body"]["rows"]}
     busy = rows["cpu"][0]
     assert (busy["state"], busy["rule"]) == ("critical", "F-CPU-BUSY")
-    found = client.get(f"{API}/runs/{made.run_id}/findings").json()
-    [same] = [one for one in found["findings"] if one["rule"] == "F-CPU-BUSY"]
+    outcome = client.get(f"{API}/runs/{result.run_id}/findings").json()
+    [same] = [finding for finding in outcome["findings"] if finding["rule"] == "F-CPU-BUSY"]
     assert busy["figure"]["value"] == same["numbers"][0]["value"]
-    assert busy["figure"]["cite"]["artifact"] == same["numbers"][0]["citations"][0]["artifact"]
+    assert busy["figure"]["citation"]["artifact"] == same["numbers"][0]["citations"][0]["artifact"]
     assert {cell["state"] for cell in rows["network"]} == {"unknown"}

@@ -1,4 +1,4 @@
-"""Backups of a platform whose artifacts are in a bucket, and what is said where database or bucket cannot be used."""
+"""Backups of a platform whose artifacts are in a bucket, and the errors when the database or bucket is unusable."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from culprit.backup import __main__ as command
-from culprit.backup.make import make
-from culprit.backup.restore import restore
-from culprit.config import Settings
-from culprit.infra.artifacts import make_store
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.tests.storage.test_backup import contents, quiet
-from culprit.tests.storage.test_retention import old_run
+from culprit.infra.artifacts.store import make_store
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.settings import Settings
+from culprit.server.backup import __main__ as command
+from culprit.server.backup.make import create_backup
+from culprit.server.backup.restore import restore_backup
+from culprit.tests.evidence.retention.test_backup import contents, quiet
 from culprit.tests.support.bucket import s3
+from culprit.tests.support.retention import make_old_run
 from culprit.tests.support.runs import make_host
 from culprit.tests.support.web import free_port
 from pydantic import SecretStr
@@ -30,7 +30,7 @@ def endpoint() -> Iterator[str]:
 @pytest.fixture
 def first(config: Settings, db: Database, endpoint: str) -> Settings:
     """A platform with a run whose artifacts are in the bucket `first`."""
-    wanted = config.model_copy(
+    requested = config.model_copy(
         update={
             "s3_endpoint": endpoint,
             "s3_bucket": "first",
@@ -40,8 +40,8 @@ def first(config: Settings, db: Database, endpoint: str) -> Settings:
     )
     host_id = make_host(db)
     with unit_of_work(db.sessions) as session:
-        old_run(session, make_store(wanted), host_id)
-    return wanted
+        make_old_run(session, make_store(requested), host_id)
+    return requested
 
 
 @pytest.fixture
@@ -58,22 +58,22 @@ def second(
 
 
 @pytest.mark.parametrize("target", ["a.culprit-backup", "directory"])
-def test_it_goes_from_one_bucket_into_another(
+def test_backup_can_be_restored_into_another_bucket(
     first: Settings, second: Settings, tmp_path: Path, target: str
 ) -> None:
-    made = make(first, make_store(first), tmp_path / target, quiet)
-    assert made.objects > 0 and made.missing == 0
-    done = restore(second, make_store(second), made.path, quiet)
-    assert done.objects == made.objects
+    backup = create_backup(first, make_store(first), tmp_path / target, quiet)
+    assert backup.objects > 0 and backup.missing == 0
+    done = restore_backup(second, make_store(second), backup.path, quiet)
+    assert done.objects == backup.objects
     assert contents(first.database_url) == contents(second.database_url)
     there = make_store(second)
-    for one in make_store(first).walk():
-        with make_store(first).open(one.sha256) as mine, there.open(one.sha256) as theirs:
+    for item in make_store(first).walk():
+        with make_store(first).open(item.sha256) as mine, there.open(item.sha256) as theirs:
             assert mine.read() == theirs.read()
 
 
 @pytest.mark.parametrize(
-    ("what", "change", "says"),
+    ("what", "change", "message"),
     [
         (
             "make",
@@ -86,19 +86,28 @@ def test_it_goes_from_one_bucket_into_another(
             "database of DATABASE_URL",
         ),
         ("make", {"s3_endpoint": "http://127.0.0.1:{port}"}, "store of S3_BUCKET"),
-        ("make", {"s3_bucket": "second-to-none"}, "not one of the"),
-        ("restore", {"s3_bucket": "second-to-none"}, "there is no bucket second-to-none"),
+        ("make", {"s3_bucket": "second-to-none"}, "none of the"),
+        ("restore", {"s3_bucket": "second-to-none"}, "bucket second-to-none not found"),
     ],
 )
-def test_what_cannot_be_used_is_said_in_a_sentence(
-    first: Settings, second: Settings, tmp_path: Path, monkeypatch, capsys, what: str, change: dict, says: str
+def test_backup_command_reports_unusable_target(
+    first: Settings,
+    second: Settings,
+    tmp_path: Path,
+    monkeypatch,
+    capsys,
+    what: str,
+    change: dict,
+    message: str,
 ) -> None:
-    whole = make(first, make_store(first), tmp_path / "whole.culprit-backup", quiet).path
-    given = {name: value.format(port=free_port()) for name, value in change.items()}
-    wanted = (first if what == "make" else second).model_copy(update=given | {"home": tmp_path / "third"})
-    monkeypatch.setattr(command, "settings", lambda: wanted)
+    whole = create_backup(first, make_store(first), tmp_path / "whole.culprit-backup", quiet).path
+    supplied = {name: value.format(port=free_port()) for name, value in change.items()}
+    requested = (first if what == "make" else second).model_copy(
+        update=supplied | {"home": tmp_path / "third"}
+    )
+    monkeypatch.setattr(command, "get_settings", lambda: requested)
     file = tmp_path / "b.culprit-backup" if what == "make" else whole
     assert command.main([what, str(file)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("culprit: ") and says in said and said.count("\n") == 1, said
-    assert "guess" not in said and not (tmp_path / "b.culprit-backup").exists()
+    err = capsys.readouterr().err
+    assert err.startswith("culprit: ") and message in err and err.count("\n") == 1, err
+    assert "guess" not in err and not (tmp_path / "b.culprit-backup").exists()

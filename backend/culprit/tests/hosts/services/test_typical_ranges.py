@@ -1,4 +1,4 @@
-"""The band behind a Prometheus lane: the same hours of earlier days, asked once for a run and stored with it."""
+"""The band behind a Prometheus track: the same hours of earlier days, asked once for a run and stored with it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from culprit.core.usual import DAY_S, DAYS, KIND, MIN_DAYS, REACH_S
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, Finding, NetworkRule, ResultTable, RunCollector
+from culprit.domain.series.typical_range import DAY_S, DAYS, KIND, MIN_DAYS, WINDOW_HALF_S
+from culprit.evidence.readiness_queries import is_evaluation_pending
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.analysis.finding import StoredFinding
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.result_table import ResultTable
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.jobs.ingest import fetch_typical_ranges as typical
+from culprit.jobs.ingest.fetch_service_metrics import fetch_service_metrics
+from culprit.jobs.ingest.fetch_typical_ranges import fetch_typical_ranges
+from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
 from culprit.tests.support.web import free_port, prometheus, reply, web
-from culprit.workflows import fetch_usual as usual
-from culprit.workflows.fetch_service import fetch_service
-from culprit.workflows.fetch_usual import fetch_usual
-from culprit.workflows.ingest_run import ingest_run
-from culprit.workflows.readiness import being_built
 from sqlalchemy import func, select
 
 API = "/api/v1/services"
@@ -57,12 +61,12 @@ def history(value_of, *, now_s: float, routes=("/",)):
     """A Prometheus whose value at a time is `value_of(query, days before today, route)`; None is nothing."""
 
     def answer(handler) -> None:
-        asked = {name: one[0] for name, one in parse_qs(urlsplit(handler.path).query).items()}
-        start, end, step = (float(asked[name]) for name in ("start", "end", "step"))
+        requested = {name: item[0] for name, item in parse_qs(urlsplit(handler.path).query).items()}
+        start, end, step = (float(requested[name]) for name in ("start", "end", "step"))
         back = round((now_s - (start + end) / 2) / DAY_S)
         result = []
         for route in routes:
-            value = value_of(asked["query"], back, route)
+            value = value_of(requested["query"], back, route)
             if value is not None:
                 times = [start + i * step for i in range(int((end - start) // step) + 1)]
                 result.append({"metric": {"route": route}, "values": [[t, str(value)] for t in times]})
@@ -74,24 +78,26 @@ def history(value_of, *, now_s: float, routes=("/",)):
 
 def fetched(db, run) -> str | None:
     assert ingest_run(run.run_id) == "done"
-    assert fetch_service(run.run_id) == "done"
-    return fetch_usual(run.run_id)
+    assert fetch_service_metrics(run.run_id) == "done"
+    return fetch_typical_ranges(run.run_id)
 
 
 def collector(session, run_id) -> RunCollector:
     session.expire_all()
-    query = select(RunCollector).where(RunCollector.run_id == run_id, RunCollector.collector == "prom_usual")
+    query = select(RunCollector).where(
+        RunCollector.run_id == run_id, RunCollector.collector == "prom_typical"
+    )
     return session.scalars(query).one()
 
 
-def lanes(who, run, **span: int) -> dict[tuple[str, str], list[dict]]:
+def tracks(who, run, **span: int) -> dict[tuple[str, str], list[dict]]:
     answer = who.get(f"/api/v1/hosts/{run.host_id}/timeline", params={"width": 800} | span)
     assert answer.status_code == 200, answer.text
-    found = answer.json()["lanes"]
-    return {(one["metric"], one["labels"].get("route", "")): one["usual"] for one in found}
+    tracks = answer.json()["tracks"]
+    return {(track["metric"], track["labels"].get("route", "")): track["typical"] for track in tracks}
 
 
-def test_a_lane_knows_what_is_usual_at_its_hour(admin, as_, db, session) -> None:
+def test_series_has_typical_range_of_its_hour(admin, as_, db, session) -> None:
     def value(query: str, back: int, route: str) -> float | None:
         if query == "e":
             return 5 if back else 50
@@ -100,14 +106,14 @@ def test_a_lane_knows_what_is_usual_at_its_hour(admin, as_, db, session) -> None
     with web(history(value, now_s=time.time(), routes=("/", "/x"))) as server:
         declare(admin, server.url, token="t0k")
         run = waiting(db)
-        assert ingest_run(run.run_id) == "done" and fetch_service(run.run_id) == "done"
-        assert not being_built(session, run.run_id), "no diagnosis waits for earlier days"
-        assert fetch_usual(run.run_id) == "done"
-        assert len(server.asked) == 6 + 6 * DAYS
-        assert {secret for _, secret in server.asked} == {"Bearer t0k"}
-        assert fetch_usual(run.run_id) is None, "a second message finds nothing to do"
-        seen = lanes(as_("viewer"), run)
-        assert len(server.asked) == 6 + 6 * DAYS, "who looks makes nobody dial"
+        assert ingest_run(run.run_id) == "done" and fetch_service_metrics(run.run_id) == "done"
+        assert not is_evaluation_pending(session, run.run_id), "no diagnosis waits for earlier days"
+        assert fetch_typical_ranges(run.run_id) == "done"
+        assert len(server.requests) == 6 + 6 * DAYS
+        assert {secret for _, secret in server.requests} == {"Bearer t0k"}
+        assert fetch_typical_ranges(run.run_id) is None, "a second message finds nothing to do"
+        seen = tracks(as_("viewer"), run)
+        assert len(server.requests) == 6 + 6 * DAYS, "reading a run starts no connection"
     (band,) = seen["app.requests_per_s", "/x"]
     assert set(band["days"]) == {DAYS} and band["failure"] is None
     # 110 to 170, each as often: 10 % lie at the first day's value.
@@ -115,31 +121,31 @@ def test_a_lane_knows_what_is_usual_at_its_hour(admin, as_, db, session) -> None
     assert {*seen["app.p99_ms", "/"][0]["median"]} == {14}
     assert {*seen["app.errors_pct", "/"][0]["median"]} == {3.57143}, "5 of 140 requests"
     assert seen["load.avg1", ""] == []
-    one = collector(session, run.run_id)
+    item = collector(session, run.run_id)
     artifact = session.get_one(Artifact, band["artifact_id"])
-    assert (artifact.part, artifact.run_collector_id) == ("rate.jsonl", one.id)
+    assert (artifact.part, artifact.run_collector_id) == ("rate.jsonl", item.id)
     text = artifact_store().path(artifact.sha256).read_bytes()
     assert len(text.splitlines()) == DAYS, "a line is a day"
     for part in session.scalars(select(Artifact).where(Artifact.run_id == run.run_id)):
         assert b"t0k" not in artifact_store().path(part.sha256).read_bytes()
     tables = session.scalars(select(ResultTable).where(ResultTable.run_id == run.run_id)).all()
-    assert {one.kind for one in tables} == {KIND} and len(tables) == 6
-    assert all(len(one.lines) == len(one.rows) for one in tables)
+    assert {table.kind for table in tables} == {KIND} and len(tables) == 6
+    assert all(len(table.lines) == len(table.rows) for table in tables)
     assert ingest_run(run.run_id, again=True) == "done"
     session.expire_all()
-    kept = select(func.count()).select_from(ResultTable).where(ResultTable.run_id == run.run_id)
-    assert session.scalar(kept) == 6
-    assert lanes(as_("viewer"), run) == seen
+    stored = select(func.count()).select_from(ResultTable).where(ResultTable.run_id == run.run_id)
+    assert session.scalar(stored) == 6
+    assert tracks(as_("viewer"), run) == seen
 
 
-def test_what_is_asked_is_the_same_hour_of_each_day(admin, db) -> None:
+def test_fetch_typical_ranges_queries_same_hour_of_each_day(admin, db) -> None:
     with web(history(lambda *_: 1, now_s=time.time())) as server:
         declare(admin, server.url)
         assert fetched(db, waiting(db)) == "done"
-        spans = [re.search(r"start=([\d.]+)&end=([\d.]+)&step=(\d+)", path) for path, _ in server.asked]
-    found = [(float(one[1]), float(one[2]), int(one[3])) for one in spans if one is not None]
-    today, before = found[0], found[6::6]
-    assert [round((today[0] - REACH_S - start) / DAY_S, 6) for start, _, _ in before] == list(
+        spans = [re.search(r"start=([\d.]+)&end=([\d.]+)&step=(\d+)", path) for path, _ in server.requests]
+    matching_spans = [(float(span[1]), float(span[2]), int(span[3])) for span in spans if span is not None]
+    today, before = matching_spans[0], matching_spans[6::6]
+    assert [round((today[0] - WINDOW_HALF_S - start) / DAY_S, 6) for start, _, _ in before] == list(
         range(1, DAYS + 1)
     )
     assert {step for _, _, step in before} == {60}
@@ -151,7 +157,7 @@ def test_two_days_are_no_history_and_never_zero(admin, db) -> None:
         declare(admin, server.url)
         run = waiting(db)
         assert fetched(db, run) == "done"
-    (band,) = lanes(admin, run)["app.p99_ms", "/"]
+    (band,) = tracks(admin, run)["app.p99_ms", "/"]
     assert set(band["days"]) == {2}
     assert set(band["low"]) == set(band["median"]) == set(band["high"]) == {None}
 
@@ -164,23 +170,28 @@ def test_a_route_that_is_new_has_no_days(admin, db) -> None:
         declare(admin, server.url)
         run = waiting(db)
         assert fetched(db, run) == "done"
-    seen = lanes(admin, run)
+    seen = tracks(admin, run)
     assert set(seen["app.p99_ms", "/new"][0]["days"]) == {0}
     # What Python takes for the end of a line is none in an answer.
     assert set(seen["app.p99_ms", "/\u2028\x85"][0]["days"]) == {DAYS}
 
 
-def test_a_prometheus_that_goes_away_is_said(admin, db, session) -> None:
+def test_fetch_typical_ranges_reports_unreachable_prometheus(admin, db, session) -> None:
     with web(history(lambda *_: 1, now_s=time.time())) as server:
         declare(admin, server.url)
         run = waiting(db)
-        assert ingest_run(run.run_id) == "done" and fetch_service(run.run_id) == "done"
-    assert fetch_usual(run.run_id) == "failed"
+        assert ingest_run(run.run_id) == "done" and fetch_service_metrics(run.run_id) == "done"
+    assert fetch_typical_ranges(run.run_id) == "failed"
     lost = collector(session, run.run_id)
     assert lost.reason is not None and lost.reason["key"] == "outgoing.unreachable"
-    (band,) = lanes(admin, run)["app.p99_ms", "/"]
+    (band,) = tracks(admin, run)["app.p99_ms", "/"]
     assert band["failure"]["key"] == "outgoing.unreachable" and band["t_ns"] == band["low"] == []
-    assert session.scalar(select(func.count()).select_from(Finding).where(Finding.run_id == run.run_id)) == 0
+    assert (
+        session.scalar(
+            select(func.count()).select_from(StoredFinding).where(StoredFinding.run_id == run.run_id)
+        )
+        == 0
+    )
 
 
 def test_days_before_it_went_away_count(admin, db, session, monkeypatch) -> None:
@@ -194,35 +205,35 @@ def test_days_before_it_went_away_count(admin, db, session, monkeypatch) -> None
         declare(admin, server.url)
         run = waiting(db)
         assert fetched(db, run) == "done"
-    one = collector(session, run.run_id)
-    assert [said["key"] for said in one.warnings] == ["outgoing.status"]
-    assert set(lanes(admin, run)["app.p99_ms", "/"][0]["days"]) == {4}
+    item = collector(session, run.run_id)
+    assert [warning["key"] for warning in item.warnings] == ["outgoing.status"]
+    assert set(tracks(admin, run)["app.p99_ms", "/"][0]["days"]) == {4}
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [("TOTAL_S", 0.0, "usual.too_slow"), ("MAX_TOTAL_BYTES", -1, "usual.too_large")],
+    ("name", "value", "expected"),
+    [("TOTAL_S", 0.0, "typical.too_slow"), ("MAX_TOTAL_BYTES", -1, "typical.too_large")],
 )
-def test_it_ends_in_time_and_within_its_bytes(admin, db, session, monkeypatch, name, value, said) -> None:
-    monkeypatch.setattr(usual, name, value)
+def test_it_ends_in_time_and_within_its_bytes(admin, db, session, monkeypatch, name, value, expected) -> None:
+    monkeypatch.setattr(typical, name, value)
     with web(history(lambda *_: 1, now_s=time.time())) as server:
         declare(admin, server.url)
         run = waiting(db)
         assert fetched(db, run) == "failed"
-        assert len(server.asked) == 6
-    assert (collector(session, run.run_id).reason or {})["key"] == said
+        assert len(server.requests) == 6
+    assert (collector(session, run.run_id).reason or {})["key"] == expected
 
 
 def test_nothing_is_dialled_that_is_no_longer_allowed(admin, db, session) -> None:
     with web(history(lambda *_: 1, now_s=time.time())) as server:
         declare(admin, server.url)
         run = waiting(db)
-        assert ingest_run(run.run_id) == "done" and fetch_service(run.run_id) == "done"
+        assert ingest_run(run.run_id) == "done" and fetch_service_metrics(run.run_id) == "done"
         with unit_of_work(db.sessions) as own:
             for rule in own.scalars(select(NetworkRule)):
                 own.delete(rule)
-        assert fetch_usual(run.run_id) == "failed"
-        assert len(server.asked) == 6
+        assert fetch_typical_ranges(run.run_id) == "failed"
+        assert len(server.requests) == 6
     assert (collector(session, run.run_id).reason or {})["key"] == "outgoing.not_allowed"
 
 
@@ -238,16 +249,16 @@ def test_a_refusal_of_every_query_is_unreadable(admin, db, session) -> None:
         declare(admin, server.url)
         run = waiting(db)
         assert fetched(db, run) == "unreadable"
-    assert lanes(admin, run)["app.p99_ms", "/"][0]["failure"]["key"] == "reports.prometheus_error"
+    assert tracks(admin, run)["app.p99_ms", "/"][0]["failure"]["key"] == "reports.prometheus_error"
 
 
-def test_a_run_without_a_lane_asks_for_no_earlier_day(admin, db, session) -> None:
+def test_a_run_without_series_requests_no_earlier_day(admin, db, session) -> None:
     declare(admin, f"http://127.0.0.1:{free_port()}")
     run = waiting(db)
     assert ingest_run(run.run_id) == "done"
-    assert fetch_service(run.run_id) == "failed"
-    assert fetch_usual(run.run_id) is None
-    query = select(RunCollector.id).where(RunCollector.collector == "prom_usual")
+    assert fetch_service_metrics(run.run_id) == "failed"
+    assert fetch_typical_ranges(run.run_id) is None
+    query = select(RunCollector.id).where(RunCollector.collector == "prom_typical")
     assert session.scalar(query) is None
 
 
@@ -263,11 +274,11 @@ def test_the_newer_run_covers_the_older(admin, db) -> None:
         )  # fmt: skip
         assert fetched(db, second) == "done"
     since = time.time_ns() - 300 * 10**9
-    bands = lanes(admin, first, from_ns=since, to_ns=time.time_ns())["app.p99_ms", "/"]
-    assert [one["run_id"] for one in bands] == [str(first.run_id), str(second.run_id)]
+    bands = tracks(admin, first, from_ns=since, to_ns=time.time_ns())["app.p99_ms", "/"]
+    assert [band["run_id"] for band in bands] == [str(first.run_id), str(second.run_id)]
     assert bands[0]["to_ns"] < bands[1]["from_ns"]
     month = {"from_ns": since - 90 * 86_400 * 10**9, "to_ns": time.time_ns()}
-    assert lanes(admin, first, **month)["app.p99_ms", "/"] == [], (
+    assert tracks(admin, first, **month)["app.p99_ms", "/"] == [], (
         "where a pixel is hours there is no time of day"
     )
 
@@ -291,7 +302,7 @@ def test_a_real_prometheus_with_a_past(admin, db, session, tmp_path: Path) -> No
         declare(admin, url, queries)
         run = waiting(db)
         assert fetched(db, run) == "done", collector(session, run.run_id).reason
-    seen = lanes(admin, run)
+    seen = tracks(admin, run)
     (band,) = seen["app.requests_per_s", "/"]
     assert set(band["days"]) == {DAYS}
     assert ({*band["low"]}, {*band["median"]}, {*band["high"]}) == ({110}, {140}, {170})

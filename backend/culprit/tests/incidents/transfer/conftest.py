@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from culprit.workflows import verify_fix, verify_state
+from culprit.jobs.verification import advance_verification, state
 
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
-    monkeypatch.setattr(verify_fix, "SETTLED", timedelta(0))
-    monkeypatch.setattr(verify_state, "PAUSE", timedelta(0))
+    monkeypatch.setattr(advance_verification, "SETTLED", timedelta(0))
+    monkeypatch.setattr(state, "PAUSE", timedelta(0))

@@ -1,4 +1,4 @@
-"""Bundles that somebody made up, changed or aimed at the reader: each is refused in one sentence, and nothing is kept."""
+"""Forged, changed or hostile bundles: each is refused with one sentence, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from datetime import UTC, datetime, timedelta
 from threading import Barrier
 
 import pytest
-from culprit.carried import confined_read, verdicts
-from culprit.carried.form import DOCUMENT, FORMAT, FORMAT_VERSION, MANIFEST
-from culprit.carried.rows import Rows
-from culprit.config import settings as config
-from culprit.incidents import books
-from culprit.infra.artifacts import artifact_store
-from culprit.models import Capture, Host, Incident
-from culprit.storage import check
-from culprit.tests.support.carried import brought, changed, packed
+from culprit.evidence.retention import check
+from culprit.incidents.records import playbook_versions
+from culprit.incidents.transfer import verdicts
+from culprit.incidents.transfer.bundle.document import DOCUMENT, FORMAT, FORMAT_VERSION, MANIFEST
+from culprit.incidents.transfer.imports import read_in_sandbox
+from culprit.incidents.transfer.imports.write_rows import RowWriter
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.settings import get_settings as config
+from culprit.tests.support.carried import changed, import_bundle, packed
 from culprit.tests.support.incidents import API, BOOK
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from collectors.parse.limits import ImportRefused
+from collectors.profiles.limits import ImportRefusedError
 
 AT = datetime(2026, 1, 2, tzinfo=UTC).isoformat()
 TEXT = b"cpu  1 2 3\n"
@@ -40,16 +43,16 @@ def _id(n):
 
 def document():
     """A small one that is sound: a step that a rule refutes, a verdict with its pin, one artifact."""
-    _, content, digest = books.shipped(BOOK)
-    said = {"by": "ann", "at": AT}
+    _, content, digest = playbook_versions.get_catalog_version(BOOK)
+    messages = {"by": "ann", "at": AT}
     return {
         "origin": {"culprit": "0.1.0", "number": 7, "written_at": AT, "redacted": False,
-                   "rules": verdicts.rules_digest()},
+                   "rules": verdicts.compute_rules_digest()},
         "incident": {"id": _id(8), "title": "slow", "symptom": {}, "severity": 2, "state": "open", "window_from": AT,
                      "window_to": None, "created_at": AT, "resolved_at": None},
         "hosts": [{"id": _id(1), "name": "web1", "scope": {}, "role": "suspect"}],
-        "playbooks": [{"id": BOOK, "digest": digest, "content": content, "aside_reason": None, "aside_by": None,
-                       "aside_at": None}],
+        "playbooks": [{"id": BOOK, "digest": digest, "content": content, "dismissed_reason": None, "dismissed_by": None,
+                       "dismissed_at": None}],
         "hypotheses": [],
         "steps": [
             {"step": f"{BOOK}/time-wait", "host": _id(1), "run": _id(3), "verdict": "supports", "by": "rule",
@@ -58,10 +61,10 @@ def document():
              "rule": "not_collected", "muted": False},
         ],
         "verdicts": [{"id": _id(6), "step": f"{BOOK}/refused", "about": f"{BOOK}/exhausted", "host": None,
-                      "verdict": "supports", "note": "", "pins": [_id(7)], **said}],
+                      "verdict": "supports", "note": "", "pins": [_id(7)], **messages}],
         "pins": [{"id": _id(7), "kind": "line", "ref": {"artifact_id": _id(5), "lines": [1]}, "view": f"/runs/{_id(3)}",
-                  "said": {"collected": True, "run_id": _id(3)}, "runs": [_id(3)], "step": None, **said}],
-        "waivers": [], "outcomes": [], "fixes": [], "verifications": [], "profiles": [], "diffs": [],
+                  "snapshot": {"collected": True, "run_id": _id(3)}, "runs": [_id(3)], "step": None, **messages}],
+        "waivers": [], "outcomes": [], "fixes": [], "verifications": [], "profiles": [], "comparisons": [],
         "comments": [],
         "captures": [{"id": _id(2), "plan": "triage", "collectors": [{"id": "cpu_stat"}], "seconds": 10.0, "scope": {},
                       "reason": "", "state": "done", "created_at": AT}],
@@ -69,9 +72,9 @@ def document():
                   "state": "done", "failure": None, "failure_side": None, "boot_id": None, "clock": None,
                   "host_cpu_ms": None, "t0_ns": None, "t1_ns": None, "target": None, "started_at": AT,
                   "ended_at": AT,
-                  "spoke": [{"rule": "F-NET-TIMEWAIT-PRESSURE", "state": "fired", "subjects": 1}]}],
+                  "rule_verdicts": [{"rule": "F-NET-TIMEWAIT-PRESSURE", "state": "matched", "subjects": 1}]}],
         "collectors": [{"id": _id(4), "run": _id(3), "collector": "cpu_stat", "state": "done", "reason": None,
-                        "way": "sampled", "argv": None, "exit_code": 0, "tool_version": None, "started_ns": None,
+                        "method": "sampled", "argv": None, "exit_code": 0, "tool_version": None, "started_ns": None,
                         "ended_ns": None, "cpu_ms": None, "bytes": 11, "stderr_tail": None, "parser_version": 1}],
         "artifacts": [{"id": _id(5), "run": _id(3), "collector": _id(4), "part": "samples", "sha256": SHA,
                        "size": len(TEXT), "encoding": "identity", "media_type": "text/plain", "complete": True,
@@ -91,8 +94,8 @@ def key_of(tmp_path, data):
     path = tmp_path / "bundle"
     path.write_bytes(data)
     try:
-        confined_read.read(path, tmp_path)
-    except ImportRefused as refused:
+        read_in_sandbox.read_bundle(path, tmp_path)
+    except ImportRefusedError as refused:
         return refused.sentence.key
     return None
 
@@ -100,27 +103,27 @@ def key_of(tmp_path, data):
 def put(path, value):
     """A change of the document at a path."""
 
-    def change(found):
+    def change(result):
         for name in path[:-1]:
-            found = found[name]
-        found[path[-1]] = value
+            result = result[name]
+        result[path[-1]] = value
 
     return change
 
 
 def twice(group):
-    return lambda found: found[group].append(found[group][0])
+    return lambda result: result[group].append(result[group][0])
 
 
-def rounds(found):
-    """The playbook leads from its first step to its first step, whatever that shows, with a digest that fits."""
-    one = found["playbooks"][0]
-    first = one["content"]["steps"][0]
-    first["then"] = {"otherwise": first["id"]}
-    one["digest"] = books.digest_of(one["content"])
+def rounds(result):
+    """The playbook branches from its first step to its first step for every verdict, with a matching digest."""
+    playbook = result["playbooks"][0]
+    first = playbook["content"]["steps"][0]
+    first["branches"] = {"otherwise": first["id"]}
+    playbook["digest"] = playbook_versions.compute_digest(playbook["content"])
 
 
-def test_a_sound_one_is_read(tmp_path):
+def test_valid_bundle_is_accepted(tmp_path):
     assert key_of(tmp_path, bundle()) is None
 
 
@@ -139,8 +142,8 @@ def test_a_sound_one_is_read(tmp_path):
         (put(["pins", 0, "runs"], []), "no_evidence"),
         (put(["verdicts"], []), "no_evidence"),
         (put(["steps", 0, "run"], None), "no_evidence"),
-        (put(["runs", 0, "spoke"], None), "no_evidence"),
-        (put(["runs", 0, "spoke", 0, "rule"], "F-CPU-BUSY"), "no_evidence"),
+        (put(["runs", 0, "rule_verdicts"], None), "no_evidence"),
+        (put(["runs", 0, "rule_verdicts", 0, "rule"], "F-CPU-BUSY"), "no_evidence"),
         (put(["playbooks", 0, "content", "id"], "other"), "playbook"),
         (rounds, "playbook"),
         (put(["runs", 0, "clock"], {"records": 3, "server_offset_ns": {}}), None),
@@ -155,7 +158,7 @@ def test_a_sound_one_is_read(tmp_path):
     ],
 )  # fmt: skip
 def test_what_does_not_hang_together_is_refused(tmp_path, change, key):
-    assert key_of(tmp_path, bundle(change)) == (key and f"carried.{key}")
+    assert key_of(tmp_path, bundle(change)) == (key and f"transfer.{key}")
 
 
 @pytest.mark.parametrize(
@@ -171,56 +174,56 @@ def test_what_does_not_hang_together_is_refused(tmp_path, change, key):
     ],
 )
 def test_no_member_has_a_name_of_its_own_choice(tmp_path, name):
-    assert key_of(tmp_path, bundle(None, **{name: b"x"})) == "carried.member"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["bundle"]
+    assert key_of(tmp_path, bundle(None, **{name: b"x"})) == "transfer.member"
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["bundle"]
 
 
 def test_a_changed_member_is_noticed(tmp_path):
     with zipfile.ZipFile(io.BytesIO(bundle())) as archive:
-        files = {one: archive.read(one) for one in archive.namelist()}
-    assert key_of(tmp_path, packed({**files, f"artifacts/{SHA}": b"cpu  9 9 9\n"})) == "carried.altered"
-    assert key_of(tmp_path, packed({**files, f"artifacts/{'ab' * 32}": b"more"})) == "carried.altered"
+        files = {item: archive.read(item) for item in archive.namelist()}
+    assert key_of(tmp_path, packed({**files, f"artifacts/{SHA}": b"cpu  9 9 9\n"})) == "transfer.altered"
+    assert key_of(tmp_path, packed({**files, f"artifacts/{'ab' * 32}": b"more"})) == "transfer.altered"
     less = {name: text for name, text in files.items() if not name.startswith("artifacts/")}
-    assert key_of(tmp_path, packed(less)) == "carried.altered"
+    assert key_of(tmp_path, packed(less)) == "transfer.altered"
     renamed = bundle(None, **{f"artifacts/{'ab' * 32}": TEXT})
-    assert key_of(tmp_path, renamed) == "carried.altered"
+    assert key_of(tmp_path, renamed) == "transfer.altered"
 
 
-def test_a_file_that_unpacks_to_far_more_than_it_says_is_a_bomb(tmp_path, monkeypatch):
+def test_bundle_with_oversized_member_is_refused(tmp_path, monkeypatch):
     import zlib
 
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     packed_bomb = bomb.compress(b"\0" * (64 << 20)) + bomb.flush()
     digest = hashlib.sha256(packed_bomb).hexdigest()
 
-    def name_it(found):
-        found["artifacts"][0] |= {"sha256": digest, "encoding": "gzip", "size": 64 << 20}
+    def name_it(result):
+        result["artifacts"][0] |= {"sha256": digest, "encoding": "gzip", "size": 64 << 20}
 
     data = bundle(name_it, **{f"artifacts/{SHA}": None, f"artifacts/{digest}": packed_bomb})
-    assert len(data) < 1 << 20 and key_of(tmp_path, data) == "carried.bomb"
-    monkeypatch.setattr(confined_read, "MAX_BYTES", 1000)
-    assert key_of(tmp_path, bundle(None, **{f"artifacts/{'ab' * 32}": b"\0" * 5000})) == "carried.too_large"
-    monkeypatch.setattr(confined_read, "MAX_MEMBERS", 2)
-    assert key_of(tmp_path, bundle()) == "carried.too_many"
+    assert len(data) < 1 << 20 and key_of(tmp_path, data) == "transfer.bomb"
+    monkeypatch.setattr(read_in_sandbox, "MAX_BYTES", 1000)
+    assert key_of(tmp_path, bundle(None, **{f"artifacts/{'ab' * 32}": b"\0" * 5000})) == "transfer.too_large"
+    monkeypatch.setattr(read_in_sandbox, "MAX_MEMBERS", 2)
+    assert key_of(tmp_path, bundle()) == "transfer.too_many"
 
 
-def test_what_is_no_bundle_says_what_to_bring(tmp_path):
+def test_unsupported_file_is_refused_with_reason(tmp_path):
     regression = packed({MANIFEST: json.dumps({"format": FORMAT, "format_version": 1}).encode()})
     newer = packed({MANIFEST: json.dumps({"format": FORMAT, "format_version": 3}).encode()})
     other = packed({MANIFEST: b"[]"})
     deep = packed({MANIFEST: b"[" * 200_000})
     for data, key in [(b"PK\3\4", "damaged"), (b"\x7fELF", "not_incident"), (b"", "not_incident"), (regression, "regression"),
                       (newer, "version"), (other, "not_incident"), (deep, "field")]:  # fmt: skip
-        assert key_of(tmp_path, data) == f"carried.{key}"
+        assert key_of(tmp_path, data) == f"transfer.{key}"
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255))
-def test_one_changed_byte_is_refused_or_changes_nothing(tmp_path, at, byte):
+def test_bundle_with_changed_byte_is_refused_or_equal(tmp_path, at, byte):
     data = bytearray(bundle())
     data[int(at * len(data))] = byte
-    found = key_of(tmp_path, bytes(data))
-    assert found is None or found.startswith("carried.")
+    result = key_of(tmp_path, bytes(data))
+    assert result is None or result.startswith("transfer.")
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -228,16 +231,16 @@ def test_one_changed_byte_is_refused_or_changes_nothing(tmp_path, at, byte):
 def test_a_file_that_was_cut_short_is_refused(tmp_path, at):
     data = bundle()
     cut = data[: int(at * len(data))]
-    assert key_of(tmp_path, cut) == ("carried.damaged" if len(cut) >= 4 else "carried.not_incident")
+    assert key_of(tmp_path, cut) == ("transfer.damaged" if len(cut) >= 4 else "transfer.not_incident")
 
 
-def test_a_member_is_not_larger_than_the_archive_says(tmp_path):
+def test_member_larger_than_declared_size_is_refused(tmp_path):
     """Its sizes made small in both headers: what comes out beyond them is no member."""
     data = bundle(None, **{f"artifacts/{'ab' * 32}": b"\0" * (4 << 20)})
     size = struct.pack("<I", 4 << 20)
     assert data.count(size) == 2
-    assert key_of(tmp_path, data.replace(size, struct.pack("<I", 10))) == "carried.damaged"
-    assert sum(one.stat().st_size for one in tmp_path.iterdir()) < 1 << 20
+    assert key_of(tmp_path, data.replace(size, struct.pack("<I", 10))) == "transfer.damaged"
+    assert sum(item.stat().st_size for item in tmp_path.iterdir()) < 1 << 20
 
 
 def _nothing_is_there(session):
@@ -249,62 +252,64 @@ def _nothing_is_there(session):
 
 def test_an_import_that_is_cut_in_the_middle_leaves_no_row_and_can_be_done_again(as_, session, monkeypatch):
     """Its bytes are in the store by then, and no row names them: the next check of the store finds them."""
-    client, whole = as_("investigator"), Rows._evidence
+    client, whole = as_("investigator"), RowWriter._evidence
 
     def dies(self, incident):
         whole(self, incident)
         raise ConnectionError("the server went away")
 
-    monkeypatch.setattr(Rows, "_evidence", dies)
+    monkeypatch.setattr(RowWriter, "_evidence", dies)
     with pytest.raises(ConnectionError):
         client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())})
-    monkeypatch.setattr(Rows, "_evidence", whole)
+    monkeypatch.setattr(RowWriter, "_evidence", whole)
     _nothing_is_there(session)
-    assert [one.sha256 for one in artifact_store().walk()] == [SHA]
-    monkeypatch.setattr(check, "YOUNG", timedelta(seconds=-1))
-    told = check.check(session, artifact_store())["orphans"]
-    assert [one["sha256"] for one in told["named"]] == [SHA]
+    assert [item.sha256 for item in artifact_store().walk()] == [SHA]
+    monkeypatch.setattr(check, "MIN_AGE", timedelta(seconds=-1))
+    orphans = check.check_consistency(session, artifact_store())["orphans"]
+    assert [item["sha256"] for item in orphans["examples"]] == [SHA]
     assert client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).status_code == 201
 
 
-def test_two_who_bring_one_file_at_once_get_one_incident(db, people):
+def test_concurrent_imports_of_same_file_create_single_incident(db, people):
     data, at_once = bundle(), Barrier(2)
 
     def bring_it(name):
         at_once.wait(timeout=60)
-        return brought(db, people[name].actor, data)
+        return import_bundle(db, people[name].actor, data)
 
     with ThreadPoolExecutor(2) as both:
-        made = list(both.map(bring_it, ("investigator", "oncall")))
-    assert made[0] == made[1]
+        result = list(both.map(bring_it, ("investigator", "oncall")))
+    assert result[0] == result[1]
 
 
 def test_a_refused_file_leaves_nothing_behind(as_, session):
     client = as_("investigator")
     data = bundle(put(["verdicts", 0, "pins"], []))
     answer = client.post(f"{API}/incidents/import", files={"file": ("x.zip", data)})
-    assert (answer.status_code, answer.json()["key"]) == (422, "carried.no_evidence")
+    assert (answer.status_code, answer.json()["key"]) == (422, "transfer.no_evidence")
     assert BOOK in answer.json()["params"]["step"]
     _nothing_is_there(session)
     assert list(artifact_store().walk()) == []
     assert client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).status_code == 201
 
 
-def test_what_somebody_with_few_hosts_brings_is_theirs_to_see(as_):
-    made = as_("scoped").post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).json()
-    told = as_("scoped").get(f"{API}/incidents/{made['id']}").json()
-    assert [one["name"] for one in told["hosts"]] == ["web1"] and not told["hosts"][0]["enrolled"]
-    assert [one["id"] for one in as_("scoped").get(f"{API}/incidents").json()["items"]] == [made["id"]]
+def test_imported_incident_is_visible_to_scoped_importer(as_):
+    result = as_("scoped").post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).json()
+    reported = as_("scoped").get(f"{API}/incidents/{result['id']}").json()
+    assert [host["name"] for host in reported["hosts"]] == ["web1"] and not reported["hosts"][0][
+        "can_capture"
+    ]
+    assert [item["id"] for item in as_("scoped").get(f"{API}/incidents").json()["items"]] == [result["id"]]
 
 
-def test_a_digest_that_is_only_named_opens_nobodys_bytes(as_, session):
-    """Whoever knows the digest of an artifact of another host must not read it by naming it in a bundle."""
+def test_bundle_with_foreign_digest_reads_no_artifact(as_, session):
+    """A user must not read an artifact of another host by naming its digest in a bundle."""
     secret = artifact_store().put([b"bytes of another host\n"], 1000).sha256
 
-    def name_it(found):
-        found["artifacts"][0] |= {"sha256": secret, "left_out": "gone"}
-        found["pins"][0]["said"]["artifacts"] = [secret]
+    def name_it(result):
+        result["artifacts"][0] |= {"sha256": secret, "left_out": "gone"}
+        result["pins"][0]["snapshot"]["artifacts"] = [secret]
 
     data = bundle(name_it, **{f"artifacts/{SHA}": None})
-    made = as_("investigator").post(f"{API}/incidents/import", files={"file": ("x.zip", data)}).json()
-    assert secret not in as_("investigator").get(f"{API}/incidents/{made['id']}").text
+    result = as_("investigator").post(f"{API}/incidents/import", files={"file": ("x.zip", data)}).json()
+    assert secret not in as_("investigator").get(f"{API}/incidents/{result['id']}").text

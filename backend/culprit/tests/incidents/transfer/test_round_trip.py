@@ -1,4 +1,4 @@
-"""An incident leaves one Culprit and arrives in another, where the rules say the same of the same bytes."""
+"""An incident leaves one Culprit and arrives in another, where the rules reach the same findings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import zipfile
 from uuid import UUID
 
 import pytest
-from culprit.carried.form import DOCUMENT
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.db import Database, database
-from culprit.models import Artifact, Capture, Host, IncidentOrigin, Run
+from culprit.incidents.transfer.bundle.document import DOCUMENT
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import Database, get_database
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident_origin import IncidentOrigin
+from culprit.jobs.system.pending_jobs import list_pending_jobs
 from culprit.tests.conftest import environment, make_people
-from culprit.tests.support.carried import HOST, brought, captured, changed, read_all
+from culprit.tests.support.carried import HOST, captured, changed, import_bundle, read_all
 from culprit.tests.support.incidents import API
-from culprit.workflows.doorbells import doorbells
 from sqlalchemy import func, select
 
 pytestmark = pytest.mark.long(60)
@@ -38,12 +42,12 @@ def _document(data):
         return json.loads(archive.read(DOCUMENT))
 
 
-def _verdicts(told):
-    names = {one["id"]: one["name"] for one in told["hosts"]}
+def _verdicts(reported):
+    names = {host["id"]: host["name"] for host in reported["hosts"]}
     return {
-        (step["key"], names[one["host_id"]]): (one["verdict"], one["by"], one["rule_verdict"])
-        for step in told["steps"]
-        for one in step["hosts"]
+        (step["key"], names[host["host_id"]]): (host["verdict"], host["by"], host["rule_verdict"])
+        for step in reported["steps"]
+        for host in step["hosts"]
     }
 
 
@@ -56,7 +60,7 @@ def elsewhere(make_database, template, drop_database, redis_url, tmp_path):
     """Another home with another database; (its database, its people)."""
     url, folder = make_database(template), tmp_path / "elsewhere"
     folder.mkdir()
-    database().close()
+    get_database().close()
     with environment(url, redis_url, folder) as config:
         other = Database(config.sqlalchemy_url)
         yield other, make_people(other)
@@ -68,46 +72,48 @@ def test_another_culprit_reads_the_same_verdicts_out_of_the_same_bytes(desk, req
     desk.client.post(f"{desk.url}/comments", json={"text": "as last week"})
     before, data = desk.look(), _export(desk, comments=True)
     document = _document(data)
-    for kept in ("192.0.2.1", "credential", "token"):
-        assert kept not in json.dumps({**document, "playbooks": []}), kept
-    digests = {one["sha256"] for one in document["artifacts"]}
+    for stored in ("192.0.2.1", "credential", "token"):
+        assert stored not in json.dumps({**document, "playbooks": []}), stored
+    digests = {artifact["sha256"] for artifact in document["artifacts"]}
     other, people = request.getfixturevalue("elsewhere")
-    made = brought(other, people["investigator"].actor, data)
-    compared = read_all(other, made)
-    assert compared["unequal"] == 0 and compared["different"] == []
+    result = import_bundle(other, people["investigator"].actor, data)
+    compared = read_all(other, result)
+    assert compared["difference_count"] == 0 and compared["differences"] == []
     assert _total(compared) > 20 and compared["step"]["total"] == len(document["steps"])
     with other.sessions() as session:
         assert set(session.scalars(select(Artifact.sha256))) == digests
-        for one in digests:
-            artifact_store().verify(one)
-        assert {(one.state, one.address, one.credential_id) for one in session.scalars(select(Host))} == {
+        for digest in digests:
+            artifact_store().verify(digest)
+        assert {(item.state, item.address, item.credential_id) for item in session.scalars(select(Host))} == {
             ("imported", "", None)
         }
         assert session.scalars(select(Host.name)).all() == [HOST]
-    assert brought(other, people["oncall"].actor, data) == made
+    assert import_bundle(other, people["oncall"].actor, data) == result
     with other.sessions() as session:
         assert session.scalar(select(func.count()).select_from(IncidentOrigin)) == 1
-        after = _read(session, people["viewer"].actor, made)
+        after = _read(session, people["viewer"].actor, result)
     assert {name: after[name] for name in WRITTEN} == {name: before[name] for name in WRITTEN}
     assert _verdicts(after) == _verdicts(before)
-    assert [one["standing"] for one in after["hypotheses"]] == [
-        one["standing"] for one in before["hypotheses"]
+    assert [hypothesis["status"] for hypothesis in after["hypotheses"]] == [
+        hypothesis["status"] for hypothesis in before["hypotheses"]
     ]
-    assert [one["result"]["outcome"] for fix in after["fixes"] for one in fix["verifications"]] == [
-        "verified"
-    ]
-    [said] = [one["person"] for step in after["steps"] for one in step["hosts"] if one["person"]]
-    assert said["by"] is None and after["origin"]["said_by"][said["id"]] == "oncall" and said["pins"]
-    assert after["origin"]["number"] == before["number"] and not after["hosts"][0]["enrolled"]
-    assert all(one["waived"]["reason"] == "not here" for one in after["steps"] if one["waived"])
+    assert [
+        verification["result"]["outcome"] for fix in after["fixes"] for verification in fix["verifications"]
+    ] == ["verified"]
+    [message] = [host["person"] for step in after["steps"] for host in step["hosts"] if host["person"]]
+    assert message["by"] is None and after["origin"]["authors"][message["id"]] == "oncall" and message["pins"]
+    assert after["origin"]["number"] == before["number"] and not after["hosts"][0]["can_capture"]
+    assert all(step["waived"]["reason"] == "not here" for step in after["steps"] if step["waived"])
 
 
 def _read(session, actor, incident_id):
-    from culprit.incidents import read
-    from culprit.models import Incident
+    from culprit.incidents.responses import incident
+    from culprit.infra.models.incidents.incident import Incident
 
     return json.loads(
-        read.read(session, actor, session.get_one(Incident, incident_id)).model_dump_json(by_alias=True)
+        incident.build_incident(session, actor, session.get_one(Incident, incident_id)).model_dump_json(
+            by_alias=True
+        )
     )
 
 
@@ -116,34 +122,40 @@ def test_the_same_culprit_takes_it_as_another_incident_whose_hosts_cannot_be_cap
     client = as_("investigator")
     answer = client.post(f"{API}/incidents/import", files={"file": ("x.zip", data)})
     assert answer.status_code == 201, answer.text
-    made = answer.json()
-    assert made["new"] and made["id"] != desk.now["id"] and made["runs"] == len(desk.look()["runs"])
+    result = answer.json()
+    assert result["new"] and result["id"] != desk.now["id"] and result["runs"] == len(desk.look()["runs"])
     again = client.post(f"{API}/incidents/import", files={"file": ("y.zip", data)}).json()
-    assert again == {**made, "new": False}
-    url = f"{API}/incidents/{made['id']}"
-    told = client.get(url).json()
-    assert told["origin"]["compared"] is None and told["origin"]["imported_by"]["name"] == "investigator"
-    step = {"version": told["version"], "step": told["steps"][0]["key"], "host_id": told["hosts"][0]["id"]}
-    assert client.post(f"{url}/step", json=step).json()["key"] == "host.not_found"
-    capture = {"host_ids": [told["hosts"][0]["id"]], "plan": "triage"}
+    assert again == {**result, "new": False}
+    url = f"{API}/incidents/{result['id']}"
+    reported = client.get(url).json()
+    assert (
+        reported["origin"]["compared"] is None and reported["origin"]["imported_by"]["name"] == "investigator"
+    )
+    step = {
+        "version": reported["version"],
+        "step": reported["steps"][0]["key"],
+        "host_id": reported["hosts"][0]["id"],
+    }
+    assert client.post(f"{url}/step-runs", json=step).json()["key"] == "host.not_found"
+    capture = {"host_ids": [reported["hosts"][0]["id"]], "plan": "triage"}
     assert client.post(f"{API}/captures", json=capture).json()["key"] == "host.not_found"
     assert client.post(f"{url}/comments", json={"text": "seen here, too"}).status_code == 201
     assert client.post(f"{url}/reports", json={}).status_code == 201
     with db.sessions() as session:
-        waiting = doorbells(session)
-    runs = [UUID(one["run_id"]) for one in told["runs"]]
+        waiting = list_pending_jobs(session)
+    runs = [UUID(run["run_id"]) for run in reported["runs"]]
     assert {
-        ("culprit.compare_carried", UUID(made["id"])),
-        *(("culprit.ingest_run", one) for one in runs),
+        ("culprit.compare_import", UUID(result["id"])),
+        *(("culprit.ingest_run", run) for run in runs),
     } <= {*waiting}
-    assert read_all(db, UUID(made["id"]))["unequal"] == 0
-    assert {one["state"] for one in client.get(url).json()["runs"]} == {"done"}
+    assert read_all(db, UUID(result["id"]))["difference_count"] == 0
+    assert {run["state"] for run in client.get(url).json()["runs"]} == {"done"}
     with db.sessions() as session:
-        assert ("culprit.compare_carried", UUID(made["id"])) not in doorbells(session)
+        assert ("culprit.compare_import", UUID(result["id"])) not in list_pending_jobs(session)
         imported = session.scalars(select(Capture.state).where(Capture.source == "import")).all()
         assert set(imported) == {"done"}
-    kinds = [one["kind"] for one in client.get(f"{url}/journal").json()]
-    assert kinds[0] == "imported" and "import_compared" in kinds
+    kinds = [item["kind"] for item in client.get(f"{url}/journal").json()]
+    assert kinds[0] == "incident_imported" and "import_compared" in kinds
     assert desk.look()["version"] == desk.now["version"]
     _left_out(data, db, people)
 
@@ -152,18 +164,22 @@ def _left_out(data, db, people):
     """What was left out is named as why a verdict is another one."""
 
     def drop(document):
-        for one in document["artifacts"]:
-            if one["part"] == "samples":
-                one["left_out"] = "gone"
+        for artifact in document["artifacts"]:
+            if artifact["part"] == "samples":
+                artifact["left_out"] = "gone"
 
     dropped = {
-        f"artifacts/{one['sha256']}": None for one in _document(data)["artifacts"] if one["part"] == "samples"
+        f"artifacts/{artifact['sha256']}": None
+        for artifact in _document(data)["artifacts"]
+        if artifact["part"] == "samples"
     }
-    compared = read_all(db, brought(db, people["oncall"].actor, changed(data, drop, **dropped)))
-    assert compared["unequal"] > 0 and {one["why"] for one in compared["different"]} == {"left_out"}
+    compared = read_all(db, import_bundle(db, people["oncall"].actor, changed(data, drop, **dropped)))
+    assert compared["difference_count"] > 0 and {item["why"] for item in compared["differences"]} == {
+        "left_out"
+    }
     with db.sessions() as session:
         here = session.scalars(select(Artifact).where(Artifact.removed_at.is_not(None))).all()
-        assert {one.sha256 for one in here} == {"0" * 64}
+        assert {item.sha256 for item in here} == {"0" * 64}
 
 
 def test_a_redacted_bundle_holds_no_name_and_reads_the_same(desk, request):
@@ -178,12 +194,12 @@ def test_a_redacted_bundle_holds_no_name_and_reads_the_same(desk, request):
             for word in (b"shop-db7", b"corp.example", b"oncall", b"/var/log/shop"):
                 assert word not in text, (name, word)
     document = _document(data)
-    why = {one["part"]: one["left_out"] for one in document["artifacts"]}
+    why = {artifact["part"]: artifact["left_out"] for artifact in document["artifacts"]}
     assert why == {"samples": None, "stdout": None, "raw": "no_text"}
     assert document["origin"]["redacted"] and document["hosts"][0]["name"] == "host-1"
     other, people = request.getfixturevalue("elsewhere")
-    compared = read_all(other, brought(other, people["oncall"].actor, data))
-    assert compared["unequal"] == 0, compared["different"]
+    compared = read_all(other, import_bundle(other, people["oncall"].actor, data))
+    assert compared["difference_count"] == 0, compared["differences"]
     with other.sessions() as session:
         assert session.scalar(select(func.count()).select_from(Run)) == len(document["runs"])
         assert session.scalar(select(func.count()).select_from(Capture)) == len(document["captures"])

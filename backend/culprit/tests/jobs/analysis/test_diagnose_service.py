@@ -1,4 +1,4 @@
-"""A diagnosis that names a declared service: what that is on the host is found there, when it is captured."""
+"""A diagnosis of a service: the scope on the host is resolved when it is captured."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from culprit.config import REPOSITORY
-from culprit.diagnoses import service
-from culprit.diagnoses.schemas import DiagnosisCreate
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Diagnosis, Run, RunCollector, SeriesChunk, Service
+from culprit.analysis.diagnoses import service
+from culprit.analysis.diagnoses.schemas import DiagnosisCreate
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.analysis.diagnosis import Diagnosis
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
+from culprit.infra.models.hosts.service import Service
+from culprit.infra.settings import REPOSITORY
 from culprit.tests.support.web import free_port
 from sqlalchemy import select
 
@@ -40,7 +45,7 @@ def listener(port: int):
 
 
 def first_run(lab, diagnosis_id) -> Run | None:
-    """The run of the first stage, once the host has said what the scope is there."""
+    """Return the run of the first stage after the host has resolved the scope."""
     with lab.db.sessions() as session:
         query = select(Run).join(Capture).where(Capture.diagnosis_id == diagnosis_id).order_by(Capture.number)
         run = session.scalars(query).first()
@@ -48,26 +53,28 @@ def first_run(lab, diagnosis_id) -> Run | None:
 
 
 def located(lab, host) -> dict:
-    """What the service is on the host; the diagnosis is called off as soon as that is known."""
+    """Return the resolved service on the host, and cancel the diagnosis."""
     lab.worker()
     with unit_of_work(lab.db.sessions) as session:
-        wanted = DiagnosisCreate(host_id=host, seconds=5, scope={"kind": "service", "value": "feed"})
-        diagnosis_id = service.create(session, lab.actor, wanted).id
+        diagnosis_create = DiagnosisCreate(
+            host_id=host, seconds=5, scope={"kind": "service", "value": "feed"}
+        )
+        diagnosis_id = service.create_diagnosis(session, lab.actor, diagnosis_create).id
     lab.worker("parse")
     run = lab.until(lambda: first_run(lab, diagnosis_id), 90, "a target")
     with unit_of_work(lab.db.sessions) as session:
-        service.cancel(session, lab.actor, diagnosis_id)
-    lab.until(lambda: lab.state(run.capture_id) not in {"queued", "running"}, 60, "a cancelled capture")
+        service.cancel_diagnosis(session, lab.actor, diagnosis_id)
+    lab.until(lambda: lab.state(run.capture_id) not in {"queued", "running"}, 60, "a canceled capture")
     return run.facts["target"]
 
 
-def test_the_command_line_names_a_service_and_its_process_is_looked_at(lab, people):
+def test_diagnose_command_accepts_service_name(lab, people):
     port, api = free_port(), free_port()
-    host = lab.enrol(lab.sshd(), "web1", labels=LABELS)
+    host = lab.add_host(lab.sshd(), "web1", labels=LABELS)
     declare(lab, {"kind": "port", "value": str(port)}, "accepts", port=port)
     lab.worker()
     lab.worker("parse")
-    lab.start("uvicorn", "culprit.main:app", "--port", str(api), "--log-level", "warning")
+    lab.start("api", "--port", str(api), "--log-level", "warning")
     with listener(port) as pid:
         command = [
             sys.executable,
@@ -91,11 +98,11 @@ def test_the_command_line_names_a_service_and_its_process_is_looked_at(lab, peop
             [*command, "--json"], env=environment, capture_output=True, text=True, check=False
         )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout)
-    assert (told["state"], told["scope"]) == ("done", {"kind": "service", "value": "feed"})
+    reported = json.loads(done.stdout)
+    assert (reported["state"], reported["scope"]) == ("done", {"kind": "service", "value": "feed"})
     with lab.db.sessions() as session:
-        diagnosis = session.get_one(Diagnosis, UUID(told["diagnosis"]))
-        runs = [session.get_one(Run, UUID(one)) for one in told["runs"]]
+        diagnosis = session.get_one(Diagnosis, UUID(reported["diagnosis"]))
+        runs = [session.get_one(Run, UUID(run)) for run in reported["runs"]]
         assert diagnosis.host_id == host and runs
         for run in runs:
             target = run.facts["target"]
@@ -106,11 +113,11 @@ def test_the_command_line_names_a_service_and_its_process_is_looked_at(lab, peop
             ).one()
             assert accepts.state == "done", accepts.reason
         proxies = session.scalars(select(SeriesChunk).where(SeriesChunk.metric == "app.accepts_per_s")).all()
-        assert proxies and {one.labels["proxy"] for one in proxies} == {"accepts"}
+        assert proxies and {proxy.labels["proxy"] for proxy in proxies} == {"accepts"}
 
 
 def answers(port: int) -> bool:
-    """Whether somebody listens."""
+    """Return whether a process listens."""
     return any(
         line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
@@ -118,14 +125,14 @@ def answers(port: int) -> bool:
 
 
 def test_a_service_that_moved_is_not_guessed(lab):
-    """Nobody listens where it was declared to: that is told with the run, and nobody else is taken for it."""
+    """No process listens on the port: the run reports that, and no other process is selected."""
     declare(lab, {"kind": "port", "value": str(free_port())})
-    target = located(lab, lab.enrol(lab.sshd(), labels=LABELS))
+    target = located(lab, lab.add_host(lab.sshd(), labels=LABELS))
     assert (target["pid"], target["lost"]) == (None, {"key": "target.no_listener", "params": {}})
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-@pytest.mark.parametrize("kind", ["unit", "container"])
+@pytest.mark.parametrize("kind", ["container", pytest.param("unit", marks=pytest.mark.slow)])
 def test_a_unit_and_a_container_are_control_groups(lab, kind):
     name = uuid.uuid4().hex * 2
     path, value = {
@@ -136,5 +143,5 @@ def test_a_unit_and_a_container_are_control_groups(lab, kind):
     with group("cpu", path) as directory, started(*IDLE) as pid:
         (directory / "cgroup.procs").write_text(str(pid))
         time.sleep(0.3)
-        target = located(lab, lab.enrol(lab.sshd(), labels=LABELS))
+        target = located(lab, lab.add_host(lab.sshd(), labels=LABELS))
     assert (target["kind"], target["pid"], target["lost"]) == ("cgroup", pid, None)

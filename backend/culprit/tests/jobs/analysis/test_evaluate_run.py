@@ -1,14 +1,19 @@
-"""Rules over what was stored: findings cite the artifact, are replaced and not added to, and keep to thresholds."""
+"""Rules over stored runs: findings cite the artifact, are replaced, and use thresholds."""
 
 from __future__ import annotations
 
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, Capture, Evaluation, Finding, Run, Threshold
+from culprit.evidence.view_loader import load_view
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.analysis.finding import StoredFinding
+from culprit.infra.models.analysis.threshold import ThresholdOverride
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.jobs.analysis.evaluate_run import evaluate_run
+from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
-from culprit.workflows.evaluate_run import evaluate_run
-from culprit.workflows.ingest_run import ingest_run
-from culprit.workflows.read_view import read_view
 from sqlalchemy import select
 
 BOOT = 500 * 10**9
@@ -29,16 +34,16 @@ def overflowing(db, per_s: int, **more):
 
 def of_rule(session, run_id):
     session.expire_all()
-    query = select(Finding).where(Finding.run_id == run_id, Finding.rule == RULE)
+    query = select(StoredFinding).where(StoredFinding.run_id == run_id, StoredFinding.rule == RULE)
     return session.scalars(query).all()
 
 
 def test_a_finding_cites_the_line_that_it_was_read_from(db, session, config):
     waiting = overflowing(db, 50)
     assert evaluate_run(waiting.run_id) >= 1
-    [found] = of_rule(session, waiting.run_id)
-    assert (found.state, found.severity, found.host_id) == ("fired", "critical", waiting.host_id)
-    [number] = found.numbers
+    [result] = of_rule(session, waiting.run_id)
+    assert (result.state, result.severity, result.host_id) == ("matched", "critical", waiting.host_id)
+    [number] = result.numbers
     assert number["value"] == 50
     [citation] = number["citations"]
     artifact = session.scalars(select(Artifact).where(Artifact.run_id == waiting.run_id)).one()
@@ -54,19 +59,19 @@ def test_evaluating_again_replaces(db, session, config):
     first = evaluate_run(waiting.run_id)
     assert evaluate_run(waiting.run_id) == first
     assert len(of_rule(session, waiting.run_id)) == 1
-    kept = session.get_one(Evaluation, waiting.run_id)
-    assert kept.ranking["causes"][0]["id"] == "listen-queue-overflow"
+    stored = session.get_one(Evaluation, waiting.run_id)
+    assert stored.ranking["causes"][0]["id"] == "listen-queue-overflow"
     assert (
-        any(one["reason"]["key"] == "missing.not_collected" for one in kept.not_evaluated)
-        or not kept.not_evaluated
+        any(item["reason"]["key"] == "missing.not_collected" for item in stored.not_evaluated)
+        or not stored.not_evaluated
     )
 
 
-def test_a_quiet_run_costs_one_row(db, session, config):
+def test_run_without_findings_stores_a_single_row(db, session, config):
     waiting = overflowing(db, 0)
     assert evaluate_run(waiting.run_id) == 0
     assert not of_rule(session, waiting.run_id)
-    assert RULE in {one["rule"] for one in session.get_one(Evaluation, waiting.run_id).quiet}
+    assert RULE in {item["rule"] for item in session.get_one(Evaluation, waiting.run_id).not_matched}
 
 
 def test_a_threshold_holds_for_its_label_and_its_host(db, session, config):
@@ -74,16 +79,18 @@ def test_a_threshold_holds_for_its_label_and_its_host(db, session, config):
     other = runs.make_host(db, "db1", {"role": "db"})
     with unit_of_work(db.sessions) as write:
         write.add(
-            Threshold(name=f"{RULE}.warn", value=100, label_name="role", label_value="edge", why="bursts")
+            ThresholdOverride(
+                name=f"{RULE}.warn", value=100, label_name="role", label_value="edge", why="bursts"
+            )
         )
-    quiet, loud = overflowing(db, 50, host_id=labelled), overflowing(db, 50, host_id=other)
-    evaluate_run(quiet.run_id)
+    not_matched, loud = overflowing(db, 50, host_id=labelled), overflowing(db, 50, host_id=other)
+    evaluate_run(not_matched.run_id)
     evaluate_run(loud.run_id)
-    assert [one.severity for one in of_rule(session, quiet.run_id)] == ["critical"]
+    assert [item.severity for item in of_rule(session, not_matched.run_id)] == ["critical"]
     with unit_of_work(db.sessions) as write:
-        write.add(Threshold(name=f"{RULE}.critical", value=1000, host_id=labelled, why="bursts"))
-    evaluate_run(quiet.run_id)
-    assert not of_rule(session, quiet.run_id)
+        write.add(ThresholdOverride(name=f"{RULE}.critical", value=1000, host_id=labelled, why="bursts"))
+    evaluate_run(not_matched.run_id)
+    assert not of_rule(session, not_matched.run_id)
     assert len(of_rule(session, loud.run_id)) == 1
 
 
@@ -92,23 +99,23 @@ def test_a_run_that_waits_is_not_evaluated(db, config):
     assert evaluate_run(waiting.run_id) is None
 
 
-def test_of_two_runs_the_later_one_that_came_home_counts(db, session, config):
+def test_evaluation_uses_last_stored_run(db, session, config):
     host = runs.make_host(db, "web7")
     first, second = overflowing(db, 50, host_id=host), overflowing(db, 7, host_id=host)
-    seen = read_view(session, artifact_store(), [first.run_id, second.run_id])
-    [lane] = list(seen.of("tcp.listen_overflows_per_s"))
-    assert lane.values[:, 0].tolist() == [7.0] * 9
-    assert lane.cite.run == str(second.run_id)
+    seen = load_view(session, artifact_store(), [first.run_id, second.run_id])
+    [series] = list(seen.series_of("tcp.listen_overflows_per_s"))
+    assert series.values[:, 0].tolist() == [7.0] * 9
+    assert series.citation.run == str(second.run_id)
 
 
 def opened(db, host, *counts: tuple[int, int], scope=None):
-    """Open files by (pid, how many), as two equal looks of a capture of the host or of a part of it."""
-    looks = [
+    """Return open files by (process ID, count) as two equal samples of a host or a part of it."""
+    checks = [
         f"T {turn} {500 + 8 * turn}.00\n"
         + "".join(f"C {turn} {pid} {count} 1024 0 {count} 0 0 app\n" for pid, count in counts)
         for turn in (1, 2)
     ]
-    parts = {"fd_table": {"stdout": f"A x86_64\n{''.join(looks)}".encode()}}
+    parts = {"fd_table": {"stdout": f"A x86_64\n{''.join(checks)}".encode()}}
     waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT), host_id=host)
     with unit_of_work(db.sessions) as session:
         capture_id = session.get_one(Run, waiting.run_id).capture_id
@@ -117,15 +124,15 @@ def opened(db, host, *counts: tuple[int, int], scope=None):
     return waiting.run_id
 
 
-def test_what_a_narrower_look_did_not_see_again_still_stands(db, session, config):
+def test_evaluation_keeps_findings_outside_later_scope(db, session, config):
     host = runs.make_host(db, "web8")
     whole = opened(db, host, (17, 900), (18, 40))
-    of_one = opened(db, host, (18, 60), scope={"kind": "process", "value": "18"})
+    of_item = opened(db, host, (18, 60), scope={"kind": "process", "value": "18"})
 
     def counts(*run_ids):
-        rows = read_view(session, artifact_store(), run_ids).rows("fd_counts")
-        return {(row.number("pid"), row.number("open_last"), row.cite.run) for row in rows}
+        rows = load_view(session, artifact_store(), run_ids).rows("fd_counts")
+        return {(row.number("pid"), row.number("open_last"), row.citation.run) for row in rows}
 
-    assert counts(whole, of_one) == {(18, 60, str(of_one)), (17, 900, str(whole))}
+    assert counts(whole, of_item) == {(18, 60, str(of_item)), (17, 900, str(whole))}
     again = opened(db, host, (18, 70))
-    assert counts(whole, of_one, again) == {(18, 70, str(again))}
+    assert counts(whole, of_item, again) == {(18, 70, str(again))}

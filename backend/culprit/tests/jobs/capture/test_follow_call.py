@@ -1,4 +1,4 @@
-"""A call between two real hosts, captured at once over SSH, followed from one to the other and back."""
+"""Test of the call graph with a call between two real hosts that are captured at once over SSH."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from culprit.context import calls
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import NetworkRule
+from culprit.evidence.context import calls
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.hosts.network_rule import NetworkRule
 from culprit.tests.support import sshd
 
 NEAR, FAR, PORT, SSH_PORT = "10.79.0.1", "10.79.0.2", 8080, 22022
@@ -45,7 +45,7 @@ def ip(*words: str) -> None:
 
 @contextmanager
 def second_host() -> Iterator[str]:
-    """A network namespace that is reached over a pair of devices; its name."""
+    """Create a network namespace reached over a pair of devices and return its name."""
     name = f"c{uuid.uuid4().hex[:8]}"
     ip("netns", "add", name)
     try:
@@ -71,7 +71,7 @@ def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and ip")
-def test_a_call_between_two_hosts_is_followed_there_and_back(lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_graph_resolves_both_ends_of_call(lab, monkeypatch: pytest.MonkeyPatch) -> None:
     with ExitStack() as stack:
         name = stack.enter_context(second_host())
         python = (sys.executable, "-c")
@@ -82,10 +82,10 @@ def test_a_call_between_two_hosts_is_followed_there_and_back(lab, monkeypatch: p
                                              check=False).returncode)  # fmt: skip
         client = CLIENT.replace("{address}", FAR).replace("{port}", str(PORT))
         asking = stack.enter_context(running(*python, client))
-        web = lab.enrol(lab.sshd(), "web")
+        web = lab.add_host(lab.sshd(), "web")
         monkeypatch.setattr(sshd, "free_port", lambda _: SSH_PORT)
         enter = f"exec nsenter --net=/run/netns/{name} {sshd.SSHD} -D -e -f $1"
-        api = lab.enrol(lab.sshd(address=FAR, setup=enter), "api")
+        api = lab.add_host(lab.sshd(address=FAR, setup=enter), "api")
         with unit_of_work(lab.db.sessions) as session:
             session.add(NetworkRule(cidr=f"{FAR}/32", port_from=SSH_PORT, port_to=SSH_PORT))
         lab.worker()
@@ -94,14 +94,20 @@ def test_a_call_between_two_hosts_is_followed_there_and_back(lab, monkeypatch: p
         by_host = {run.host_id: run for run in lab.until_runs(capture, "done", "partial")}
 
         with lab.db.sessions() as session:
-            near = calls.of_run(session, lab.actor, by_host[web].id, asking.pid, None)
-            [call] = near.out
-            assert (call.place.kind, call.place.how, call.place.together) == ("host", "connection", True)
-            assert (call.place.host.id, call.place.run_id) == (api, by_host[api].id)
-            assert call.place.pid == served.pid
-            assert (call.connections, call.ends_why) == (4, None)
-            assert call.ends is not None
-            assert call.ends.callee == pytest.approx(call.ends.caller, abs=1.5)
-            far = calls.of_run(session, lab.actor, by_host[api].id, call.place.pid, None)
-            [back] = far.into
-            assert (back.place.host.id, back.place.pid) == (web, asking.pid)
+            near = calls.build_call_graph_response(session, lab.actor, by_host[web].id, asking.pid, None)
+            [call] = near.outgoing
+            assert (call.endpoint.kind, call.endpoint.source, call.endpoint.same_capture) == (
+                "host",
+                "connection",
+                True,
+            )
+            assert (call.endpoint.host.id, call.endpoint.run_id) == (api, by_host[api].id)
+            assert call.endpoint.pid == served.pid
+            assert (call.connections, call.endpoint_times_reason) == (4, None)
+            assert call.endpoint_times is not None
+            assert call.endpoint_times.callee == pytest.approx(call.endpoint_times.caller, abs=1.5)
+            far = calls.build_call_graph_response(
+                session, lab.actor, by_host[api].id, call.endpoint.pid, None
+            )
+            [back] = far.incoming
+            assert (back.endpoint.host.id, back.endpoint.pid) == (web, asking.pid)

@@ -1,7 +1,6 @@
-"""Only what was ordered is accepted, each bounded; what is not is counted by its reason."""
+"""Only requested frames are accepted, within limits; others are counted by reason."""
 
-from culprit.tests.support.hostile_peer import HELLO, frame, outcome
-from culprit.workflows.frame_filter import (
+from culprit.jobs.capture.frame_filter import (
     MAX_CLOCKS,
     MAX_PARTS_PER_COLLECTOR,
     MAX_STATES_PER_COLLECTOR,
@@ -9,8 +8,9 @@ from culprit.workflows.frame_filter import (
     DroppedPart,
     FrameFilter,
 )
+from culprit.tests.support.hostile_peer import HELLO, frame, outcome
 
-from collectors.frames import FrameReader, Progress
+from collectors.runner.frames import FrameReader, ProgressLine
 
 
 class Kept:
@@ -19,11 +19,11 @@ class Kept:
 
 
 def accepted(stream: bytes, collectors=("vmstat",)) -> tuple[list[str], dict]:
-    """The frames of a stream that are accepted, as "kind id part"."""
+    """Return the accepted frames of a stream as "kind id part"."""
     checked = FrameFilter(dict.fromkeys(collectors, 1000))
     reader = FrameReader(sink=lambda head: Kept() if checked.accept_part(head) else DroppedPart())
-    heads = [one.header for one in reader.iterate(stream) if checked.accept(one)]
-    return [" ".join(filter(None, (one.kind, one.id, one.part))) for one in heads], dict(checked.dropped)
+    heads = [item.header for item in reader.iterate(stream) if checked.accept(item)]
+    return [" ".join(filter(None, (head.kind, head.id, head.part))) for head in heads], dict(checked.dropped)
 
 
 def part(name="vmstat", part="stdout", payload=b"x"):
@@ -78,12 +78,12 @@ def test_parts_and_clocks_are_bounded_in_count_and_size():
 
 def test_progress_and_lines_of_a_watcher_are_bounded():
     checked = FrameFilter({"vmstat": 1000})
-    assert checked.accept_progress(Progress("vmstat", "running", 1))
-    assert not checked.accept_progress(Progress("vmstat", "running", 2))
-    assert not checked.accept_progress(Progress("other", "running", 2))
+    assert checked.accept_progress(ProgressLine("vmstat", "running", 1))
+    assert not checked.accept_progress(ProgressLine("vmstat", "running", 2))
+    assert not checked.accept_progress(ProgressLine("other", "running", 2))
     states = ("done", "running")
-    told = [checked.accept_progress(Progress("vmstat", states[n % 2], n)) for n in range(100)]
-    assert sum(told) == MAX_STATES_PER_COLLECTOR - 1
+    reported = [checked.accept_progress(ProgressLine("vmstat", states[n % 2], n)) for n in range(100)]
+    assert sum(reported) == MAX_STATES_PER_COLLECTOR - 1
     begun = checked._line_at
     assert sum(checked.accept_line(begun) for _ in range(1000)) == WATCHER_LINES
     assert checked.accept_line(begun + 1)

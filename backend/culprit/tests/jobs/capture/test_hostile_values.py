@@ -1,27 +1,28 @@
-"""Hostile texts and numbers in every field of a frame cost that field, and nothing else of the run."""
+"""Hostile values in every field of a frame affect only that field."""
 
 import json
 from types import SimpleNamespace
 
 import pytest
-from culprit.captures import leases
-from culprit.config import settings
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.progress import publisher
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Host, Run
+from culprit.captures import locks as leases
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.event_stream import get_event_publisher
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.settings import get_settings
+from culprit.jobs.capture import recover_spool, run_capture
+from culprit.jobs.capture.frame_filter import DroppedPart, FrameFilter
+from culprit.jobs.capture.session_result import RunnerOutput, SessionResult
+from culprit.jobs.capture.spool import Spool
 from culprit.tests.support.hostile_peer import HELLO, VMSTAT, clock, frame, outcome
 from culprit.tests.support.lab import laboratory
-from culprit.workflows import recover, run_capture
-from culprit.workflows.frame_filter import DroppedPart, FrameFilter
-from culprit.workflows.homecoming import Homecoming
-from culprit.workflows.spool import Spool
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from collectors.frames import FrameReader
+from collectors.runner.frames import FrameReader
 
 pytestmark = pytest.mark.long(120)
 
@@ -57,53 +58,53 @@ NUMERIC = ("exit", "start", "end", "cpu_ms", "bytes", "parts")
 
 @pytest.fixture
 def lab(db, config, people, tmp_path):
-    for cached in (artifact_store, publisher):
+    for cached in (artifact_store, get_event_publisher):
         cached.cache_clear()
-    with laboratory(db, people["oncall"].actor, tmp_path) as made:
-        yield made
-    for cached in (artifact_store, publisher):
+    with laboratory(db, people["oncall"].actor, tmp_path) as result:
+        yield result
+    for cached in (artifact_store, get_event_publisher):
         cached.cache_clear()
 
 
 @pytest.fixture
 def host(lab):
-    """A host in the database; nothing is dialed."""
+    """Create a host without connecting to it."""
     key = SimpleNamespace(type="ssh-ed25519", blob=b"k", fingerprint="SHA256:x")
     server = SimpleNamespace(address="127.0.0.1", port=1, username="root", client_key="none", host_key=key)
-    return lab.enrol(server)
+    return lab.add_host(server)
 
 
-def received(stream: bytes, spool: Spool) -> Homecoming:
-    """What the worker has of a stream, as the child of a session would hand it over."""
+def received(stream: bytes, spool: Spool) -> SessionResult:
+    """Return the session result of a stream, as a session would send it to the worker."""
     checked = FrameFilter(dict.fromkeys(("vmstat", "softirqs"), 64 << 20))
     reader = FrameReader(sink=lambda head: spool.open(head) if checked.accept_part(head) else DroppedPart())
-    home = Homecoming(began=True)
-    for one in reader.iterate(stream):
-        if checked.accept(one):
-            home.take(json.loads(json.dumps(spool.describe(one))))
-    home.dropped = dict(checked.dropped)
-    return home
+    result = SessionResult(began=True)
+    for item in reader.iterate(stream):
+        if checked.accept(item):
+            result.output.add_frame(json.loads(json.dumps(spool.describe(item))))
+    result.output.dropped = dict(checked.dropped)
+    return result
 
 
 def settled(lab, host, stream: bytes):
-    """Commits what came of the stream as one run, and returns the run."""
+    """Commit the stream as one run and return the run."""
     capture = lab.capture(host, collectors=("vmstat", "softirqs"), seconds=1)
     run_id = lab.run(capture).id
     with unit_of_work(lab.db.sessions) as session:
-        claim = leases.claim(session, run_id, "worker@test:1")
-    spool = Spool.of(settings().home, run_id, claim.fence)
+        claim = leases.claim_run(session, run_id, "worker@test:1")
+    spool = Spool.of(get_settings().home, run_id, claim.fence)
     order = SimpleNamespace(tier="light")
-    state = run_capture._settle(claim, order, received(stream, spool), spool)
+    state = run_capture._store_and_commit(claim, order, received(stream, spool), spool)
     spool.discard()
     assert state == "ingesting"
     run = lab.run(capture)
-    with unit_of_work(lab.db.sessions) as session:  # the host is free for the next one
+    with unit_of_work(lab.db.sessions) as session:  # the host is free for the next run
         session.execute(update(Run).where(Run.id == run_id).values(state="done"))
     return run
 
 
 PART = frame("part", VMSTAT, name="vmstat", part="stdout", fields="enc=identity complete=1")
-GOOD = outcome("softirqs", b"argv cat /proc/softirqs\nversion 1\nstderr\n", way="samples")
+GOOD = outcome("softirqs", b"argv cat /proc/softirqs\nversion 1\nstderr\n", method="samples")
 
 
 @st.composite
@@ -117,7 +118,7 @@ def streams(draw):
     lines = b"argv %s\nversion %s\nreason reason.exit code=%s\ntried %s reason.exit code=1\nstderr\n%s"
     payload = lines % tuple(draw(text) for _ in range(5))
     changes = {name: draw(number) for name in NUMERIC} | {
-        name: draw(word) or "-" for name in ("way", "signal", "rung")
+        name: draw(word) or "-" for name in ("method", "signal", "limiter")
     }
     stream += outcome("vmstat", payload, **changes) + GOOD
     return stream + frame("end", b"state done\ncpu_ms %s\n" % draw(text))
@@ -132,7 +133,7 @@ def test_each_field_that_was_dropped_is_named(lab, host):
     row = lab.collectors(run.id)["vmstat"]
     assert (row.argv, row.stderr_tail, row.bytes, row.exit_code) == ("vm\ufffdstat", "bad\ufffd", 0, None)
     assert (row.tool_version, row.cpu_ms) == ("4", 10)
-    assert {(one["key"], one["params"]["field"]) for one in row.warnings} == {
+    assert {(warning["key"], warning["params"]["field"]) for warning in row.warnings} == {
         ("run.field_control_characters", "argv"),
         ("run.field_control_characters", "stderr"),
         ("run.field_out_of_range", "bytes"),
@@ -147,19 +148,19 @@ def test_each_field_that_was_dropped_is_named(lab, host):
 
 
 def test_what_cannot_be_stored_all_the_same_is_stored_without_its_details(lab, host, monkeypatch):
-    """A value that every check has missed: one attempt, the files are kept, and nobody blames the worker."""
-    made = Homecoming.take
+    """A value that all checks missed: one attempt, the files are kept, and the worker is not the cause."""
+    add_frame = RunnerOutput.add_frame
 
-    def careless(home, told):
-        made(home, told)
-        if told["kind"] == "outcome":
-            home.outcomes[told["id"]]["version"] = "a\0b"
+    def careless(output, reported):
+        add_frame(output, reported)
+        if reported["kind"] == "outcome":
+            output.outcomes[reported["id"]]["version"] = "a\0b"
 
-    monkeypatch.setattr(Homecoming, "take", careless)
+    monkeypatch.setattr(RunnerOutput, "add_frame", careless)
     run = settled(lab, host, frame("hello", HELLO) + PART + outcome("vmstat") + frame("end", b"state done"))
     assert (run.failure["key"], run.failure_side) == ("run.host_data_unstorable", "host")
     assert lab.collectors(run.id)["vmstat"].state == "done"
-    assert [one.part for one in lab.artifacts(run.id)] == ["stdout"]
+    assert [item.part for item in lab.artifacts(run.id)] == ["stdout"]
 
 
 def test_recovered_evidence_that_cannot_be_stored_does_not_stop_the_next(lab, host):
@@ -168,23 +169,28 @@ def test_recovered_evidence_that_cannot_be_stored_does_not_stop_the_next(lab, ho
         capture = lab.capture(host, collectors=("vmstat",), seconds=1)
         run_id = lab.run(capture).id
         with unit_of_work(lab.db.sessions) as session:
-            claim = leases.claim(session, run_id, "worker@gone:1")
-        spool = Spool.of(settings().home, run_id, claim.fence)
-        home = received(frame("hello", HELLO) + PART + outcome("vmstat"), spool)
-        home.outcomes["vmstat"]["version"] = version
+            claim = leases.claim_run(session, run_id, "worker@gone:1")
+        spool = Spool.of(get_settings().home, run_id, claim.fence)
+        result = received(frame("hello", HELLO) + PART + outcome("vmstat"), spool)
+        result.output.outcomes["vmstat"]["version"] = version
         plan = {"do": "ingest"}
         spool.keep(
-            {"home": home.as_json(), "clock": None, "plan": plan, "claim": run_capture._claim_json(claim)}
+            {
+                "result": result.as_json(),
+                "clock": None,
+                "plan": plan,
+                "claim": run_capture._lease_to_json(claim),
+            }
         )
         runs.append(capture)
         if version == "a\0b":
-            assert recover.recover() == 1
+            assert recover_spool.commit_spooled_results() == 1
         else:
-            assert recover.recover() == 1
+            assert recover_spool.commit_spooled_results() == 1
         with unit_of_work(lab.db.sessions) as session:
             assert session.get_one(Run, run_id).state == "ingesting"
             session.execute(update(Run).where(Run.id == run_id).values(state="done"))
-    assert not list((settings().home / "spool").iterdir())
+    assert not list((get_settings().home / "spool").iterdir())
 
 
 @examples(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,15 +1,16 @@
-"""Captures end to end: real sshd, real worker processes, real PostgreSQL and Valkey."""
+"""Captures with a real sshd, real worker processes, PostgreSQL and Valkey."""
 
 import os
 import signal
 import time
 
 import pytest
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.broker import send
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Run, UserAccount
-from culprit.tests.support.lab import end, left_on_host
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.captures.run import Run
+from culprit.infra.task_queue import enqueue_job
+from culprit.tests.support.lab import left_on_host
 from culprit.tests.support.sshd import make_key, public_key
 from redis import Redis
 from sqlalchemy import func, update
@@ -26,7 +27,7 @@ def change(lab, run_id, **values):
 
 
 def soon(lab, capture):
-    """Makes waiting runs due: the pause after a failure is a minute, which a test does not wait for."""
+    """Make waiting runs due: the pause after a failure is a minute."""
     with unit_of_work(lab.db.sessions) as session:
         session.execute(update(Run).where(Run.capture_id == capture).values(not_before=func.now()))
 
@@ -36,7 +37,7 @@ def nothing_left(lab, run_id):
 
 
 def running(lab, capture):
-    """Waits until the host itself has reported that a collector runs."""
+    """Wait until the host has reported that a collector runs."""
 
     def begun():
         run = lab.run(capture)
@@ -47,13 +48,13 @@ def running(lab, capture):
 
 def test_three_collectors_come_home_through_a_real_worker(lab):
     server = lab.sshd()
-    host = lab.enrol(server)
+    host = lab.add_host(server)
     lab.worker()
     capture = lab.capture(host, collectors=("vmstat", "softirqs", "perf_record"), seconds=3)
     [run] = lab.until_runs(capture, "ingesting", "failed", "partial")
     assert run.failure is None
     collectors = lab.collectors(run.id)
-    assert {name: (one.state, one.reason) for name, one in collectors.items()} == {
+    assert {name: (item.state, item.reason) for name, item in collectors.items()} == {
         "vmstat": ("done", None),
         "softirqs": ("done", None),
         "perf_record": ("done", None),
@@ -77,9 +78,9 @@ def test_three_collectors_come_home_through_a_real_worker(lab):
 @pytest.mark.parametrize(
     ("pid", "lost"), [(os.getpid(), None), (1 << 22, "target.no_process")], ids=["ours", "nobody's"]
 )
-def test_the_scope_is_looked_for_on_the_host(lab, pid, lost):
-    """What it means there is kept with the run, also where it means nothing."""
-    host = lab.enrol(lab.sshd())
+def test_scope_is_resolved_on_the_host(lab, pid, lost):
+    """The resolved scope is stored with the run, also if it does not exist."""
+    host = lab.add_host(lab.sshd())
     lab.worker()
     capture = lab.capture(host, scope={"kind": "process", "value": str(pid)})
     [run] = lab.until_runs(capture, "ingesting", "failed", "partial")
@@ -93,7 +94,7 @@ def test_the_scope_is_looked_for_on_the_host(lab, pid, lost):
 def test_a_changed_host_key_stops_the_run_for_good(lab, tmp_path):
     make_key(tmp_path / "other")
     server = lab.sshd()
-    host = lab.enrol(server, host_key=public_key(tmp_path / "other"))
+    host = lab.add_host(server, host_key=public_key(tmp_path / "other"))
     lab.worker()
     [run] = lab.until_runs(lab.capture(host), "failed")
     assert run.failure["key"] == "ssh.host_key_changed"
@@ -105,7 +106,7 @@ def test_a_changed_host_key_stops_the_run_for_good(lab, tmp_path):
 
 def test_a_host_that_is_down_is_tried_again_later_and_not_for_ever(lab):
     server = lab.sshd()
-    host = lab.enrol(server)
+    host = lab.add_host(server)
     server.process.kill()
     server.process.wait()
     lab.worker()
@@ -121,30 +122,30 @@ def test_a_host_that_is_down_is_tried_again_later_and_not_for_ever(lab):
     assert (run.failure["key"], run.attempt, lab.state(capture)) == ("ssh.refused", 3, "failed")
 
 
-def test_cancelling_ends_what_runs_and_what_waits(lab):
+def test_canceling_ends_what_runs_and_what_waits(lab):
     server = lab.sshd()
-    host = lab.enrol(server)
+    host = lab.add_host(server)
     first = lab.capture(host, collectors=("vmstat", "softirqs"), seconds=LONG)
     lab.worker()
     run = running(lab, first)
     second = lab.capture(host)
     lab.cancel(second)
-    assert lab.run(second).state == "cancelled"
-    assert lab.state(second) == "cancelled"
+    assert lab.run(second).state == "canceled"
+    assert lab.state(second) == "canceled"
     lab.cancel(first)
-    [run] = lab.until_runs(first, "cancelled")
+    [run] = lab.until_runs(first, "canceled")
     took = (run.ended_at - run.cancel_requested_at).total_seconds()
     assert took < 5
-    assert {one.state for one in lab.collectors(run.id).values()} == {"cancelled"}
+    assert {item.state for item in lab.collectors(run.id).values()} == {"canceled"}
     nothing_left(lab, run.id)
 
 
-def test_fifty_deliveries_make_one_set_of_artifacts(lab):
-    host = lab.enrol(lab.sshd())
+def test_fifty_deliveries_store_artifacts_once(lab):
+    host = lab.add_host(lab.sshd())
     capture = lab.capture(host, seconds=2)
     run = lab.run(capture)
     for _ in range(49):
-        send("culprit.run_capture", run.id)
+        enqueue_job("culprit.run_capture", run.id)
     lab.worker()
     lab.worker()
     [run] = lab.until_runs(capture, *NORMAL_END)
@@ -154,8 +155,8 @@ def test_fifty_deliveries_make_one_set_of_artifacts(lab):
     assert len(parts) == len(set(parts))
 
 
-def test_a_killed_worker_leads_to_another_attempt_and_one_set_of_artifacts(lab):
-    host = lab.enrol(lab.sshd())
+def test_run_of_killed_worker_is_repeated_and_stored_once(lab):
+    host = lab.add_host(lab.sshd())
     capture = lab.capture(host, collectors=("vmstat", "softirqs"), seconds=6)
     first = lab.worker()
     run = running(lab, capture)
@@ -171,9 +172,9 @@ def test_a_killed_worker_leads_to_another_attempt_and_one_set_of_artifacts(lab):
     assert {a.attempt for a in lab.artifacts(run.id)} == {2}
 
 
-@pytest.mark.slow  # waits for a lease of full length
+@pytest.mark.slow  # waits for a full lease
 def test_after_a_killed_worker_the_run_begins_again_within_45_seconds(lab):
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     capture = lab.capture(host, collectors=("vmstat",), seconds=20)
     first = lab.worker()
     run = running(lab, capture)
@@ -184,17 +185,17 @@ def test_after_a_killed_worker_the_run_begins_again_within_45_seconds(lab):
     free = time.monotonic()
     lab.until(lambda: lab.run(capture).attempt == 2 and lab.run(capture).state == "running", 100)
     took = time.monotonic() - free
-    print(f"begun again {took:.1f} s after the host was free")
+    print(f"restarted {took:.1f} s after the host was free")
     assert took < 45
     lab.until_runs(capture, *NORMAL_END)
 
 
 def test_a_stopped_worker_hands_its_runs_on(lab):
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     capture = lab.capture(host, collectors=("vmstat",), seconds=5)
     first = lab.worker()
     running(lab, capture)
-    end(first)
+    first.stop()
     run = lab.run(capture)
     assert (run.state, run.worker_losses) == ("queued", 0), lab.logs()
     lab.worker()
@@ -204,7 +205,7 @@ def test_a_stopped_worker_hands_its_runs_on(lab):
 
 
 def test_a_frozen_worker_finds_its_fence_refused_and_ends_its_session(lab):
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     capture = lab.capture(host, collectors=("vmstat", "softirqs"), seconds=8)
     first = lab.worker()
     run = running(lab, capture)
@@ -222,7 +223,7 @@ def test_a_frozen_worker_finds_its_fence_refused_and_ends_its_session(lab):
 
 
 def test_a_wiped_broker_loses_nothing(lab, redis_url):
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     captures = [lab.capture(host, seconds=1) for _ in range(3)]
     with Redis.from_url(redis_url) as redis:
         redis.flushall()
@@ -235,31 +236,31 @@ def test_a_wiped_broker_loses_nothing(lab, redis_url):
 
 
 def test_without_a_broker_workers_look_for_themselves(lab, tmp_path):
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     capture = lab.capture(host, seconds=1)
     lab.worker(REDIS_URL=f"unix://{tmp_path}/nothing-here")
     lab.until_runs(capture, *NORMAL_END)
 
 
-def test_a_host_that_is_taken_makes_the_run_wait_and_say_why(lab):
+def test_run_waits_for_busy_host_with_reason(lab):
     server = lab.sshd()
-    one, other = lab.enrol(server, "one"), lab.enrol(server, "the-same-machine")
+    item, other = lab.add_host(server, "one"), lab.add_host(server, "the-same-machine")
     lab.worker()
-    first = lab.capture(one, collectors=("vmstat",), seconds=12)
+    first = lab.capture(item, collectors=("vmstat",), seconds=12)
     running(lab, first)
     second = lab.capture(other, collectors=("vmstat",), seconds=1)
     run = lab.until(lambda: (r := lab.run(second)).waiting and r, 60)
     assert (run.waiting["key"], run.attempt, run.host_failures) == ("run.host_busy", 0, 0)
     lab.until_runs(first, *NORMAL_END)
     soon(lab, second)
-    send("culprit.run_capture", run.id)
+    enqueue_job("culprit.run_capture", run.id)
     lab.scheduler()
     lab.until_runs(second, *NORMAL_END)
 
 
 def test_through_a_jump_host(lab):
-    jump = lab.enrol(lab.sshd(), "jump")
-    host = lab.enrol(lab.sshd(), "behind", jump_host_id=jump)
+    jump = lab.add_host(lab.sshd(), "jump")
+    host = lab.add_host(lab.sshd(), "behind", jump_host_id=jump)
     lab.worker()
     [run] = lab.until_runs(lab.capture(host, seconds=1), *NORMAL_END, "failed")
     assert run.state in NORMAL_END, run.failure
@@ -274,7 +275,7 @@ def test_who_lost_the_right_meanwhile_does_not_get_the_run(lab, people):
     }
     captures = {}
     for name, (values, _) in changes.items():
-        captures[name] = lab.capture(lab.enrol(lab.sshd()), actor=people[name].actor)
+        captures[name] = lab.capture(lab.add_host(lab.sshd()), actor=people[name].actor)
         with unit_of_work(lab.db.sessions) as session:
             session.execute(update(UserAccount).where(UserAccount.id == people[name].id).values(**values))
     lab.worker()
@@ -285,7 +286,7 @@ def test_who_lost_the_right_meanwhile_does_not_get_the_run(lab, people):
 
 def test_a_cut_connection_keeps_what_had_come_home(lab):
     server = lab.sshd()
-    host = lab.enrol(server)
+    host = lab.add_host(server)
     lengths = {"vmstat": LONG, "softirqs": 2}
     capture = lab.capture(host, collectors=tuple(lengths), lengths=lengths)
     lab.worker()
@@ -295,13 +296,13 @@ def test_a_cut_connection_keeps_what_had_come_home(lab):
         os.kill(pid, signal.SIGKILL)
     [run] = lab.until_runs(capture, *NORMAL_END, "partial", "failed", "queued")
     assert (run.state, run.failure["key"]) == ("ingesting", "ssh.cut")
-    states = {name: one.state for name, one in lab.collectors(run.id).items()}
+    states = {name: item.state for name, item in lab.collectors(run.id).items()}
     assert states == {"vmstat": "failed", "softirqs": "done"}
     nothing_left(lab, run.id)
 
 
-def test_many_hosts_at_once_through_one_worker(lab):
-    hosts = [lab.enrol(lab.sshd()) for _ in range(6)]
+def test_a_single_worker_captures_many_hosts_at_once(lab):
+    hosts = [lab.add_host(lab.sshd()) for _ in range(6)]
     capture = lab.capture(*hosts, seconds=5)
     lab.worker()
     lab.until(lambda: {run.state for run in lab.runs(capture)} == {"running"}, 60, "all run at the same time")

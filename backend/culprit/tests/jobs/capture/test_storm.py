@@ -1,4 +1,4 @@
-"""Workers killed at random while captures go on: nothing is lost, doubled, overlapped or left behind."""
+"""Workers killed at random during captures: no run is lost, duplicated, overlapping or left behind."""
 
 import os
 import random
@@ -10,12 +10,12 @@ from culprit.tests.support.lab import left_on_host
 from sqlalchemy import text
 
 CAME_HOME = ("ingesting", "done")
-OVER = (*CAME_HOME, "partial", "failed", "cancelled", "expired")
+OVER = (*CAME_HOME, "partial", "failed", "canceled", "expired")
 FAST = {"CULPRIT_LEASE_SECONDS": "6", "CULPRIT_SSH_CONCURRENCY": "2", "CULPRIT_LOG_LEVEL": "WARNING"}
 
 
 def note_starts(lab):
-    """Has the database itself write down every start and end of a run: the witness of overlaps."""
+    """Make the database record every start and end of a run, to detect overlaps."""
     with lab.db.engine.begin() as connection:
         connection.execute(
             text("""
@@ -31,20 +31,20 @@ def note_starts(lab):
 
 
 def overlaps(lab) -> int:
-    """How often a host had two running runs, by what the database saw."""
-    active, found = {}, 0
+    """Return how often a host had two running runs, according to the database."""
+    active, result = {}, 0
     with lab.db.engine.begin() as connection:
         for host, run, is_running in connection.execute(
             text("SELECT host, run, running FROM witness ORDER BY at")
         ):
             runs = active.setdefault(host, set())
             (runs.add if is_running else runs.discard)(run)
-            found += len(runs) > 1
-    return found
+            result += len(runs) > 1
+    return result
 
 
 def busy(runs, workers):
-    """The workers that have a run in hand."""
+    """Return the workers that own a run."""
     named = {run.worker.rpartition(":")[2] for run in runs if run.state == "running" and run.worker}
     return [worker for worker in workers if str(worker.pid) in named]
 
@@ -52,17 +52,17 @@ def busy(runs, workers):
 def storm(lab, *, kills: int, hosts: int, captures: int, seed: int):
     chance = random.Random(seed)
     note_starts(lab)
-    machines = [lab.enrol(lab.sshd()) for _ in range(hosts)]
-    made = [lab.capture(*machines, seconds=1) for _ in range(captures)]
-    lab.start("culprit.scheduler", **FAST)
+    machines = [lab.add_host(lab.sshd()) for _ in range(hosts)]
+    results = [lab.capture(*machines, seconds=1) for _ in range(captures)]
+    lab.start("scheduler", **FAST)
     workers = [lab.worker(**FAST) for _ in range(3)]
 
     def everything():
-        return [run for capture in made for run in lab.runs(capture)]
+        return [run for capture in results for run in lab.runs(capture)]
 
     def victims_now():
         if all(run.state in OVER for run in everything()):
-            made.append(lab.capture(*machines, seconds=1))
+            results.append(lab.capture(*machines, seconds=1))
         return busy(everything(), workers)
 
     for _ in range(kills):
@@ -79,19 +79,19 @@ def storm(lab, *, kills: int, hosts: int, captures: int, seed: int):
 
 def verdict(lab, runs):
     states = [run.state for run in runs]
-    given_up = [run for run in runs if run.state == "failed"]
-    assert all(run.failure["key"] == "run.worker_lost" and run.worker_losses > 3 for run in given_up)
-    assert len(given_up) + sum(state in CAME_HOME for state in states) == len(runs), states
+    supplied_up = [run for run in runs if run.state == "failed"]
+    assert all(run.failure["key"] == "run.worker_lost" and run.worker_losses > 3 for run in supplied_up)
+    assert len(supplied_up) + sum(state in CAME_HOME for state in states) == len(runs), states
     for run in runs:
         parts = [(artifact.run_collector_id, artifact.part) for artifact in lab.artifacts(run.id)]
         assert len(parts) == len(set(parts))
         assert bool(parts) == (run.state in CAME_HOME)
     assert overlaps(lab) == 0
-    lab.until(lambda: not [one for run in runs for one in left_on_host(run.id)], 30, "clean hosts")
-    print(f"{len(runs)} runs, {sum(run.worker_losses for run in runs)} losses, {len(given_up)} given up")
+    lab.until(lambda: not [item for run in runs for item in left_on_host(run.id)], 30, "clean hosts")
+    print(f"{len(runs)} runs, {sum(run.worker_losses for run in runs)} losses, {len(supplied_up)} given up")
 
 
-@pytest.mark.slow  # minutes of kills: a quiet machine's business
+@pytest.mark.slow  # minutes of kills, only on a quiet machine
 def test_twenty_killed_workers_lose_nothing(lab):
     verdict(lab, storm(lab, kills=20, hosts=4, captures=4, seed=int(time.time())))
 

@@ -1,4 +1,4 @@
-"""Captures by an account that is not root: a real sshd with passwords, a real sudo, accounts of their own."""
+"""Captures by accounts that are not root: a real sshd with passwords, a real sudo, separate accounts."""
 
 import shutil
 import subprocess
@@ -6,18 +6,19 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from culprit.hosts.credentials import seal
-from culprit.infra.secrets import vault
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.kit.uuid7 import uuid7
-from culprit.models import Credential, Host
+from culprit.hosts.credentials import seal_credential
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.vault import get_vault
 from culprit.tests.support.lab import left_on_host
 
 SUDO = shutil.which("sudo")
 PASSWORD = "a pass phrase of ours"
 NAME = "culprit-guest"
 
-# The account, its password and its rules exist in the mount namespace of this sshd alone.
+# The account, its password and its rules exist only in the mount namespace of this sshd.
 SETUP = """
 cd {place}
 cp /etc/passwd /etc/shadow /etc/group .
@@ -34,16 +35,16 @@ mount -t tmpfs tmpfs /etc/sudoers.d
 
 @pytest.fixture
 def place():
-    """A directory that others may enter, unlike those of the test runner."""
-    made = Path(tempfile.mkdtemp(prefix="culprit-sudo-", dir="/var/tmp"))
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
+    """Create a directory that others may enter, unlike those of the test runner."""
+    path = Path(tempfile.mkdtemp(prefix="culprit-sudo-", dir="/var/tmp"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture
 def guest(lab, place):
-    """guest(rule): enrols the host whose sudoers file says `rule`, by key or by password."""
+    """Return guest(rule), which adds the host with `rule` in its sudoers file, by key or by password."""
 
     def make(rule: str, *, by_password: bool = False, sudo: str = "none", sudo_password: str = ""):
         hashed = subprocess.run(
@@ -55,7 +56,7 @@ def guest(lab, place):
         server = lab.sshd(options=options, setup=setup, username=NAME)
         keys.write_text((server.directory / "client.pub").read_text())
         keys.chmod(0o644)
-        host_id = lab.enrol(server, sudo=sudo)
+        host_id = lab.add_host(server, sudo=sudo)
         with unit_of_work(lab.db.sessions) as session:
             host = session.get_one(Host, host_id)
             if by_password:
@@ -69,11 +70,11 @@ def guest(lab, place):
 
 
 def secret(session, name: str, password: str = PASSWORD):
-    made = Credential(id=uuid7(), name=name, kind="password", public={})
-    seal(made, {"secret": password}, vault())
-    session.add(made)
+    credential = Credential(id=new_uuid7(), name=name, kind="password", public={})
+    seal_credential(credential, {"secret": password}, get_vault())
+    session.add(credential)
     session.flush()
-    return made.id
+    return credential.id
 
 
 pytestmark = [pytest.mark.long(45), pytest.mark.skipif(SUDO is None, reason="apt-get install sudo")]
@@ -93,7 +94,7 @@ def test_sudo_makes_a_whole_capture(lab, guest, rule, by_password, sudo, sudo_pa
     capture = lab.capture(host, collectors=("vmstat", "perf_record"), seconds=2)
     [run] = lab.until_runs(capture, "ingesting", "failed", "partial")
     assert run.failure is None, run.failure
-    assert {name: one.state for name, one in lab.collectors(run.id).items()} == {
+    assert {name: item.state for name, item in lab.collectors(run.id).items()} == {
         "vmstat": "done",
         "perf_record": "done",
     }
@@ -112,7 +113,7 @@ def test_sudo_makes_a_whole_capture(lab, guest, rule, by_password, sudo, sudo_pa
         pytest.param("", "password", PASSWORD, "ssh.sudo_denied", id="not in sudoers"),
     ],
 )
-def test_sudo_that_refuses_is_told_in_words_that_mend_it(lab, guest, rule, sudo, sudo_password, failure):
+def test_refused_sudo_is_reported_with_remedy(lab, guest, rule, sudo, sudo_password, failure):
     host, _ = guest(rule, sudo=sudo, sudo_password=sudo_password)
     [run] = lab.until_runs(lab.capture(host, seconds=2), "failed")
     assert run.failure["key"] == failure

@@ -1,17 +1,21 @@
-"""What enters journals by itself, and incidents that go on by themselves."""
+"""Automatic journal entries and the autopilot."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 import pytest
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Finding, Incident, Run, RunCollector
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.analysis.finding import StoredFinding
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.incidents.incident import Incident
+from culprit.jobs.incidents.advance_autopilot import advance_incident
+from culprit.jobs.incidents.record_findings import record_findings
+from culprit.jobs.system.pending_jobs import list_pending_jobs
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened
-from culprit.workflows.autopilot import advance_incident
-from culprit.workflows.doorbells import doorbells
-from culprit.workflows.tell_incidents import tell_incidents
 from sqlalchemy import delete, select, update
 
 
@@ -21,32 +25,34 @@ def host(db):
 
 
 def entries(desk, kind):
-    return [one for one in desk.client.get(f"{desk.url}/journal").json() if one["kind"] == kind]
+    return [item for item in desk.client.get(f"{desk.url}/journal").json() if item["kind"] == kind]
 
 
-def test_what_the_rules_said_enters_the_journal_once(as_, db, host):
+def test_findings_enter_journal_once(as_, db, host):
     desk = opened(as_("investigator"), host)
-    run = evaluated(db, host, {"port-search": "fired", "ports-left": "quiet", "time-wait": "not_evaluated"})
+    run = evaluated(
+        db, host, {"port-search": "matched", "ports-left": "not_matched", "time-wait": "not_evaluated"}
+    )
     desk.post("runs", run_ids=[str(run.run_id)])
-    assert (tell_incidents(run.run_id), tell_incidents(run.run_id)) == (1, 0)
-    [entry] = entries(desk, "answered")
+    assert (record_findings(run.run_id), record_findings(run.run_id)) == (1, 0)
+    [entry] = entries(desk, "steps_answered")
     assert entry["by"] is None and entry["version"] == 3 and entry["params"]["host"] == "web1"
     assert entry["params"]["answers"] == [
         {"step": f"{BOOK}/ports-left", "verdict": "refutes"},
         {"step": f"{BOOK}/port-search", "verdict": "supports"},
     ]
     with unit_of_work(db.sessions) as session:
-        session.execute(delete(Finding).where(Finding.run_id == run.run_id))
-    assert tell_incidents(run.run_id) == 0
-    desk.post("notes", note="what a capture answered takes nobody's words away")
+        session.execute(delete(StoredFinding).where(StoredFinding.run_id == run.run_id))
+    assert record_findings(run.run_id) == 0
+    desk.post("notes", note="an answer of a capture replaces no note")
 
 
-def test_a_run_of_no_incident_tells_nobody(db, host):
-    assert tell_incidents(evaluated(db, host, {}).run_id) == 0
+def test_run_without_incident_changes_no_journal(db, host):
+    assert record_findings(evaluated(db, host, {}).run_id) == 0
 
 
 def finish(db, capture_id):
-    """The runs of a capture end, with nothing."""
+    """End the runs of a capture without results."""
     with unit_of_work(db.sessions) as session:
         for run in session.scalars(select(Run).where(Run.capture_id == capture_id)).all():
             run.state = "failed"
@@ -55,7 +61,7 @@ def finish(db, capture_id):
 
 def test_it_goes_on_by_itself_until_a_person_is_needed(as_, db, host):
     desk = opened(as_("investigator"), host)
-    desk.post("hypotheses", says="the deploy")
+    desk.post("hypotheses", summary="the deploy")
     desk.post("autopilot", tier="standard")
     assert desk.now["autopilot"]["state"] == "running"
     assert desk.refused("POST", "autopilot", tier="light") == (409, "autopilot.runs")
@@ -70,18 +76,22 @@ def test_it_goes_on_by_itself_until_a_person_is_needed(as_, db, host):
         assert advance_incident(UUID(desk.now["id"])) == "running" and len(desk.look()["runs"]) == len(taken)
         finish(db, pilot["capture_id"])
     assert pilot["reason"]["key"] in {"autopilot.person", "autopilot.tier"}
-    assert pilot["taken"] == len(taken) > 0
-    assert len(entries(desk, "step")) == len(taken) and len(entries(desk, "autopilot_stopped")) == 1
+    assert pilot["capture_count"] == len(taken) > 0
+    assert len(entries(desk, "step_started")) == len(taken) and len(entries(desk, "autopilot_stopped")) == 1
     with db.sessions() as session:
         captures = session.scalars(select(Capture)).all()
-        assert all(one.incident_id is not None and one.requested_by is not None for one in captures)
+        assert all(
+            capture.incident_id is not None and capture.requested_by is not None for capture in captures
+        )
 
 
-def test_it_stops_by_hand_whatever_version_one_saw(as_, db, host):
+def test_autopilot_is_stopped_regardless_of_version(as_, db, host):
     desk = opened(as_("investigator"), host)
     desk.post("autopilot", tier="light")
     with db.sessions() as session:
-        assert ("culprit.advance_incident", session.scalars(select(Incident.id)).one()) in doorbells(session)
+        assert ("culprit.advance_autopilot", session.scalars(select(Incident.id)).one()) in list_pending_jobs(
+            session
+        )
     assert as_("viewer").delete(f"{desk.url}/autopilot").status_code == 403
     answer = as_("oncall").delete(f"{desk.url}/autopilot").json()
     assert answer["autopilot"]["reason"]["key"] == "autopilot.by_hand"
@@ -89,7 +99,7 @@ def test_it_stops_by_hand_whatever_version_one_saw(as_, db, host):
     assert as_("oncall").delete(f"{desk.url}/autopilot").json()["version"] == answer["version"]
 
 
-def test_nobody_goes_further_by_itself_than_by_hand(as_, host):
+def test_autopilot_has_no_more_permissions_than_its_user(as_, host):
     desk = opened(as_("investigator"), host)
     assert desk.refused("POST", "autopilot", tier="deep")[0] == 403
     assert desk.refused("POST", "autopilot", tier="ptrace")[0] == 422
@@ -97,7 +107,7 @@ def test_nobody_goes_further_by_itself_than_by_hand(as_, host):
 
 
 def test_it_leaves_questions_for_the_end_and_stops_with_the_first(as_, db, host):
-    """Where no peer is known the probe waits for a word, and all else is collected before."""
+    """Without a known peer, the probe waits for input; everything else is collected before."""
     desk = opened(as_("investigator"), host, playbooks=["intermittent-packet-loss"])
     desk.post("autopilot", tier="standard")
     for _ in range(40):
@@ -106,18 +116,22 @@ def test_it_leaves_questions_for_the_end_and_stops_with_the_first(as_, db, host)
         finish(db, desk.look()["autopilot"]["capture_id"])
     pilot = desk.look()["autopilot"]
     assert (pilot["reason"]["key"], pilot["reason"]["params"]["step"]) == (
-        "incident.asks_peer",
+        "incident.option_missing_peer",
         "intermittent-packet-loss/probe",
     )
-    assert pilot["taken"] > 3
-    assert "intermittent-packet-loss/probe" not in {one["params"]["step"] for one in entries(desk, "step")}
+    assert pilot["capture_count"] > 3
+    assert "intermittent-packet-loss/probe" not in {
+        item["params"]["step"] for item in entries(desk, "step_started")
+    }
 
 
-def test_what_the_evidence_knows_it_asks_nobody(as_, db, host):
-    run = evaluated(db, host, {"F-DEP-SLOW-REPLY": "fired"})
+def test_autopilot_answers_steps_from_evidence(as_, db, host):
+    run = evaluated(db, host, {"F-DEP-SLOW-REPLY": "matched"})
     with unit_of_work(db.sessions) as session:
-        told = session.scalars(select(Finding).where(Finding.run_id == run.run_id)).one()
-        told.subject = {"dst": "10.0.0.2:6379", "pid": "9"}
+        stored_finding = session.scalars(
+            select(StoredFinding).where(StoredFinding.run_id == run.run_id)
+        ).one()
+        stored_finding.subject = {"dst": "10.0.0.2:6379", "pid": "9"}
     desk = opened(as_("investigator"), host, playbooks=["intermittent-packet-loss"])
     desk.post("runs", run_ids=[str(run.run_id)])
     desk.post("autopilot", tier="standard")
@@ -125,7 +139,7 @@ def test_what_the_evidence_knows_it_asks_nobody(as_, db, host):
         if advance_incident(UUID(desk.now["id"])) == "stopped":
             break
         finish(db, desk.look()["autopilot"]["capture_id"])
-    assert desk.look()["autopilot"]["reason"]["key"] != "incident.asks_peer"
-    [address, port] = entries(desk, "filled_finding")
+    assert desk.look()["autopilot"]["reason"]["key"] != "incident.option_missing_peer"
+    [address, port] = entries(desk, "option_from_finding")
     assert (address["params"]["value"], port["params"]["value"]) == ("10.0.0.2", "6379")
     assert address["params"]["source"] == "F-DEP-SLOW-REPLY"

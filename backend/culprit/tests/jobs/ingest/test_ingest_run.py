@@ -1,29 +1,27 @@
-"""Artifacts become lanes, events and tables; one bad artifact costs only its own collector."""
+"""Artifacts become series, events and tables; a bad artifact affects only its collector."""
 
 import json
 import textwrap
 
 import numpy as np
 import pytest
-from culprit.core import chunks
-from culprit.infra import bounded
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.bounded import Limits
-from culprit.models import (
-    Artifact,
-    Capture,
-    Event,
-    Profile,
-    Run,
-    RunCollector,
-    Series,
-    SeriesChunk,
-    SeriesDay,
-)
+from culprit.domain.series import chunks
+from culprit.evidence.parsing import parse_run
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.event import StoredEvent
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.series import StoredSeries
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
+from culprit.infra.models.evidence.series_day import SeriesDay
+from culprit.infra.sandbox import process
+from culprit.infra.sandbox.process import SandboxLimits
+from culprit.jobs.ingest import ingest_run as workflow
+from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
-from culprit.workflows import ingest_run as workflow
-from culprit.workflows import parse_run
-from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import func, select, update
 
 pytestmark = pytest.mark.long(25)
@@ -38,8 +36,8 @@ def load_samples(n: int = 30, boot: int = BOOT) -> dict[str, bytes]:
 
 def states(session, run_id):
     session.expire_all()
-    found = session.scalars(select(RunCollector).where(RunCollector.run_id == run_id))
-    return {one.collector: (one.state, (one.reason or {}).get("key")) for one in found}
+    collectors = session.scalars(select(RunCollector).where(RunCollector.run_id == run_id))
+    return {item.collector: (item.state, (item.reason or {}).get("key")) for item in collectors}
 
 
 def counted(session, run_id):
@@ -47,21 +45,21 @@ def counted(session, run_id):
         table.__tablename__: session.scalar(
             select(func.count()).select_from(table).where(table.run_id == run_id)
         )
-        for table in (SeriesChunk, Event, Profile)
+        for table in (SeriesChunk, StoredEvent, Profile)
     }
 
 
-def test_a_run_becomes_lanes_and_can_be_read_again(db, session, config):
+def test_a_run_becomes_series_and_can_be_parsed_again(db, session, config):
     waiting = runs.waiting_run(
         db, artifact_store(), {"loadavg": load_samples()}, clock=runs.clock_now(BOOT, T0)
     )
     assert ingest_run(waiting.run_id) == "done"
     run = session.get_one(Run, waiting.run_id)
     assert session.get_one(Capture, waiting.capture_id).state == "done"
-    lanes = {one.metric: one for one in session.scalars(select(Series))}
-    assert lanes
+    series_list = {item.metric: item for item in session.scalars(select(StoredSeries))}
+    assert series_list
     chunk = session.scalars(select(SeriesChunk).where(SeriesChunk.level == 0)).first()
-    rows = chunks.decode(chunk.data)
+    rows = chunks.decode_rows(chunk.data)
     assert (chunk.t0_ns, chunk.n) == (rows.start_ns[0], rows.n)
     assert abs(int(rows.start_ns[0]) - T0) < 2 * 10**9
     assert (run.t0_ns, run.t1_ns) == (chunk.t0_ns, chunk.t1_ns)
@@ -73,16 +71,16 @@ def test_a_run_becomes_lanes_and_can_be_read_again(db, session, config):
     assert ingest_run(waiting.run_id, again=True) == "done"
     assert counted(session, waiting.run_id) == before
     assert session.scalar(select(func.count()).select_from(SeriesDay)) == days
-    assert len(session.scalars(select(Series)).all()) == len(lanes)
+    assert len(session.scalars(select(StoredSeries)).all()) == len(series_list)
 
 
 def test_an_event_is_as_uncertain_as_its_clock_and_its_own_stamp_together(db, session, config):
-    """printk's clock drifts by 50 ppm: 25 ms in the 500 s since boot."""
+    """The clock of printk drifts by 50 ppm: 25 ms in the 500 s since boot."""
     parts = {"kmsg": {"stdout": b"<3>[  500.000000] Out of memory: Killed process 4242 (feed)\n"}}
     clock = runs.clock_now(BOOT, T0)
     waiting = runs.waiting_run(db, artifact_store(), parts, clock=clock)
     assert ingest_run(waiting.run_id) == "done"
-    event = session.scalars(select(Event).where(Event.run_id == waiting.run_id)).one()
+    event = session.scalars(select(StoredEvent).where(StoredEvent.run_id == waiting.run_id)).one()
     assert event.uncertainty_ns == clock["uncertainty_ns"] + 25_000_000
 
 
@@ -95,16 +93,16 @@ def test_hours_of_a_host_add_up_over_its_runs(db, session, config):
             db, artifact_store(), parts, host_id=host, clock=runs.clock_now(boot, T0 + boot - BOOT)
         )
         assert ingest_run(waiting.run_id) == "done"
-    day, series = session.execute(select(SeriesDay, Series).join(Series)).first()
+    day, series = session.execute(select(SeriesDay, StoredSeries).join(StoredSeries)).first()
     count = np.frombuffer(day.count, "<f4").reshape(24, -1)
     per_chunk = session.scalars(
         select(SeriesChunk).where(SeriesChunk.series_id == series.id, SeriesChunk.level == 0)
     ).all()
-    assert count.sum() == sum(one.n for one in per_chunk)
-    assert len({one.run_id for one in per_chunk}) == 2
+    assert count.sum() == sum(item.n for item in per_chunk)
+    assert len({item.run_id for item in per_chunk}) == 2
 
 
-def test_rubbish_and_damage_cost_one_collector_only(db, session, config):
+def test_damaged_artifact_affects_only_its_collector(db, session, config):
     store = artifact_store()
     parts = {
         "loadavg": load_samples(),
@@ -121,14 +119,14 @@ def test_rubbish_and_damage_cost_one_collector_only(db, session, config):
     path.chmod(0o600)
     path.write_bytes(path.read_bytes()[:-1] + b"\x55")
     assert ingest_run(waiting.run_id) == "partial"
-    found = states(session, waiting.run_id)
-    assert found["loadavg"] == ("done", None)
-    assert found["meminfo"][0] == "unreadable"
-    assert found["psi"] == ("unreadable", "artifact.altered")
+    result = states(session, waiting.run_id)
+    assert result["loadavg"] == ("done", None)
+    assert result["meminfo"][0] == "unreadable"
+    assert result["psi"] == ("unreadable", "artifact.altered")
     assert counted(session, waiting.run_id)["series_chunk"] > 0
 
 
-def test_bytes_that_are_gone_are_said(db, session, config):
+def test_missing_bytes_are_reported(db, session, config):
     store = artifact_store()
     waiting = runs.waiting_run(db, store, {"loadavg": load_samples()})
     store.delete(session.scalars(select(Artifact.sha256)).one())
@@ -138,12 +136,12 @@ def test_bytes_that_are_gone_are_said(db, session, config):
 
 @pytest.fixture
 def bombs(monkeypatch, tmp_path):
-    """Collectors in the child whose parsers take all memory, never end, or have a bug."""
+    """Replace parsers in the child by ones that use all memory, never end, or have a bug."""
     module = tmp_path / "bombs.py"
     module.write_text(
         textwrap.dedent("""
         import time
-        from culprit.workflows import confined_ingest
+        from culprit.evidence.parsing import parse_collectors
         from collectors.contract import Parsed
 
         def bomb(parts, context):
@@ -157,16 +155,16 @@ def bombs(monkeypatch, tmp_path):
             return Parsed()
 
         def main(request):
-            real = confined_ingest.parser
-            confined_ingest.parser = lambda name: bomb if name == "meminfo" else real(name)
-            confined_ingest.main(request)
+            real = parse_collectors.find_parser
+            parse_collectors.find_parser = lambda name: bomb if name == "meminfo" else real(name)
+            parse_collectors.main(request)
         """)
     )
     monkeypatch.setattr(parse_run, "MODULE", "bombs")
-    monkeypatch.setattr(workflow, "LIMITS", Limits(address_space=700 << 20, cpu_s=20, wall_s=60))
-    environment = bounded._environment
+    monkeypatch.setattr(workflow, "LIMITS", SandboxLimits(address_space=700 << 20, cpu_s=20, wall_s=60))
+    environment = process._environment
     monkeypatch.setattr(
-        bounded,
+        process,
         "_environment",
         lambda: environment() | {"PYTHONPATH": f"{environment()['PYTHONPATH']}:{tmp_path}"},
     )
@@ -178,18 +176,18 @@ def bombs(monkeypatch, tmp_path):
 )
 def test_a_parser_that_takes_the_child_with_it(db, session, config, bombs, monkeypatch, what, key):
     if what == "time":
-        monkeypatch.setattr(workflow, "LIMITS", Limits(wall_s=8))
+        monkeypatch.setattr(workflow, "LIMITS", SandboxLimits(wall_s=8))
     parts = {"meminfo": {"samples": what.encode() + b" x\n"}, "loadavg": load_samples()}
     waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT, T0))
     assert ingest_run(waiting.run_id) == "partial"
-    found = states(session, waiting.run_id)
-    assert found["meminfo"] == ("unreadable", key)
-    assert found["loadavg"] == ("done", None)
+    result = states(session, waiting.run_id)
+    assert result["meminfo"] == ("unreadable", key)
+    assert result["loadavg"] == ("done", None)
     reason = session.scalars(select(RunCollector).where(RunCollector.collector == "meminfo")).one().reason
-    assert reason["params"]["attempts"] == parse_run.MAX_DEATHS <= 3
+    assert reason["params"]["attempts"] == parse_run.MAX_CRASHES <= 3
 
 
-def test_a_run_that_kills_its_workers_is_given_up(db, session, config):
+def test_run_that_kills_workers_becomes_unreadable(db, session, config):
     waiting = runs.waiting_run(db, artifact_store(), {"loadavg": load_samples()})
     with db.sessions() as other:
         other.execute(update(Run).values(ingest_attempts=workflow.MAX_ATTEMPTS))
@@ -200,7 +198,7 @@ def test_a_run_that_kills_its_workers_is_given_up(db, session, config):
 
 def test_a_stale_fence_writes_nothing(db, session, config, monkeypatch):
     waiting = runs.waiting_run(db, artifact_store(), {"loadavg": load_samples()})
-    read = workflow.read_all
+    read = workflow.parse_all
 
     def meanwhile(work, directory, limits):
         read(work, directory, limits)
@@ -208,7 +206,7 @@ def test_a_stale_fence_writes_nothing(db, session, config, monkeypatch):
             other.execute(update(Run).values(fence=2))
             other.commit()
 
-    monkeypatch.setattr(workflow, "read_all", meanwhile)
+    monkeypatch.setattr(workflow, "parse_all", meanwhile)
     assert ingest_run(waiting.run_id) is None
     assert counted(session, waiting.run_id)["series_chunk"] == 0
     assert session.get_one(Run, waiting.run_id).state == "ingesting"
@@ -220,5 +218,5 @@ def test_hostile_texts_are_kept_but_storable(db, session, config):
     parts = {"meminfo": {"samples": runs.sampled("/proc/meminfo", [meminfo] * 3, BOOT)}}
     waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT, T0))
     assert ingest_run(waiting.run_id) in {"done", "partial", "failed"}
-    for one in session.scalars(select(SeriesChunk)):
-        assert len(json.dumps(one.labels)) < 20_000
+    for item in session.scalars(select(SeriesChunk)):
+        assert len(json.dumps(item.labels)) < 20_000

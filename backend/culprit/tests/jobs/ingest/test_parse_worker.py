@@ -1,4 +1,4 @@
-"""A real worker process: while there is none, profiles wait and say so; when it comes, they are drawn."""
+"""Profiles without a parse worker wait; with a worker they are built."""
 
 import os
 import signal
@@ -8,16 +8,16 @@ import time
 from uuid import UUID
 
 import pytest
-from culprit.config import REPOSITORY
+from culprit.infra.settings import REPOSITORY
 from redis import Redis
 
 FOLDED = b"web;main;parse 30\nweb;main;render 10\n"
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 @pytest.fixture
 def worker(config, redis_url, tmp_path):
-    """`worker()` starts a worker of the queue `parse`; it ends with the test."""
+    """Return a function that starts a worker of the queue `parse`; stop it at the end."""
     with Redis.from_url(redis_url) as redis:
         redis.flushall()
     started = []
@@ -26,7 +26,7 @@ def worker(config, redis_url, tmp_path):
         environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}/backend:{REPOSITORY}", "C_FORCE_ROOT": "1"}
         with (tmp_path / "worker.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "culprit.worker", "parse"],
+                [sys.executable, "-m", "culprit.server.worker", "parse"],
                 env=environment,
                 cwd=tmp_path,
                 stdout=log,
@@ -43,17 +43,17 @@ def worker(config, redis_url, tmp_path):
         process.wait()
 
 
-def wait_for(what, wanted):
-    until = time.monotonic() + PATIENCE_S
-    while (seen := what()) != wanted:
+def wait_for(what, requested):
+    until = time.monotonic() + TIMEOUT_S
+    while (seen := what()) != requested:
         assert time.monotonic() < until, f"still {seen}"
         time.sleep(0.2)
 
 
-def test_without_a_worker_it_waits_and_with_one_it_is_drawn(as_, worker):
+def test_profile_is_built_when_a_worker_starts(as_, worker):
     client = as_("investigator")
-    made = client.post("/api/v1/imports", files={"file": ("f", FOLDED)}).json()
-    run = f"/api/v1/runs/{made['runs'][0]['id']}"
+    result = client.post("/api/v1/imports", files={"file": ("f", FOLDED)}).json()
+    run = f"/api/v1/runs/{result['runs'][0]['id']}"
     time.sleep(0.5)
     assert client.get(run).json()["state"] == "ingesting"
 
@@ -67,10 +67,10 @@ def test_without_a_worker_it_waits_and_with_one_it_is_drawn(as_, worker):
     first.wait()
 
     side = {"profile_id": profile["id"]}
-    diff = client.post("/api/v1/diffs", json={"a": side, "b": side}).json()
+    diff = client.post("/api/v1/comparisons", json={"a": side, "b": side}).json()
     time.sleep(0.5)
-    assert client.get(f"/api/v1/diffs/{diff['id']}").json()["state"] == "queued"
-    assert client.get(f"/api/v1/diffs/{diff['id']}/tree").status_code == 409
+    assert client.get(f"/api/v1/comparisons/{diff['id']}").json()["state"] == "queued"
+    assert client.get(f"/api/v1/comparisons/{diff['id']}/tree").status_code == 409
     worker()
-    wait_for(lambda: client.get(f"/api/v1/diffs/{diff['id']}").json()["state"], "ready")
-    assert client.get(f"/api/v1/diffs/{UUID(diff['id'])}/tree").json()["total_b"] == 40
+    wait_for(lambda: client.get(f"/api/v1/comparisons/{diff['id']}").json()["state"], "ready")
+    assert client.get(f"/api/v1/comparisons/{UUID(diff['id'])}/tree").json()["total_b"] == 40

@@ -1,4 +1,4 @@
-"""A step that is repeated survives any exception; a step of the scheduler does not keep the others back."""
+"""A periodic step survives any exception; a step of the scheduler does not delay the others."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from culprit import scheduler, worker
-from culprit.config import settings
-from culprit.scheduler import Scheduler
-from culprit.workflows.worker_states import touch_alive_file
+from culprit.infra.settings import get_settings
+from culprit.jobs.system.heartbeats import touch_alive_file
+from culprit.server import scheduler, worker
+from culprit.server.scheduler import Scheduler
 
 
-class Fragile(worker.Repeated):
-    """Fails the first time, and shows that it was called again."""
+class Fragile(worker.PeriodicStep):
+    """Fail at the first call, and record the second."""
 
     every_s = 0.01
 
@@ -25,7 +25,7 @@ class Fragile(worker.Repeated):
         self.calls = 0
         self.called_again = threading.Event()
 
-    def once(self) -> None:
+    def run_once(self) -> None:
         self.calls += 1
         if self.calls == 1:
             raise ValueError("a bug")
@@ -50,15 +50,15 @@ def test_a_step_of_the_scheduler_that_fails_does_not_keep_the_others_back(
         called.append("sweep")
         raise ValueError("a bug")
 
-    monkeypatch.setattr(scheduler, "seen", lambda *_: called.append("seen"))
-    monkeypatch.setattr(scheduler, "sweep", fail)
-    monkeypatch.setattr(scheduler, "publisher", lambda: None)
+    monkeypatch.setattr(scheduler, "record_heartbeat", lambda *_: called.append("heartbeat"))
+    monkeypatch.setattr(scheduler, "run_sweep", fail)
+    monkeypatch.setattr(scheduler, "get_event_publisher", lambda: None)
     monkeypatch.setattr(scheduler, "artifact_store", lambda: None)
-    monkeypatch.setattr(scheduler, "fire_due", lambda *_: called.append("fire_due"))
-    monkeypatch.setattr(scheduler, "survey", lambda *_: called.append("survey"))
+    monkeypatch.setattr(scheduler, "start_all_due", lambda *_: called.append("start_all_due"))
+    monkeypatch.setattr(scheduler, "sync_annotations", lambda *_: called.append("annotations"))
     no_engine: Any = None
     Scheduler(no_engine, no_engine).tick()
-    assert called == ["seen", "sweep", "fire_due", "survey"]
+    assert called == ["heartbeat", "sweep", "start_all_due", "annotations"]
 
 
 def test_the_alive_file_is_touched_and_its_absence_harms_nothing(
@@ -66,14 +66,14 @@ def test_the_alive_file_is_touched_and_its_absence_harms_nothing(
 ) -> None:
     file = tmp_path / "alive"
     monkeypatch.setenv("CULPRIT_ALIVE_FILE", str(file))
-    settings.cache_clear()
+    get_settings.cache_clear()
     try:
         touch_alive_file()
         os.utime(file, (1, 1))
         touch_alive_file()
         assert file.stat().st_mtime > 1
         monkeypatch.setenv("CULPRIT_ALIVE_FILE", str(tmp_path / "none" / "alive"))
-        settings.cache_clear()
+        get_settings.cache_clear()
         touch_alive_file()
     finally:
-        settings.cache_clear()
+        get_settings.cache_clear()

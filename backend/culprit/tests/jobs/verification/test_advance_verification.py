@@ -1,4 +1,4 @@
-"""Verifications over a real database: what is captured, what is concluded, and what the incident is told."""
+"""Verifications over a real database: captures, results, and entries in the incident."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from culprit.captures import service as captures
-from culprit.infra.progress import publisher
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    Capture,
-    Fix,
-    Incident,
-    IncidentRun,
-    Run,
-    Verification,
-)
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.event_stream import get_event_publisher
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.incidents.fix import Fix
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.models.incidents.verification import Verification
+from culprit.jobs.system.pending_jobs import list_pending_jobs
+from culprit.jobs.verification import advance_verification as verify_fix
+from culprit.jobs.verification import state
+from culprit.jobs.verification.advance_verification import advance_verification
 from culprit.tests.support.fixed import SECONDS
-from culprit.workflows import verify_fix, verify_state
-from culprit.workflows.doorbells import doorbells
-from culprit.workflows.verify_fix import advance_verification
 from sqlalchemy import select
 
 pytestmark = pytest.mark.long(60)
@@ -29,8 +28,8 @@ def test_the_same_capture_is_taken_again_and_the_fix_is_verified(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
     fix = case.fix(host)
-    asked = case.ask(fix)
-    result = case.play(asked, 20.0)
+    requested = case.ask(fix)
+    result = case.play(requested, 20.0)
     assert (result["outcome"], result["per_work"]) == ("verified", False)
     assert -0.55 < result["low"] < result["change"] < result["high"] < -0.45
     assert result["p"] < 0.05 and result["primary"]["unit"] == "pct"
@@ -40,44 +39,44 @@ def test_the_same_capture_is_taken_again_and_the_fix_is_verified(case):
         pytest.approx(100),
         pytest.approx(100),
     )
-    sides = [one["side"] for one in result["windows"]]
+    sides = [window["side"] for window in result["windows"]]
     assert sides == ["before"] * 3 + ["after"] * 3
-    assert all(len(one["values"]) == SECONDS == len(one["t_ns"]) for one in result["windows"])
-    assert all(one["citations"][0]["artifact"] for one in result["windows"])
+    assert all(len(window["values"]) == SECONDS == len(window["t_ns"]) for window in result["windows"])
+    assert all(window["citations"][0]["artifact"] for window in result["windows"])
     assert case.read(Fix, fix).state == "verified"
-    assert [one.kind for one in case.journal()] == ["fix_verified"] and case.journal()[0].by is None
+    assert [item.kind for item in case.journal()] == ["fix_verified"] and case.journal()[0].by is None
     assert case.read(Incident, case.incident).version == case.journal()[-1].version > 1
 
 
 def test_what_is_captured_is_what_was_captured_before(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
-    asked = case.ask(case.fix(host))
-    assert advance_verification(asked) == "collecting"
-    assert advance_verification(asked) == "collecting", "a bell too many"
-    [made] = case.taken(asked)
+    requested = case.ask(case.fix(host))
+    assert advance_verification(requested) == "collecting"
+    assert advance_verification(requested) == "collecting", "a bell too many"
+    [result] = case.taken(requested)
     with case.db.sessions() as session:
-        again = session.get_one(Capture, made)
+        again = session.get_one(Capture, result)
         model = session.scalars(select(Capture).order_by(Capture.number)).first()
         same = ("plan", "seconds", "collectors", "scope")
-        assert [getattr(again, one) for one in same] == [getattr(model, one) for one in same]
+        assert [getattr(again, item) for item in same] == [getattr(model, item) for item in same]
         assert again.incident_id == case.incident
         link = session.scalars(select(IncidentRun).where(IncidentRun.role == "after")).one()
         assert link.run_id == again.runs[0].id
-        assert ("culprit.advance_verification", asked) in doorbells(session)
+        assert ("culprit.advance_verification", requested) in list_pending_jobs(session)
 
 
 def test_captures_are_taken_with_a_pause_between(case, monkeypatch):
     host = case.host("web1")
     case.before(host, busy=40.0)
-    asked = case.ask(case.fix(host))
-    advance_verification(asked)
-    monkeypatch.setattr(verify_state, "PAUSE", timedelta(hours=1))
-    case.home(case.taken(asked)[0], 20.0)
-    assert advance_verification(asked) == "collecting" and len(case.taken(asked)) == 1
-    monkeypatch.setattr(verify_state, "PAUSE", timedelta(0))
-    advance_verification(asked)
-    assert len(case.taken(asked)) == 2
+    requested = case.ask(case.fix(host))
+    advance_verification(requested)
+    monkeypatch.setattr(state, "PAUSE", timedelta(hours=1))
+    case.home(case.taken(requested)[0], 20.0)
+    assert advance_verification(requested) == "collecting" and len(case.taken(requested)) == 1
+    monkeypatch.setattr(state, "PAUSE", timedelta(0))
+    advance_verification(requested)
+    assert len(case.taken(requested)) == 2
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_other_outcomes_stay_in_the_chain(case, after, outcome):
     assert case.journal()[-1].kind == f"fix_{outcome}"
 
 
-def test_unlike_load_is_told_per_unit_of_work_or_not_at_all(case):
+def test_different_load_is_compared_per_unit_of_work(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
     fix = case.fix(host)
@@ -103,14 +102,14 @@ def test_unlike_load_is_told_per_unit_of_work_or_not_at_all(case):
     assert latency["reasons"][0]["key"] == "verify.unlike_load"
 
 
-def test_too_few_captures_from_before_are_said_before_anything_is_captured(case):
+def test_too_few_captures_before_fix_are_refused_without_capture(case):
     host = case.host("web1")
     case.before(host, busy=40.0, count=2)
     case.before(host, busy=40.0, count=2, seconds=25)
     fix = case.fix(host)
     result = case.play(case.ask(fix), 20.0)
     assert result["outcome"] == "no_conclusion" and case.read(Fix, fix).state == "no_conclusion"
-    assert [one["key"] for one in result["reasons"]] == ["verify.few_windows", "verify.collect_before"]
+    assert [reason["key"] for reason in result["reasons"]] == ["verify.few_windows", "verify.collect_before"]
     assert result["reasons"][1]["params"]["runs"] == 2, "captures of another length are another measurement"
     assert not case.taken(case.ask(fix))
 
@@ -129,7 +128,12 @@ def test_what_changed_on_the_control_host_too_is_not_the_fix(case):
     fix = case.fix(host)
     both = case.play(case.ask(fix, kind="control", control_host_id=peer), {host: 20.0, peer: 20.5})
     assert both["outcome"] in {"no_effect", "no_conclusion"} and abs(both["change"]) < 0.05
-    assert {one["side"] for one in both["windows"]} == {"before", "after", "control_before", "control_after"}
+    assert {window["side"] for window in both["windows"]} == {
+        "before",
+        "after",
+        "control_before",
+        "control_after",
+    }
     alone = case.play(case.ask(fix, kind="control", control_host_id=peer), {host: 20.0, peer: 41.0})
     assert alone["outcome"] == "verified" and case.read(Fix, fix).state == "verified"
     with case.db.sessions() as session:
@@ -137,14 +141,14 @@ def test_what_changed_on_the_control_host_too_is_not_the_fix(case):
     assert roles.count("control") == 6
 
 
-def test_a_control_that_nobody_watched_before_is_none(case):
+def test_control_host_without_earlier_captures_is_ignored(case):
     host, peer = case.host("web1"), case.host("web2", "control")
     case.before(host, busy=40.0)
     result = case.play(case.ask(case.fix(host), kind="control", control_host_id=peer), 20.0)
     assert result["reasons"][-1]["key"] == "verify.collect_before_control"
 
 
-def test_a_cohort_is_judged_by_hosts_and_names_the_odd_one(case):
+def test_cohort_verdict_names_deviating_host(case):
     hosts = [case.host(f"web{at}") for at in range(6)]
     dark = case.host("dark")
     levels = {host: 30.0 + 5 * at for at, host in enumerate(hosts)}
@@ -155,19 +159,19 @@ def test_a_cohort_is_judged_by_hosts_and_names_the_odd_one(case):
         dark: 1.0,
     }
     result = case.play(case.ask(fix, kind="cohort"), after)
-    told = {one["host"]: one for one in result["hosts"]}
-    assert [name for name, one in told.items() if one["outlier"]] == ["web5"]
-    assert told["dark"]["left_out"]["key"] == "verify.host_no_data"
-    assert told["web1"]["change"] == pytest.approx(-0.3, abs=0.03)
+    reported = {host["host"]: host for host in result["hosts"]}
+    assert [name for name, item in reported.items() if item["outlier"]] == ["web5"]
+    assert reported["dark"]["left_out"]["key"] == "verify.host_no_data"
+    assert reported["web1"]["change"] == pytest.approx(-0.3, abs=0.03)
     assert result["outcome"] in {"verified", "no_conclusion"} and result["change"] < -0.2
 
 
 def test_captures_that_come_to_nothing_are_taken_again_but_not_for_ever(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
-    asked = case.ask(case.fix(host))
-    result = case.play(asked, 20.0, fails=True)
-    assert len(case.taken(asked)) == 3 + verify_fix.SPARE
+    requested = case.ask(case.fix(host))
+    result = case.play(requested, 20.0, fails=True)
+    assert len(case.taken(requested)) == 3 + verify_fix.SPARE
     assert result["reasons"][0]["key"] == "verify.few_windows"
 
 
@@ -175,41 +179,41 @@ def test_calling_a_capture_off_calls_the_verification_off(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
     fix = case.fix(host)
-    asked = case.ask(fix)
-    advance_verification(asked)
+    requested = case.ask(fix)
+    advance_verification(requested)
     with unit_of_work(case.db.sessions) as session:
-        made = session.get_one(Verification, asked).after
-        captures.cancel(session, case.actor, publisher(), made[0])
-    assert advance_verification(asked) == "cancelled"
+        after = session.get_one(Verification, requested).after
+        captures.cancel_capture(session, case.actor, get_event_publisher(), after[0])
+    assert advance_verification(requested) == "canceled"
     assert case.read(Fix, fix).state == "applied"
-    assert case.journal()[-1].kind == "verification_cancelled"
+    assert case.journal()[-1].kind == "verification_canceled"
 
 
 def test_taking_the_fix_back_ends_the_capture_that_runs(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
     fix = case.fix(host)
-    asked = case.ask(fix)
-    advance_verification(asked)
+    requested = case.ask(fix)
+    advance_verification(requested)
     with unit_of_work(case.db.sessions) as session:
         session.get_one(Fix, fix).state = "reverted"
-    assert advance_verification(asked) == "cancelled"
-    assert case.read(Capture, case.taken(asked)[0]).state == "cancelled"
+    assert advance_verification(requested) == "canceled"
+    assert case.read(Capture, case.taken(requested)[0]).state == "canceled"
     assert case.read(Fix, fix).state == "reverted"
 
 
 def test_without_a_number_fixed_beforehand_nothing_is_judged(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
-    asked = case.ask(case.fix(host), primary=None)
-    assert advance_verification(asked) == "failed"
-    assert case.read(Verification, asked).failure["key"] == "verify.no_primary"
-    assert advance_verification(asked) == "failed", "and nothing more happens"
+    requested = case.ask(case.fix(host), primary=None)
+    assert advance_verification(requested) == "failed"
+    assert case.read(Verification, requested).failure["key"] == "verify.no_primary"
+    assert advance_verification(requested) == "failed", "and nothing more happens"
 
 
 def test_who_may_no_longer_capture_does_not(case, people):
     host = case.host("web1")
     case.before(host, busy=40.0)
-    asked = case.ask(case.fix(host), requested_by=people["viewer"].id)
-    assert advance_verification(asked) == "failed"
-    assert not case.taken(asked)
+    requested = case.ask(case.fix(host), requested_by=people["viewer"].id)
+    assert advance_verification(requested) == "failed"
+    assert not case.taken(requested)

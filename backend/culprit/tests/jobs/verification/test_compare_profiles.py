@@ -1,4 +1,4 @@
-"""What changed in the code between both sides of a verification, as one drawing."""
+"""Code changes between both sides of a verification, as one profile comparison."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ import hashlib
 from uuid import UUID
 
 import pytest
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    Profile,
-    ProfileDiff,
-    Run,
-    RunCollector,
-    Verification,
-)
-from culprit.workflows import verify_flame
-from culprit.workflows.build_diff import build_diff
-from culprit.workflows.verify_fix import advance_verification
-from culprit.workflows.verify_sides import asked as asked_of
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.profile_comparison import ProfileComparison
+from culprit.infra.models.incidents.verification import Verification
+from culprit.jobs.ingest.build_comparison import build_comparison
+from culprit.jobs.verification import compare_profiles
+from culprit.jobs.verification.advance_verification import advance_verification
+from culprit.jobs.verification.measurements import load_verification_spec
 from sqlalchemy import select
 
-from collectors.parse.folded import read as read_folded
-from collectors.tests.profiles import source
+from collectors.parse.perf.folded import parse_folded as read_folded
+from collectors.tests.recorded_profiles import source
 
 pytestmark = pytest.mark.long(15)
 
@@ -32,7 +30,7 @@ QUICK = b"feed;handle;parse 30\nfeed;handle;spin 6\n"
 
 
 def profiled(case, runs_of, folded):
-    """These runs have a CPU profile each, as if perf had been taken with them."""
+    """Give these runs a CPU profile each, as if perf had recorded them."""
     table = read_folded(source(folded))
     with unit_of_work(case.db.sessions) as session:
         for run in session.scalars(runs_of).all():
@@ -53,45 +51,49 @@ def test_profiles_of_both_sides_are_laid_over_each_other(case, as_):
     case.before(host, busy=40.0)
     profiled(case, select(Run), SLOW)
     fix = case.fix(host)
-    asked = case.ask(fix)
-    while advance_verification(asked) == "collecting":
-        [new] = case.taken(asked)[-1:]
+    requested = case.ask(fix)
+    while advance_verification(requested) == "collecting":
+        [new] = case.taken(requested)[-1:]
         case.home(new, 20.0)
         profiled(case, select(Run).where(Run.capture_id == UUID(new)), QUICK)
-    advance_verification(asked)
-    told = case.read(Verification, asked).result["differential"]
-    assert told["profiles"] == {"before": 3, "after": 3} and told["hosts"] == ["web1"]
-    shares = {one["name"]: (one["before"], one["after"]) for one in told["functions"]}
+    advance_verification(requested)
+    differential = case.read(Verification, requested).result["differential"]
+    assert differential["profiles"] == {"before": 3, "after": 3} and differential["hosts"] == ["web1"]
+    shares = {
+        function["name"]: (function["before"], function["after"]) for function in differential["functions"]
+    }
     assert shares["spin"] == (pytest.approx(2 / 3), pytest.approx(1 / 6))
-    assert told["mapping"] == {"parse": ["parse", "parse.isra.0"]}
-    assert build_diff(UUID(told["diff_id"])) == "ready"
+    assert differential["mapping"] == {"parse": ["parse", "parse.isra.0"]}
+    assert build_comparison(UUID(differential["comparison_id"])) == "ready"
     client = as_("viewer")
-    made = client.get(f"/api/v1/diffs/{told['diff_id']}").json()
-    assert (made["by_base"], made["a"]["profiles"], made["b"]["profiles"]) == (True, 3, 3)
-    drawn = client.get(f"/api/v1/diffs/{told['diff_id']}/tree").json()
-    assert (drawn["total_a"], drawn["total_b"]) == (270, 108), "three of each"
-    assert drawn["merged"] == told["mapping"] and drawn["new"] == drawn["vanished"] == []
-    assert as_("scoped").get(f"/api/v1/diffs/{told['diff_id']}").status_code == 404
+    result = client.get(f"/api/v1/comparisons/{differential['comparison_id']}").json()
+    assert (result["by_base"], result["a"]["profiles"], result["b"]["profiles"]) == (True, 3, 3)
+    rendered = client.get(f"/api/v1/comparisons/{differential['comparison_id']}/tree").json()
+    assert (rendered["total_a"], rendered["total_b"]) == (270, 108), "three of each"
+    assert rendered["merged"] == differential["mapping"] and rendered["new"] == rendered["vanished"] == []
+    assert as_("scoped").get(f"/api/v1/comparisons/{differential['comparison_id']}").status_code == 404
 
 
-def test_without_profiles_on_both_sides_nothing_is_drawn(case):
+def test_comparison_needs_profiles_on_both_sides(case):
     host = case.host("web1")
     case.before(host, busy=40.0)
     profiled(case, select(Run), SLOW)
     assert "differential" not in case.play(case.ask(case.fix(host)), 20.0)
 
 
-def test_of_many_profiles_the_latest_of_each_host_are_drawn(case, monkeypatch):
-    monkeypatch.setattr(verify_flame, "MOST", 2)
+def test_comparison_uses_latest_profiles_of_each_host(case, monkeypatch):
+    monkeypatch.setattr(compare_profiles, "MOST", 2)
     hosts = [case.host(f"web{at}") for at in range(2)]
     case.before(*hosts, busy=40.0)
     profiled(case, select(Run), SLOW)
     with unit_of_work(case.db.sessions) as session:
-        found = asked_of(session, session.get_one(Verification, case.ask(case.fix(*hosts), kind="cohort")))
+        result = load_verification_spec(
+            session, session.get_one(Verification, case.ask(case.fix(*hosts), kind="cohort"))
+        )
         runs_there = session.scalars(select(Run).order_by(Run.t0_ns)).all()
-        told = verify_flame.compare(session, found, runs_there, runs_there)
-        row = session.get_one(ProfileDiff, UUID(told["diff_id"]))
-        drawn = [row.a["profile_id"], *row.a["also"]]
-        assert {session.get_one(Profile, UUID(one)).run_id for one in drawn} == {
-            one.id for one in runs_there[-2:]
+        reported = compare_profiles.compare_profiles(session, result, runs_there, runs_there)
+        row = session.get_one(ProfileComparison, UUID(reported["comparison_id"]))
+        profile_ids = [row.a["profile_id"], *row.a["also"]]
+        assert {session.get_one(Profile, UUID(profile_id)).run_id for profile_id in profile_ids} == {
+            item.id for item in runs_there[-2:]
         }

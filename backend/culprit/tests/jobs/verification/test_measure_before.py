@@ -1,4 +1,4 @@
-"""A fix that is measured before it is applied, where that is asked for while it is planned."""
+"""Measurements before a planned fix."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from uuid import UUID
 
 import pytest
 from culprit.captures import service as captures
-from culprit.infra.progress import publisher
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import (
-    Fix,
-    IncidentRun,
-    Verification,
-)
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.event_stream import get_event_publisher
+from culprit.infra.models.incidents.fix import Fix
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.models.incidents.verification import Verification
+from culprit.jobs.system.pending_jobs import list_pending_jobs
+from culprit.jobs.verification import measure_before
+from culprit.jobs.verification.advance_verification import advance_verification
 from culprit.tests.support.fixed import LOG
-from culprit.workflows import verify_before
-from culprit.workflows.doorbells import doorbells
-from culprit.workflows.verify_fix import advance_verification
 from sqlalchemy import select
 
 pytestmark = pytest.mark.long(10)
@@ -27,11 +25,11 @@ pytestmark = pytest.mark.long(10)
 
 @pytest.fixture
 def planned(case, monkeypatch):
-    """A fix that is only planned, on a host whose plan and measurements are the ones that come home by hand."""
+    """A planned fix, on a host whose captures the test completes."""
     only = SimpleNamespace(collectors=[SimpleNamespace(id="cpu_stat")])
-    monkeypatch.setattr(verify_before, "PLANS", {verify_before.PLAN: only})
-    monkeypatch.setattr(verify_before, "measuring", lambda session, host: LOG)
-    monkeypatch.setattr(verify_before, "_profile", lambda actor: [])
+    monkeypatch.setattr(measure_before, "PLANS", {measure_before.PLAN: only})
+    monkeypatch.setattr(measure_before, "service_collector_options", lambda session, host: LOG)
+    monkeypatch.setattr(measure_before, "_select_profiler", lambda actor: [])
     host = case.host("web1")
     fix = case.fix(host)
     with unit_of_work(case.db.sessions) as session:
@@ -40,49 +38,49 @@ def planned(case, monkeypatch):
     return case, fix, case.ask(fix, state="before")
 
 
-def measured(case, asked, busy=40.0, **how) -> str:
-    """The side before to its end: each capture that it starts comes home."""
+def measured(case, requested, busy=40.0, **how) -> str:
+    """Complete the measurement before the fix: finish each capture that it starts."""
     for _ in range(8):
-        state = advance_verification(asked)
+        state = advance_verification(requested)
         if state != "before":
             return state
-        case.home(case.read(Verification, asked).made_before[-1], busy, **how)
+        case.home(case.read(Verification, requested).captures_before[-1], busy, **how)
     return state
 
 
 def test_the_side_before_is_measured_while_the_fix_is_planned(planned):
-    case, fix, asked = planned
-    assert ("culprit.advance_verification", asked) in listed(case.db)
-    assert measured(case, asked) == "waiting"
-    row = case.read(Verification, asked)
-    assert len(row.made_before) == len(row.before) == 3 and row.after == []
-    assert ("culprit.advance_verification", asked) not in listed(case.db), "it waits for a person"
+    case, fix, requested = planned
+    assert ("culprit.advance_verification", requested) in listed(case.db)
+    assert measured(case, requested) == "waiting"
+    row = case.read(Verification, requested)
+    assert len(row.captures_before) == len(row.before) == 3 and row.after == []
+    assert ("culprit.advance_verification", requested) not in listed(case.db), "it waits for a person"
     with unit_of_work(case.db.sessions) as session:
-        found = session.get_one(Fix, fix)
-        found.state, found.applied_at = "applied", datetime.now(UTC)
-        session.get_one(Verification, asked).state = "collecting"
-    assert case.play(asked, 20.0, at=time.time() + 60)["outcome"] == "verified"
+        result = session.get_one(Fix, fix)
+        result.state, result.applied_at = "applied", datetime.now(UTC)
+        session.get_one(Verification, requested).state = "collecting"
+    assert case.play(requested, 20.0, at=time.time() + 60)["outcome"] == "verified"
     with case.db.sessions() as session:
         roles = session.scalars(select(IncidentRun.role).where(IncidentRun.fix_id == fix)).all()
     assert sorted(roles) == ["after"] * 3 + ["before"] * 3
 
 
 def test_captures_before_that_come_to_nothing_are_not_taken_for_ever(planned):
-    case, _, asked = planned
-    assert measured(case, asked, fails=True) == "failed"
-    row = case.read(Verification, asked)
-    assert row.failure["key"] == "verify.before_failed" and len(row.made_before) == 3
+    case, _, requested = planned
+    assert measured(case, requested, fails=True) == "failed"
+    row = case.read(Verification, requested)
+    assert row.failure["key"] == "verify.before_failed" and len(row.captures_before) == 3
 
 
 def test_calling_a_capture_before_off_calls_the_verification_off(planned, people):
-    case, _, asked = planned
-    assert advance_verification(asked) == "before"
+    case, _, requested = planned
+    assert advance_verification(requested) == "before"
     with unit_of_work(case.db.sessions) as session:
-        made = UUID(case.read(Verification, asked).made_before[0])
-        captures.cancel(session, people["oncall"].actor, publisher(), made)
-    assert advance_verification(asked) == "cancelled"
+        uuid = UUID(case.read(Verification, requested).captures_before[0])
+        captures.cancel_capture(session, people["oncall"].actor, get_event_publisher(), uuid)
+    assert advance_verification(requested) == "canceled"
 
 
 def listed(db):
     with db.sessions() as session:
-        return doorbells(session)
+        return list_pending_jobs(session)

@@ -1,4 +1,4 @@
-"""A verification end to end: a real sshd, real workers, the scheduler that rings, and a log that goes on."""
+"""A verification with a real sshd, real workers, the scheduler, and a log that grows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from datetime import UTC, datetime
 import pytest
 from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Fix, Incident, IncidentHost, IncidentRun, JournalEntry, Verification
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.incidents.fix import Fix
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.incidents.incident_host import IncidentHost
+from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.models.incidents.journal_entry import JournalEntry
+from culprit.infra.models.incidents.verification import Verification
 from sqlalchemy import select
 
 SECONDS = 15
@@ -20,7 +25,7 @@ RATE = 20
 
 @pytest.fixture
 def access_log(tmp_path):
-    """A log in which a steady service writes what it answers."""
+    """Write a log of a steady service."""
     path, over = tmp_path / "access.log", threading.Event()
 
     def serve() -> None:
@@ -37,21 +42,21 @@ def access_log(tmp_path):
 
 def evidence(lab, incident, host, log) -> None:
     with unit_of_work(lab.db.sessions) as session:
-        wanted = CaptureCreate(
+        capture_create = CaptureCreate(
             host_ids=[host], plan="custom", seconds=SECONDS, collectors=["cpu_stat", "app_metrics"],
             options={"app_metrics": {"path": str(log), "format": "lab"}},
         )  # fmt: skip
-        made = captures.create(session, lab.actor, artifact_store(), wanted)
-        run = made.runs[0].id
+        capture = captures.create_capture(session, lab.actor, artifact_store(), capture_create)
+        run = capture.runs[0].id
         session.add(IncidentRun(incident_id=incident, run_id=run, role="before"))
-    lab.until_runs(made.id, "done", seconds=60)
+    lab.until_runs(capture.id, "done", seconds=60)
 
 
-@pytest.mark.slow  # three minutes; journeys through the browser verify fixes in every round
+@pytest.mark.slow  # three minutes; e2e journeys verify fixes in every round
 def test_a_fix_is_verified_by_captures_of_its_own(lab, access_log):
-    host = lab.enrol(lab.sshd())
-    for one in (("ssh",), ("parse",)):
-        lab.worker(*one)
+    host = lab.add_host(lab.sshd())
+    for item in (("ssh",), ("parse",)):
+        lab.worker(*item)
     lab.scheduler()
     with unit_of_work(lab.db.sessions) as session:
         incident = Incident(title="slow", symptom={}, window_from=datetime.now(UTC))
@@ -72,27 +77,27 @@ def test_a_fix_is_verified_by_captures_of_its_own(lab, access_log):
         session.add(fix)
         session.flush()
         primary = {"read": "app.p50_ms", "better": "lower"}
-        asked = Verification(fix_id=fix.id, primary=primary, requested_by=lab.actor.id)
-        session.add(asked)
+        verification = Verification(fix_id=fix.id, primary=primary, requested_by=lab.actor.id)
+        session.add(verification)
         session.flush()
-        fix_id, asked_id = fix.id, asked.id
+        fix_id, requested_id = fix.id, verification.id
 
-    def found(table, one):
+    def get_row(table, item):
         with lab.db.sessions() as session:
-            return session.get_one(table, one)
+            return session.get_one(table, item)
 
     lab.until(
-        lambda: found(Verification, asked_id).state not in {"collecting", "judging"},
+        lambda: get_row(Verification, requested_id).state not in {"collecting", "judging"},
         240,
         "the end of a verification",
     )
-    done = found(Verification, asked_id)
+    done = get_row(Verification, requested_id)
     assert (done.state, done.failure) == ("done", None)
     assert done.result["outcome"] == "no_effect", done.result["reasons"]
     assert done.result["load"]["kind"] == "goodput"
     assert done.result["load"]["after"] == pytest.approx(RATE, rel=0.2)
-    assert [one["side"] for one in done.result["windows"]] == ["before"] * 3 + ["after"] * 3
-    assert found(Fix, fix_id).state == "no_effect"
+    assert [window["side"] for window in done.result["windows"]] == ["before"] * 3 + ["after"] * 3
+    assert get_row(Fix, fix_id).state == "no_effect"
     with lab.db.sessions() as session:
         kinds = session.scalars(select(JournalEntry.kind).where(JournalEntry.incident_id == known)).all()
     assert kinds == ["fix_no_effect"]

@@ -1,4 +1,4 @@
-"""Standbys over real sshd, through real workers: what is kept comes home, and nothing stays behind."""
+"""Watchers with a real sshd and real workers: their buffer is collected, and nothing remains on the host."""
 
 from __future__ import annotations
 
@@ -9,54 +9,59 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from culprit.core.alerts.contract import Incoming
-from culprit.infra.artifacts import artifact_store
-from culprit.kit.clock import now, to_ns
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, SeriesChunk, Standby, Trigger
-from culprit.standbys import service
-from culprit.standbys.schemas import ArmedCreate, RingCreate
-from culprit.tests.support.lab import end
-from culprit.triggers.fire import take
-from culprit.workflows.ingest_run import ingest_run
-from culprit.workflows.read_view import read_view
-from culprit.workflows.sweep import expire_standbys
+from culprit.automation.triggers.start_response import respond_to_alert
+from culprit.automation.watchers import service
+from culprit.automation.watchers.schemas import ConditionalWatcherCreate, LookbackWatcherCreate
+from culprit.domain.alerts.contract import IncomingAlert
+from culprit.evidence.view_loader import load_view
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.clock import to_ns, utc_now
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.automation.trigger import Trigger
+from culprit.infra.models.automation.watcher import Watcher
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.evidence.series_chunk import SeriesChunk
+from culprit.jobs.ingest.ingest_run import ingest_run
+from culprit.jobs.system.sweep import expire_watchers
 from sqlalchemy import func, select, update
 
 pytestmark = pytest.mark.long(90)
 
 
-def stand(lab, wanted) -> object:
+def stand(lab, requested) -> object:
     with unit_of_work(lab.db.sessions) as session:
-        return service.create(session, lab.actor, wanted).id
+        return service.create_watcher(session, lab.actor, requested).id
 
 
 def ring(lab, host, **more) -> object:
-    return stand(lab, RingCreate(kind="ring", host_id=host, **more))
+    return stand(lab, LookbackWatcherCreate(kind="lookback", host_id=host, **more))
 
 
 def arm(lab, host, *conditions, **more) -> object:
-    given = {"plan": "custom", "collectors": ["vmstat"], "seconds": 2} | more
-    return stand(lab, ArmedCreate(kind="armed", host_id=host, conditions=list(conditions), **given))
+    supplied = {"plan": "custom", "collectors": ["vmstat"], "seconds": 2} | more
+    return stand(
+        lab,
+        ConditionalWatcherCreate(kind="conditional", host_id=host, conditions=list(conditions), **supplied),
+    )
 
 
-def standby(lab, one) -> Standby:
+def watcher(lab, item) -> Watcher:
     with lab.db.sessions() as session:
-        return session.get_one(Standby, one)
+        return session.get_one(Watcher, item)
 
 
-def watching(lab, one) -> Standby:
-    """Once its watcher was heard."""
-    lab.until(lambda: standby(lab, one).cost, 90, "watching")
-    return standby(lab, one)
+def watching(lab, item) -> Watcher:
+    """Return a watcher once it has readings."""
+    lab.until(lambda: watcher(lab, item).cost, 90, "watching")
+    return watcher(lab, item)
 
 
 def gone(lab, run: str) -> None:
-    """What the host was sent under that name has left neither file nor process there."""
+    """Check that neither file nor process of the watcher remains on the host."""
     mark = f"CULPRIT_RUN={run}".encode()
 
     def left() -> list[str]:
-        found = [
+        results = [
             str(path)
             for top in ("/var/tmp", "/tmp", "/dev/shm")
             for path in Path(top).glob(f"culprit-{run}*")
@@ -64,85 +69,85 @@ def gone(lab, run: str) -> None:
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 if mark in (process / "environ").read_bytes().split(b"\0"):
-                    found.append(process.name)
+                    results.append(process.name)
             except OSError:
                 continue
-        return found
+        return results
 
     lab.until(lambda: not left(), 25, f"left: {left()}")
 
 
-def run_of(lab, one) -> str:
-    return standby(lab, one).spec["limits"]["run"]
+def run_of(lab, item) -> str:
+    return watcher(lab, item).session_spec["limits"]["run"]
 
 
 def test_a_capture_holds_the_seconds_before_it(lab) -> None:
-    """The lanes begin before the run, at their true instants; rules still read the capture alone."""
-    host = lab.enrol(lab.sshd())
+    """Series begin before the run, at their true times; rules still read the capture alone."""
+    host = lab.add_host(lab.sshd())
     lab.worker()
-    one = ring(lab, host, seconds=60)
-    watching(lab, one)
-    kept_since = standby(lab, one).started_at
-    lab.until(lambda: now() - kept_since > timedelta(seconds=8), 30)
-    asked = now()
+    item = ring(lab, host, seconds=60)
+    watching(lab, item)
+    stored_since = watcher(lab, item).started_at
+    lab.until(lambda: utc_now() - stored_since > timedelta(seconds=8), 30)
+    requested = utc_now()
     capture = lab.capture(host, seconds=2)
     [run] = lab.until_runs(capture, "ingesting", "failed")
     assert run.state == "ingesting", run.failure
     assert lab.collectors(run.id)["look_back"].state == "done"
     assert ingest_run(run.id) in {"done", "partial"}
     run = lab.run(capture)
-    assert run.look_back_ns is not None and run.look_back_ns < to_ns(asked) - 5 * 10**9
+    assert run.look_back_ns is not None and run.look_back_ns < to_ns(requested) - 5 * 10**9
     assert run.look_back_ns < run.t0_ns
-    assert abs(run.look_back_ns - to_ns(kept_since)) < 10 * 10**9
+    assert abs(run.look_back_ns - to_ns(stored_since)) < 10 * 10**9
     with lab.db.sessions() as session:
         early = select(SeriesChunk.metric).where(
-            SeriesChunk.run_id == run.id, SeriesChunk.t0_ns < to_ns(asked)
+            SeriesChunk.run_id == run.id, SeriesChunk.t0_ns < to_ns(requested)
         )
         assert {"softirq.total_per_s", "sched.runq", "cpu.total_busy_pct", "net.rx_mb_s"} & set(
             session.scalars(early)
         )
-        view = read_view(session, artifact_store(), [run.id])
-        assert {lane.cite.collector for lane in view.lanes} == {"vmstat"}
-    name = run_of(lab, one)
+        view = load_view(session, artifact_store(), [run.id])
+        assert {series.citation.collector for series in view.series} == {"vmstat"}
+    name = run_of(lab, item)
     with unit_of_work(lab.db.sessions) as session:
-        service.end(session, lab.actor, one)
-    lab.until(lambda: standby(lab, one).state == "cancelled")
+        service.stop_watcher(session, lab.actor, item)
+    lab.until(lambda: watcher(lab, item).state == "canceled")
     gone(lab, name)
 
 
 def test_what_was_armed_for_captures_from_its_beginning(lab, tmp_path) -> None:
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     lab.worker()
-    one = arm(lab, host, {"kind": "process_start", "key": "slow-start"}, fires_max=1)
-    since = watching(lab, one).started_at
-    lab.until(lambda: now() - since > timedelta(seconds=3), 30)
-    name = run_of(lab, one)
+    item = arm(lab, host, {"kind": "process_start", "key": "slow-start"}, max_captures=1)
+    since = watching(lab, item).started_at
+    lab.until(lambda: utc_now() - since > timedelta(seconds=3), 30)
+    name = run_of(lab, item)
     program = tmp_path / "slow-start"
     program.symlink_to("/bin/sleep")
-    began = now()
+    began = utc_now()
     child = subprocess.Popen([str(program), "60"])
     try:
-        lab.until(lambda: standby(lab, one).fires == 1, 30, "fired")
+        lab.until(lambda: watcher(lab, item).capture_count == 1, 30, "fired")
         with lab.db.sessions() as session:
-            capture = session.scalars(select(Capture).where(Capture.standby_id == one)).one()
-        assert capture.source == "armed"
+            capture = session.scalars(select(Capture).where(Capture.watcher_id == item)).one()
+        assert capture.source == "watcher"
         [run] = lab.until_runs(capture.id, "ingesting", "failed")
     finally:
         child.kill()
         child.wait()
     assert ingest_run(run.id) in {"done", "partial"}
     assert lab.run(capture.id).look_back_ns < to_ns(began)
-    lab.until(lambda: standby(lab, one).state == "fired", 60)
+    lab.until(lambda: watcher(lab, item).state == "completed", 60)
     gone(lab, name)
 
 
 def test_an_alert_captures_the_time_before_it(lab) -> None:
-    """With healthy peers left out: the host of the alert alone, through the whole of what a trigger does."""
-    host = lab.enrol(lab.sshd(), "feed-7")
+    """Without healthy peers: the host of the alert alone, through the whole response of a trigger."""
+    host = lab.add_host(lab.sshd(), "feed-7")
     lab.worker()
-    one = ring(lab, host, seconds=60)
-    since = watching(lab, one).started_at
-    lab.until(lambda: now() - since > timedelta(seconds=10), 30)
+    item = ring(lab, host, seconds=60)
+    since = watching(lab, item).started_at
+    lab.until(lambda: utc_now() - since > timedelta(seconds=10), 30)
     with unit_of_work(lab.db.sessions) as session:
         trigger = Trigger(
             name="t",
@@ -154,11 +159,11 @@ def test_an_alert_captures_the_time_before_it(lab) -> None:
         )
         session.add(trigger)
         session.flush()
-        alert = Incoming(
+        alert = IncomingAlert(
             fingerprint="f", firing=True, cause="HighLatency", title="p99", labels={"host": "feed-7"}
         )
-        at = now()
-        assert take(session, trigger, alert, at) == "fired"
+        at = utc_now()
+        assert respond_to_alert(session, trigger, alert, at) == "started"
     with lab.db.sessions() as session:
         capture = session.scalars(select(Capture).where(Capture.source == "trigger")).one()
     [run] = lab.until_runs(capture.id, "ingesting", "failed", seconds=120)
@@ -168,27 +173,27 @@ def test_an_alert_captures_the_time_before_it(lab) -> None:
 
 
 def test_its_hours_are_kept_by_the_host_and_it_ends_as_expired(lab) -> None:
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     lab.worker()
-    one = ring(lab, host)
+    item = ring(lab, host)
     with unit_of_work(lab.db.sessions) as session:
-        session.execute(update(Standby).values(until=now() + timedelta(seconds=15)))
-    lab.until(lambda: standby(lab, one).state == "expired", 60)
-    assert standby(lab, one).spec["limits"]["deadline_s"] <= 15
-    gone(lab, run_of(lab, one))
+        session.execute(update(Watcher).values(expires_at=utc_now() + timedelta(seconds=15)))
+    lab.until(lambda: watcher(lab, item).state == "expired", 60)
+    assert watcher(lab, item).session_spec["limits"]["deadline_s"] <= 15
+    gone(lab, run_of(lab, item))
 
 
 @pytest.mark.parametrize("fault", ["worker killed", "session cut", "watcher killed", "worker stopped"])
 def test_whatever_breaks_leaves_nothing_and_begins_again(lab, fault: str) -> None:
     server = lab.sshd()
-    one = ring(lab, lab.enrol(server))
+    item = ring(lab, lab.add_host(server))
     worker = lab.worker()
-    watching(lab, one)
-    name = run_of(lab, one)
+    watching(lab, item)
+    name = run_of(lab, item)
     if fault == "worker killed":
         os.kill(worker.pid, signal.SIGKILL)
     elif fault == "worker stopped":
-        end(worker)
+        worker.stop()
     elif fault == "session cut":
         for pid in server.sessions():
             os.kill(pid, signal.SIGKILL)
@@ -201,43 +206,43 @@ def test_whatever_breaks_leaves_nothing_and_begins_again(lab, fault: str) -> Non
     gone(lab, name)
     if fault == "worker killed":
         with unit_of_work(lab.db.sessions) as session:
-            session.execute(update(Standby).values(lease_until=func.clock_timestamp()))
+            session.execute(update(Watcher).values(lease_until=func.clock_timestamp()))
         with unit_of_work(lab.db.sessions) as session:
-            expire_standbys(session)
-    waits = lab.until(lambda: (row := standby(lab, one)).state == "waiting" and row, 60, fault)
-    assert waits.interrupted == 1 and waits.waiting["key"]
+            expire_watchers(session)
+    waits = lab.until(lambda: (row := watcher(lab, item)).state == "waiting" and row, 60, fault)
+    assert waits.interruption_count == 1 and waits.wait_reason["key"]
     with unit_of_work(lab.db.sessions) as session:
-        session.execute(update(Standby).values(not_before=None))
+        session.execute(update(Watcher).values(not_before=None))
     if fault.startswith("worker"):
         lab.worker()
-    again = watching(lab, one)
-    assert run_of(lab, one) != name and again.fence >= 2
+    again = watching(lab, item)
+    assert run_of(lab, item) != name and again.fence >= 2
 
 
 def test_a_kill_switch_ends_it_within_seconds(lab) -> None:
-    host = lab.enrol(lab.sshd())
+    host = lab.add_host(lab.sshd())
     lab.worker()
-    kept = ring(lab, host)
+    stored = ring(lab, host)
     armed = arm(lab, host, {"kind": "load1", "limit": 1e9})
     names = []
-    for one in (kept, armed):
-        watching(lab, one)
-        names.append(run_of(lab, one))
+    for item in (stored, armed):
+        watching(lab, item)
+        names.append(run_of(lab, item))
     with unit_of_work(lab.db.sessions) as session:
         why = {"key": "kill_switch.everywhere", "params": {"reason": "-"}}
-        assert len(service.call_off_on(session, Standby.host_id.is_not(None), why)) == 2
-    for one, name in zip((kept, armed), names, strict=True):
-        lab.until(lambda one=one: standby(lab, one).state == "cancelled", 20)
-        assert standby(lab, one).failure["key"] == "kill_switch.everywhere"
+        assert len(service.stop_watchers_on_hosts(session, Watcher.host_id.is_not(None), why)) == 2
+    for item, name in zip((stored, armed), names, strict=True):
+        lab.until(lambda item=item: watcher(lab, item).state == "canceled", 20)
+        assert watcher(lab, item).failure["key"] == "kill_switch.everywhere"
         gone(lab, name)
 
 
 def test_another_ring_of_the_same_machine_is_waited_for(lab) -> None:
     server = lab.sshd()
-    first, second = lab.enrol(server, "one"), lab.enrol(server, "the-same-machine")
+    first, second = lab.add_host(server, "one"), lab.add_host(server, "the-same-machine")
     lab.worker()
-    kept = ring(lab, first)
-    watching(lab, kept)
+    stored = ring(lab, first)
+    watching(lab, stored)
     other = ring(lab, second)
-    waits = lab.until(lambda: (row := standby(lab, other)).waiting and row, 60)
-    assert (waits.state, waits.waiting["key"], waits.failures) == ("waiting", "standby.host_busy", 0)
+    waits = lab.until(lambda: (row := watcher(lab, other)).wait_reason and row, 60)
+    assert (waits.state, waits.wait_reason["key"], waits.failure_count) == ("waiting", "watcher.host_busy", 0)

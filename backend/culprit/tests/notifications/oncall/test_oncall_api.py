@@ -9,13 +9,16 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
-from culprit.auth import sealed
-from culprit.infra.secrets import vault
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, NetworkRule, OncallTurn, Rotation
-from culprit.oncall import duty
+from culprit.accounts import sealed_columns
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.audit_entry import AuditEntry
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.infra.models.notifications.oncall_shift import OncallShift
+from culprit.infra.models.notifications.rotation import Rotation
+from culprit.infra.vault import get_vault
+from culprit.jobs.notifications.fetch_oncall import fetch_oncall
+from culprit.notifications.oncall import assignments
 from culprit.tests.support.web import reply, web
-from culprit.workflows.fetch_oncall import fetch_oncall
 from sqlalchemy import func, select, update
 
 API = "/api/v1"
@@ -48,12 +51,12 @@ def simple(people, *names: str, **more: Any) -> dict[str, Any]:
     first = days_ago(3).date().isoformat()
     return {
         "name": "primary",
-        "origin": {"kind": "simple", "people": [str(people[one].id) for one in names], "first_day": first, "days": 7, "handover": "00:00"} | more,
+        "source": {"kind": "simple", "people": [str(people[name].id) for name in names], "first_day": first, "days": 7, "handover": "00:00"} | more,
     }  # fmt: skip
 
 
-def test_a_rotation_says_who_is_on_call_and_who_is_next(as_, people, session) -> None:
-    made = as_("admin").post(f"{API}/rotations", json=simple(people, "oncall", "viewer")).json()
+def test_rotation_returns_current_and_next_shift(as_, people, session) -> None:
+    result = as_("admin").post(f"{API}/rotations", json=simple(people, "oncall", "viewer")).json()
     [now] = as_("viewer").get(f"{API}/oncall").json()
     assert (now["rotation"]["name"], now["now"][0]["who"], now["next"]["who"]) == (
         "primary",
@@ -61,26 +64,26 @@ def test_a_rotation_says_who_is_on_call_and_who_is_next(as_, people, session) ->
         "viewer",
     )
     assert now["now"][0]["person"]["role"] == "oncall" and now["next"]["start"] == now["now"][0]["end"]
-    assert [one["who"] for one in made["turns"][:3]] == ["oncall", "viewer", "oncall"]
+    assert [shift["who"] for shift in result["shifts"][:3]] == ["oncall", "viewer", "oncall"]
     assert as_("oncall").post(f"{API}/rotations", json=simple(people, "oncall")).status_code == 403
     assert as_("admin").post(f"{API}/rotations", json=simple(people, "oncall")).status_code == 409
     at = datetime.now(UTC)
-    assert duty.on_call(session, at) == [people["oncall"].id]
-    assert duty.on_call(session, at + timedelta(days=7)) == [people["viewer"].id]
+    assert assignments.list_on_call_users(session, at) == [people["oncall"].id]
+    assert assignments.list_on_call_users(session, at + timedelta(days=7)) == [people["viewer"].id]
 
 
-def test_somebody_takes_over(as_, people, session) -> None:
-    made = as_("admin").post(f"{API}/rotations", json=simple(people, "admin")).json()
+def test_override_replaces_shift(as_, people, session) -> None:
+    result = as_("admin").post(f"{API}/rotations", json=simple(people, "admin")).json()
     at = datetime.now(UTC)
     span = {
         "starts_at": (at - timedelta(hours=1)).isoformat(),
         "ends_at": (at + timedelta(hours=1)).isoformat(),
     }
-    path = f"{API}/rotations/{made['id']}/overrides"
-    wanted = {"user_id": str(people["oncall"].id), **span, "reason": "ill"}
-    assert as_("investigator").post(path, json=wanted).status_code == 403
-    taken = as_("oncall").post(path, json=wanted).json()
-    assert (taken["now"][0]["who"], taken["now"][0]["how"], taken["next"]["who"]) == (
+    path = f"{API}/rotations/{result['id']}/overrides"
+    requested = {"user_id": str(people["oncall"].id), **span, "reason": "ill"}
+    assert as_("investigator").post(path, json=requested).status_code == 403
+    taken = as_("oncall").post(path, json=requested).json()
+    assert (taken["now"][0]["who"], taken["now"][0]["source"], taken["next"]["who"]) == (
         "oncall",
         "override",
         "admin",
@@ -89,33 +92,33 @@ def test_somebody_takes_over(as_, people, session) -> None:
     assert as_("oncall").delete(f"{path}/{over['id']}").status_code == 204
     assert as_("oncall").delete(f"{path}/{over['id']}").status_code == 404
     assert as_("viewer").get(f"{API}/oncall").json()[0]["now"][0]["who"] == "admin"
-    backwards = {**wanted, "starts_at": wanted["ends_at"], "ends_at": wanted["starts_at"]}
+    backwards = {**requested, "starts_at": requested["ends_at"], "ends_at": requested["starts_at"]}
     assert as_("oncall").post(path, json=backwards).json()["key"] == "oncall.override_span"
-    nobody = {**wanted, "user_id": made["id"]}
-    assert as_("oncall").post(path, json=nobody).json()["key"] == "oncall.no_such_account"
+    no_user = {**requested, "user_id": result["id"]}
+    assert as_("oncall").post(path, json=no_user).json()["key"] == "oncall.no_such_account"
     actions = list(session.scalars(select(AuditEntry.action).where(AuditEntry.resource_kind == "rotation")))
     assert actions == ["oncall.created", "oncall.overridden", "oncall.override_removed"]
 
 
 def test_a_calendar_is_uploaded_and_read(as_, people) -> None:
-    given = {
+    supplied = {
         "name": "cal",
-        "origin": {"kind": "calendar", "zone": "Europe/Berlin"},
+        "source": {"kind": "calendar", "zone": "Europe/Berlin"},
         "accounts": {"Zed": str(people["viewer"].id)},
     }
-    made = as_("admin").post(f"{API}/rotations", json=given).json()
-    path = f"{API}/rotations/{made['id']}/calendar"
+    result = as_("admin").post(f"{API}/rotations", json=supplied).json()
+    path = f"{API}/rotations/{result['id']}/calendar"
     weekly = event(days_ago(1), 2, "SUMMARY:Zed", "RRULE:FREQ=WEEKLY;COUNT=4")
     attended = event(days_ago(1), 2, "SUMMARY:On call", "ATTENDEE;CN=Somebody:mailto:oncall@example.org")
-    cancelled = event(days_ago(1), 2, "SUMMARY:Not me", "STATUS:CANCELLED")
+    canceled = event(days_ago(1), 2, "SUMMARY:Not me", "STATUS:CANCELLED")
     whole_day = f"BEGIN:VEVENT\r\nUID:d\r\nDTSTART;VALUE=DATE:{days_ago(-10):%Y%m%d}\r\nSUMMARY:Day\\, shift\r\nEND:VEVENT"
-    data = ics(weekly, attended, cancelled, whole_day)
+    data = ics(weekly, attended, canceled, whole_day)
     read = as_("admin").put(path, files={"file": ("duty.ics", data)}).json()
-    assert {(one["who"], one["person"] and one["person"]["name"]) for one in read["now"]} == {
+    assert {(item["who"], item["person"] and item["person"]["name"]) for item in read["now"]} == {
         ("viewer", "viewer"), ("oncall", "oncall"),
     }  # fmt: skip
-    assert len([one for one in read["turns"] if one["who"] == "viewer"]) == 4
-    [day] = [one for one in read["turns"] if one["who"] == "Day, shift"]
+    assert len([shift for shift in read["shifts"] if shift["who"] == "viewer"]) == 4
+    [day] = [shift for shift in read["shifts"] if shift["who"] == "Day, shift"]
     assert day["person"] is None and datetime.fromisoformat(day["start"]).hour in {22, 23}
     assert read["source"] == {"file": "duty.ics", "bytes": len(data)} and read["failure"] is None
     assert as_("oncall").put(path, files={"file": ("x", data)}).status_code == 403
@@ -128,17 +131,19 @@ def test_a_calendar_is_uploaded_and_read(as_, people) -> None:
         (ics("BEGIN:VEVENT", "DTSTART:nonsense", "END:VEVENT"), "oncall.calendar_unreadable"),
         (ics(event(days_ago(1), 1, "SUMMARY:x", "RRULE:FREQ=SEC\r\n ONDLY")), "oncall.calendar_restless"),
         (ics(*["BEGIN:VEVENT\r\nEND:VEVENT"] * 5001), "oncall.calendar_too_long"),
-        (ics(event(days_ago(9), 1, "SUMMARY:x", "RRULE:FREQ=DAILY;BYHOUR=" + ",".join(map(str, range(24))))), "oncall.too_many_turns"),
+        (ics(event(days_ago(9), 1, "SUMMARY:x", "RRULE:FREQ=DAILY;BYHOUR=" + ",".join(map(str, range(24))))), "oncall.too_many_shifts"),
         (b"BEGIN:VCALENDAR\r\n" * 4000, None),
         (b"BEGIN:VCALENDAR\r\n\x00\xff\xfe\r\nEND:VCALENDAR", None),
     ],
 )  # fmt: skip
 def test_a_hostile_calendar_is_refused(as_, session, data: bytes, key: str | None) -> None:
-    made = as_("admin").post(f"{API}/rotations", json={"name": "cal", "origin": {"kind": "calendar"}}).json()
-    answer = as_("admin").put(f"{API}/rotations/{made['id']}/calendar", files={"file": ("x.ics", data)})
+    result = (
+        as_("admin").post(f"{API}/rotations", json={"name": "cal", "source": {"kind": "calendar"}}).json()
+    )
+    answer = as_("admin").put(f"{API}/rotations/{result['id']}/calendar", files={"file": ("x.ics", data)})
     assert answer.status_code == 422 if key else answer.status_code in {200, 422}, answer.text
     assert key is None or answer.json()["key"] == key
-    assert session.scalar(select(func.count(OncallTurn.id))) == 0
+    assert session.scalar(select(func.count(OncallShift.id))) == 0
 
 
 def test_a_calendar_is_fetched_and_its_address_stays_secret(admin, db, session, people) -> None:
@@ -146,23 +151,25 @@ def test_a_calendar_is_fetched_and_its_address_stays_secret(admin, db, session, 
     with web(reply(200, data)) as server:
         url = f"{server.url}/private/{CANARY}/feed.ics?key={CANARY}"
         answer = admin.post(
-            f"{API}/rotations", json={"name": "cal", "origin": {"kind": "calendar", "url": url}}
+            f"{API}/rotations", json={"name": "cal", "source": {"kind": "calendar", "url": url}}
         )
-        made = answer.json()
-        assert made["has_secret"] and made["source"] == {"server": server.url} and CANARY not in answer.text
-        assert fetch_oncall(made["id"]) is True
-        assert fetch_oncall(made["id"]) is None, "not before its time"
-        assert server.asked == [(f"/private/{CANARY}/feed.ics?key={CANARY}", None)]
-    shown = admin.get(f"{API}/rotations/{made['id']}")
-    assert shown.json()["now"][0]["who"] == "oncall" and CANARY not in shown.text
-    assert admin.post(f"{API}/rotations/{made['id']}/fetch").status_code == 200
-    assert fetch_oncall(made["id"]) is False
+        result = answer.json()
+        assert (
+            result["has_secret"] and result["source"] == {"server": server.url} and CANARY not in answer.text
+        )
+        assert fetch_oncall(result["id"]) is True
+        assert fetch_oncall(result["id"]) is None, "not before its time"
+        assert server.requests == [(f"/private/{CANARY}/feed.ics?key={CANARY}", None)]
+    displayed = admin.get(f"{API}/rotations/{result['id']}")
+    assert displayed.json()["now"][0]["who"] == "oncall" and CANARY not in displayed.text
+    assert admin.post(f"{API}/rotations/{result['id']}/fetch").status_code == 200
+    assert fetch_oncall(result["id"]) is False
     stale = admin.get(f"{API}/oncall").json()[0]
     assert stale["failure"]["key"] == "outgoing.unreachable" and stale["now"][0]["who"] == "oncall"
-    row = session.get_one(Rotation, made["id"])
+    row = session.get_one(Rotation, result["id"])
     assert CANARY not in str(row.source) and CANARY.encode() not in (row.ciphertext or b"")
-    assert sealed.opened(row, vault()) == url
-    log = " ".join(str(one.detail) for one in session.scalars(select(AuditEntry)))
+    assert sealed_columns.open_secret(row, get_vault()) == url
+    log = " ".join(str(item.detail) for item in session.scalars(select(AuditEntry)))
     assert CANARY not in log
 
 
@@ -170,9 +177,9 @@ def test_a_calendar_is_fetched_and_its_address_stays_secret(admin, db, session, 
     "url",
     ["https://10.1.2.3/x.ics", "http://169.254.169.254/latest", "file:///etc/passwd", "http://u:p@127.0.0.1/x", "http://127.0.0.1/x#y", "gopher://127.0.0.1/"],
 )  # fmt: skip
-def test_a_calendar_from_where_nobody_may_go(admin, url: str) -> None:
-    given = {"name": "cal", "origin": {"kind": "calendar", "url": url}}
-    answer = admin.post(f"{API}/rotations", json=given)
+def test_calendar_from_forbidden_network_is_refused(admin, url: str) -> None:
+    supplied = {"name": "cal", "source": {"kind": "calendar", "url": url}}
+    answer = admin.post(f"{API}/rotations", json=supplied)
     assert answer.status_code == 422 and "10.1.2.3/x" not in answer.text
 
 
@@ -201,33 +208,33 @@ def pager() -> Iterator[tuple[Any, list[bytes]]]:
         yield server, pages
 
 
-def test_pagerduty_is_asked_page_by_page(admin, people, pager, session) -> None:
+def test_pagerduty_is_read_page_by_page(admin, people, pager, session) -> None:
     server, pages = pager
-    origin = {"kind": "pagerduty", "url": server.url, "token": CANARY, "schedules": ["PS1"]}
-    answer = admin.post(f"{API}/rotations", json={"name": "pd", "origin": origin})
-    made = answer.json()
-    assert CANARY not in answer.text and made["source"]["schedules"] == ["PS1"]
+    source = {"kind": "pagerduty", "url": server.url, "token": CANARY, "schedules": ["PS1"]}
+    answer = admin.post(f"{API}/rotations", json={"name": "pd", "source": source})
+    result = answer.json()
+    assert CANARY not in answer.text and result["source"]["schedules"] == ["PS1"]
     pages += [
         oncalls(duty_of("Second", 2), {"user": "?"}, {"user": {"name": "\x00"}}, more=True),
         oncalls(duty_of("oncall", 1), duty_of("Always", 3, start=None, end=None)),
     ]
-    assert fetch_oncall(made["id"]) is True
-    assert [token for _, token in server.asked] == [f"Token token={CANARY}"] * 2
-    assert "schedule_ids%5B%5D=PS1" in server.asked[0][0] and "offset=100" in server.asked[1][0]
-    shown = admin.get(f"{API}/rotations/{made['id']}").json()
-    assert [(one["who"], one["level"]) for one in shown["now"]] == [
+    assert fetch_oncall(result["id"]) is True
+    assert [token for _, token in server.requests] == [f"Token token={CANARY}"] * 2
+    assert "schedule_ids%5B%5D=PS1" in server.requests[0][0] and "offset=100" in server.requests[1][0]
+    displayed = admin.get(f"{API}/rotations/{result['id']}").json()
+    assert [(item["who"], item["level"]) for item in displayed["now"]] == [
         ("oncall", 1),
         ("Second", 2),
         ("Always", 3),
     ]
-    assert shown["now"][2]["end"] is None
-    assert duty.on_call(session, datetime.now(UTC)) == [people["oncall"].id]
+    assert displayed["now"][2]["end"] is None
+    assert assignments.list_on_call_users(session, datetime.now(UTC)) == [people["oncall"].id]
     # A token stays with the server that it was given for.
     elsewhere = {"kind": "pagerduty", "url": "http://127.0.0.1:9"}
-    moved = admin.patch(f"{API}/rotations/{made['id']}", json={"version": 1, "origin": elsewhere})
+    moved = admin.patch(f"{API}/rotations/{result['id']}", json={"version": 1, "source": elsewhere})
     assert moved.json()["key"] == "oncall.needs_token"
     same = {"kind": "pagerduty", "url": server.url, "policies": ["PP1"]}
-    assert admin.patch(f"{API}/rotations/{made['id']}", json={"version": 1, "origin": same}).json()[
+    assert admin.patch(f"{API}/rotations/{result['id']}", json={"version": 1, "source": same}).json()[
         "has_secret"
     ]
 
@@ -235,12 +242,12 @@ def test_pagerduty_is_asked_page_by_page(admin, people, pager, session) -> None:
 @pytest.mark.parametrize("page", [b"[]", b"{", b'{"oncalls": 7}', b"[" * 100_000, b""])
 def test_what_is_not_pagerduty_leaves_the_turns_as_they_were(admin, db, pager, page: bytes) -> None:
     server, pages = pager
-    origin = {"kind": "pagerduty", "url": server.url, "token": CANARY}
-    made = admin.post(f"{API}/rotations", json={"name": "pd", "origin": origin}).json()
+    source = {"kind": "pagerduty", "url": server.url, "token": CANARY}
+    result = admin.post(f"{API}/rotations", json={"name": "pd", "source": source}).json()
     pages += [oncalls(duty_of("Anna")), page]
-    fetch_oncall(made["id"])
+    fetch_oncall(result["id"])
     with unit_of_work(db.sessions) as session:
         session.execute(update(Rotation).values(fetch_after=func.now()))
-    assert fetch_oncall(made["id"]) is False
+    assert fetch_oncall(result["id"]) is False
     [now] = admin.get(f"{API}/oncall").json()
     assert (now["failure"]["key"], now["now"][0]["who"]) == ("oncall.pagerduty_garbled", "Anna")
