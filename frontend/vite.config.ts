@@ -1,6 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
-import { mockApi } from "./mock/vite.ts";
+import { mockApi } from "./mock/server/vite.ts";
 
 const API = process.env.CULPRIT_API ?? "http://127.0.0.1:8700";
 const FORWARDED = ["/api", "/docs", "/openapi.json", "/healthz", "/readyz"];

@@ -1,8 +1,10 @@
 /** Who is signed in and what only admins change: users, tokens, credentials, networks, services. */
-import type * as T from "../src/client/types.ts";
-import { id } from "./noise.ts";
-import { list, type MockAnswer, ok, problem, route } from "./routes.ts";
-import { me, REDIRECT, state, USERS } from "./state.ts";
+import type * as T from "../src/client/models.ts";
+import type { ServiceSource } from "../src/features/services/api.ts";
+import type { ApiToken, NetworkRule } from "../src/features/settings/api.ts";
+import { id } from "./server/noise.ts";
+import { list, type MockAnswer, ok, problem, route } from "./server/routes.ts";
+import { me, REDIRECT, state, USERS } from "./server/state.ts";
 
 /** What the server answers to changes of permissions while the session has no recent proof. */
 const proofNeeded = (): MockAnswer | undefined =>
@@ -21,7 +23,7 @@ const proofNeeded = (): MockAnswer | undefined =>
     : undefined;
 
 route("POST", "/session", ({ body }) => {
-  if (body.password !== "correct horse") return problem(401, "auth.wrong", "wrong");
+  if (body.password !== "correct horse") return problem(401, "auth.wrong_password", "wrong");
   state.signedIn = true;
   return ok(me());
 });
@@ -30,7 +32,7 @@ route("DELETE", "/session", () => {
   return { status: 204 };
 });
 route("POST", "/session/link", ({ body }) => {
-  if (body.token === "used") return problem(401, "auth.link", "The link was used.");
+  if (body.token === "used") return problem(401, "auth.link_over", "The link was used.");
   state.signedIn = true;
   state.needsPassword = true;
   return ok(me());
@@ -42,7 +44,9 @@ route("POST", "/session/proof", ({ body }) => {
   return { status: 204 };
 });
 route("POST", "/session/oidc/proof", () => ok({ url: "https://id.example.com/authorize?state=proof" }));
-route("GET", "/session/ways", () => ok({ provider: state.provider?.enabled ? state.provider.name : null }));
+route("GET", "/session/methods", () =>
+  ok({ provider: state.provider?.enabled ? state.provider.name : null }),
+);
 route("POST", "/session/oidc", () => ok({ url: "https://id.example.com/authorize?state=mock" }));
 route("GET", "/session/oidc/end", () => ok({ url: null }));
 route("GET", "/oidc-provider", () => ok({ provider: state.provider, redirect_uri: REDIRECT }));
@@ -66,7 +70,7 @@ route("DELETE", "/oidc-provider", () => {
 route("POST", "/oidc-provider/check", () =>
   ok({ ok: true, failure: null, detail: "", algorithms: ["RS256", "ES256"], keys: 2, end_session: true }),
 );
-route("GET", "/me", () => (state.signedIn ? ok(me()) : problem(401, "auth.required", "Sign in.")));
+route("GET", "/me", () => (state.signedIn ? ok(me()) : problem(401, "auth.needed", "Sign in.")));
 route("PATCH", "/me", ({ body }) => {
   if (body.password) state.needsPassword = false;
   return ok(me());
@@ -90,7 +94,7 @@ route(
 route("PATCH", "/users/:id", ({ body }) => ok({ ...USERS[1]!, ...body }));
 route("GET", "/tokens", () => list(state.tokens));
 route("POST", "/tokens", ({ body }) => {
-  const token: T.ApiToken = {
+  const token: ApiToken = {
     id: id("token", Math.random()),
     name: String(body.name),
     prefix: "culprit_9f2c",
@@ -115,7 +119,7 @@ route("GET", "/audit", () =>
       at: new Date(Date.UTC(2026, 10, 21, 2, 30) - i * 411_000).toISOString(),
       actor_id: null,
       actor_name: ["admin", "lena", "wei", "culprit"][i % 4],
-      action: ["capture.create", "host.enrol", "session.open", "host.pin", "capture.cancel"][i % 5],
+      action: ["capture.create", "host.add", "session.open", "host.trust_key", "capture.cancel"][i % 5],
       resource_kind: ["capture", "host", "session", "host", "capture"][i % 5],
       resource_id: id("r", i),
       detail: i % 5 === 3 ? { from: "SHA256:abc", to: "SHA256:def", reason: "reinstalled" } : { plan: "cpu" },
@@ -152,7 +156,7 @@ route("POST", "/network-rules", ({ body }) => {
     ...body,
     id: id("rule", Math.random()),
     created_at: new Date().toISOString(),
-  } as T.NetworkRule;
+  } as NetworkRule;
   state.rules.push(rule);
   return ok(rule, 201);
 });
@@ -163,11 +167,11 @@ route("DELETE", "/network-rules/:id", (_, ruleId) => {
 
 route("GET", "/services", () => list(state.services));
 route("POST", "/services", ({ body }) => {
-  const { token, ...given } = body;
-  const source = given.source as T.ServiceSource;
+  const { token, ...changes } = body;
+  const source = changes.source as ServiceSource;
   const service = {
     locate: null,
-    ...given,
+    ...changes,
     id: id("svc", Math.random()),
     has_token: Boolean(token),
     missing: source.kind === "none" ? ["rate", "errors", "latency"] : [],
@@ -188,12 +192,12 @@ route("POST", "/services/:id/check", () =>
         series: 0,
         points: 0,
         last: null,
-        failure: { key: "reports.prometheus_error", params: { said: "parse error" } },
+        failure: { key: "reports.prometheus_error", params: { message: "parse error" } },
       },
     ],
   }),
 );
 route("DELETE", "/services/:id", (_, serviceId) => {
-  state.services = state.services.filter((one) => one.id !== serviceId);
+  state.services = state.services.filter((service) => service.id !== serviceId);
   return { status: 204 };
 });

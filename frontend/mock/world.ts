@@ -1,14 +1,7 @@
-import type {
-  Capture,
-  CaptureBlock,
-  Host,
-  HostEvent,
-  RunCollector,
-  RunState,
-  RunSummary,
-} from "../src/client/types.ts";
-import { COLLECTORS, PLANS } from "./catalogue.ts";
-import { hash, id, pick } from "./noise.ts";
+import type { Capture, Host, RunCollector, RunState, RunSummary } from "../src/client/models.ts";
+import type { CaptureBlock, HostEvent } from "../src/widgets/timeline/api.ts";
+import { COLLECTORS, PLANS } from "./captures/catalog.ts";
+import { hash, id, pick } from "./server/noise.ts";
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 2, 40, 0);
 export const NS = 1e9;
@@ -28,6 +21,7 @@ export const HOSTS: Host[] = Array.from({ length: 500 }, (_, i) => {
   return {
     id: id("host", i),
     name,
+    created_at: "2026-11-01T08:00:00Z",
     address: i === 0 ? "127.0.0.1" : `10.${40 + (i % 4)}.${Math.floor(i / 250)}.${(i % 250) + 2}`,
     port: i === 0 ? 42022 : 22,
     username: i === 0 ? "root" : "culprit",
@@ -43,7 +37,7 @@ export const HOSTS: Host[] = Array.from({ length: 500 }, (_, i) => {
     host_key: {
       type: "ssh-ed25519",
       fingerprint: `SHA256:${btoa(String(hash("fp", i)) + String(hash("fq", i))).slice(0, 43)}`,
-      pinned_at: iso(now_s - DAY_S * 40),
+      trusted_at: iso(now_s - DAY_S * 40),
     },
     max_silence_s: 90,
     allows_ptrace: i === 0,
@@ -146,7 +140,14 @@ export const eventsOf = (hostId: string): HostEvent[] =>
     ];
   });
 
-const done = (cid: string, seconds: number, seed: string): RunCollector => ({
+const done = (
+  cid: string,
+  seconds: number,
+  seed: string,
+): RunCollector & { started_ns: null; progress: null } => ({
+  started_ns: null,
+  signal: null,
+  parser_version: 1,
   id: cid,
   state: "done",
   reason: null,
@@ -156,9 +157,9 @@ const done = (cid: string, seconds: number, seed: string): RunCollector => ({
   seconds,
   progress: null,
   exit_code: 0,
-  way: "tool",
+  method: "tool",
   tool_version: cid.startsWith("perf") ? "perf 6.1.119" : "",
-  argv: COLLECTORS.find((c) => c.id === cid)?.ways[0]?.shows.replace("{seconds}", String(seconds)) ?? "",
+  argv: COLLECTORS.find((c) => c.id === cid)?.methods[0]?.command.replace("{seconds}", String(seconds)) ?? "",
   cpu_ms: Math.floor(hash("cpu", cid, seed) * 60),
   stderr_tail: "",
   warnings: [],
@@ -176,8 +177,8 @@ export function endedRun(
   const plan = PLANS.find((p) => p.id === planId) ?? PLANS[0]!;
   const collectors = plan.collectors.map((c) => done(c.id, Math.min(c.seconds, seconds), runId));
   const set = (cid: string, change: Partial<RunCollector>): void => {
-    const found = collectors.find((c) => c.id === cid);
-    if (found) Object.assign(found, change);
+    const collector = collectors.find((c) => c.id === cid);
+    if (collector) Object.assign(collector, change);
   };
   if (state === "partial") {
     set("iostat", {
@@ -219,11 +220,13 @@ export function endedRun(
     seconds: seconds + 4.2,
     bytes: failed ? 0 : collectors.reduce((sum, c) => sum + (c.bytes ?? 0), 0),
     host_cpu_ms: failed ? null : 310 + Math.floor(hash("hc", runId) * 800),
+    not_before: null,
+    waiting: null,
     failure: failed
       ? { key: "ssh.unreachable", params: { address: host.address, reason: "timed out" } }
       : null,
     collectors: failed
-      ? collectors.map((c) => ({ ...c, state: "cancelled" as const, bytes: 0, seconds: null }))
+      ? collectors.map((c) => ({ ...c, state: "canceled" as const, bytes: 0, seconds: null }))
       : collectors,
   };
 }
@@ -249,6 +252,9 @@ export const CAPTURES: Capture[] = TAKEN.slice()
       id: id("capture", c.n),
       number: c.n,
       plan: c.plan,
+      tier: "light",
+      scope: { kind: "host", value: "" },
+      options: {},
       seconds: c.seconds,
       state: fleet > 3 ? "partial" : c.state,
       reason: pick(

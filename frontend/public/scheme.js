@@ -1,4 +1,4 @@
-// Sets the colour scheme before the first paint, so that a dark screen never flashes white.
+// Sets the color scheme before the first paint, so that a dark screen never flashes white.
 (() => {
   const stored = localStorage.getItem("culprit.scheme");
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

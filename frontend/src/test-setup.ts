@@ -1,8 +1,8 @@
 import "@testing-library/jest-dom/vitest";
 import { cleanup, configure } from "@testing-library/react";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import { answerInstead, sent, server } from "../mock/msw";
-import { startI18n } from "./lib/i18n";
+import { answerInstead, sent, server } from "../mock/server/msw";
+import { startI18n } from "./lib/text/i18n";
 
 // A loaded machine is slow, and a whole document printed on failure hides the reason.
 configure({
@@ -14,17 +14,25 @@ configure({
   },
 });
 
-/** What the browser has and happy-dom has not: everything is 1200 px wide. */
+/** What the browser has and happy-dom has not: every element is 1200 px wide and 600 px high. */
 class Observer {
-  constructor(private readonly told: ResizeObserverCallback) {}
+  constructor(private readonly callback: ResizeObserverCallback) {}
   observe(target: Element): void {
     const contentRect = { width: 1200, height: 600, top: 0, left: 0, right: 1200, bottom: 600, x: 0, y: 0 };
-    this.told([{ target, contentRect } as unknown as ResizeObserverEntry], this as unknown as ResizeObserver);
+    this.callback(
+      [{ target, contentRect } as unknown as ResizeObserverEntry],
+      this as unknown as ResizeObserver,
+    );
   }
   unobserve(): void {}
   disconnect(): void {}
 }
 globalThis.ResizeObserver = Observer as unknown as typeof ResizeObserver;
+for (const [name, value] of [
+  ["clientWidth", 1200],
+  ["clientHeight", 600],
+] as const)
+  Object.defineProperty(HTMLElement.prototype, name, { value, configurable: true });
 Object.defineProperty(document, "fonts", { value: new EventTarget(), configurable: true });
 Element.prototype.scrollIntoView ??= () => undefined;
 

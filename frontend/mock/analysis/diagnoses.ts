@@ -1,10 +1,11 @@
-/** What rules found, the rules themselves with their thresholds, and diagnoses. */
-import type * as T from "../src/client/types.ts";
-import { allDiagnoses, ask, cancelDiagnosis, hostFindings, readDiagnosis, runFindings } from "./findings.ts";
+/** Findings, rules with their thresholds, and diagnoses. */
+import type { Threshold } from "../../src/features/rules/api.ts";
+import { id } from "../server/noise.ts";
+import { list, ok, problem, route } from "../server/routes.ts";
+import { state } from "../server/state.ts";
+import { allDiagnoses, cancelDiagnosis, readDiagnosis, startDiagnosis } from "./diagnosisRecords.ts";
+import { hostFindings, runFindings } from "./findings.ts";
 import { CAUSES, RULES } from "./knowledge.ts";
-import { id } from "./noise.ts";
-import { list, ok, problem, route } from "./routes.ts";
-import { state } from "./state.ts";
 
 route("GET", "/runs/:id/findings", (_, runId) => ok(runFindings(runId ?? "")));
 route("GET", "/hosts/:id/findings", (_, hostId) => ok(hostFindings(hostId ?? "")));
@@ -12,7 +13,7 @@ route("GET", "/rules", () => ok(RULES));
 route("GET", "/causes", () => ok(CAUSES));
 route("GET", "/thresholds", () => ok(state.thresholds));
 route("PUT", "/thresholds", ({ body }) => {
-  const made = {
+  const override = {
     label_name: null,
     label_value: null,
     host_id: null,
@@ -20,24 +21,24 @@ route("PUT", "/thresholds", ({ body }) => {
     id: id("threshold", Math.random()),
     default: 1,
     created_at: new Date().toISOString(),
-  } as T.Threshold;
-  state.thresholds.push(made);
-  return ok(made);
+  } as Threshold;
+  state.thresholds.push(override);
+  return ok(override);
 });
 route("DELETE", "/thresholds/:id", (_, thresholdId) => {
-  state.thresholds = state.thresholds.filter((one) => one.id !== thresholdId);
+  state.thresholds = state.thresholds.filter((threshold) => threshold.id !== thresholdId);
   return { status: 204 };
 });
 route("POST", "/diagnoses", ({ body }) => {
-  const made = ask(body);
-  return made ? ok(made, 201) : problem(404, "host.not_found", "No such host.");
+  const started = startDiagnosis(body);
+  return started ? ok(started, 201) : problem(404, "host.not_found", "No such host.");
 });
 route("GET", "/diagnoses", ({ query }) => {
   const host = query.get("host");
-  return list(state.empty ? [] : allDiagnoses().filter((one) => !host || one.host.id === host));
+  return list(state.empty ? [] : allDiagnoses().filter((diagnosis) => !host || diagnosis.host.id === host));
 });
 route("GET", "/diagnoses/:id", (_, diagnosisId) => {
-  const found = readDiagnosis(diagnosisId ?? "");
-  return found ? ok(found) : problem(404, "diagnosis.not_found", "No such diagnosis.");
+  const diagnosis = readDiagnosis(diagnosisId ?? "");
+  return diagnosis ? ok(diagnosis) : problem(404, "diagnosis.not_found", "No such diagnosis.");
 });
 route("POST", "/diagnoses/:id/cancel", (_, diagnosisId) => ok(cancelDiagnosis(diagnosisId ?? "")));

@@ -1,26 +1,27 @@
-import type { Cause, Rule, Threshold } from "../src/client/types.ts";
-import { HOSTS } from "./world.ts";
+import type { Cause, Rule } from "../../src/client/models.ts";
+import type { Threshold } from "../../src/features/rules/api.ts";
+import { HOSTS } from "../world.ts";
 
 const two = (en: string, zh: string) => ({ en, zh });
 
 const rule = (
   id: string,
   title: [string, string],
-  says: [string, string],
+  summary: [string, string],
   measure: string,
   unit: string,
   extra: Partial<Rule> = {},
 ): Rule => ({
   id,
   title: two(...title),
-  says: two(...says),
-  traps: null,
-  grade: "mechanism",
+  summary: two(...summary),
+  caveats: null,
+  strength: "mechanism",
   measure,
   unit,
   collectors: [["cpu_stat"]],
-  limits: [],
-  beside: [],
+  thresholds: [],
+  related: [],
   causes: [],
   refutes: [],
   refuted_by: [],
@@ -28,7 +29,7 @@ const rule = (
   ...extra,
 });
 
-const limit = (name: string, measure: string, op: string, value: number, unit: string, source = "") => ({
+const threshold = (name: string, measure: string, op: string, value: number, unit: string, source = "") => ({
   name,
   measure,
   title: null,
@@ -37,7 +38,7 @@ const limit = (name: string, measure: string, op: string, value: number, unit: s
   unit,
   source,
   severity: name === "critical" || name === "warn" ? (name as "warn") : null,
-  against: "limit" as const,
+  against: "threshold" as const,
 });
 
 export const RULES: Rule[] = [
@@ -54,13 +55,13 @@ export const RULES: Rule[] = [
       collectors: [["perf_sched", "schedstat"]],
       causes: ["cpu-oversubscribed"],
       refutes: ["cpu-oversubscribed"],
-      limits: [
+      thresholds: [
         {
-          ...limit("warn", "sched.delay_per_switch", ">", 3, "ms", "three default slices of EEVDF"),
+          ...threshold("warn", "sched.delay_per_switch", ">", 3, "ms", "three default slices of EEVDF"),
           title: two("Delay per switch", "每次切换的延迟"),
         },
         {
-          ...limit(
+          ...threshold(
             "critical",
             "sched.delay_per_switch",
             ">",
@@ -70,9 +71,16 @@ export const RULES: Rule[] = [
           ),
           title: two("Delay per switch", "每次切换的延迟"),
         },
-        limit("runnable", "cpu.runnable.held", ">", 1.5, "count", "Brendan Gregg, USE: saturation above 1"),
+        threshold(
+          "runnable",
+          "cpu.runnable.held",
+          ">",
+          1.5,
+          "count",
+          "Brendan Gregg, USE: saturation above 1",
+        ),
       ],
-      traps: two("A cpuset that is too small looks the same.", "过小的 cpuset 看起来一样。"),
+      caveats: two("A cpuset that is too small looks the same.", "过小的 cpuset 看起来一样。"),
       source: "tracepoint sched:sched_stat_wait",
     },
   ),
@@ -85,9 +93,9 @@ export const RULES: Rule[] = [
     {
       collectors: [["perf_record"]],
       causes: ["gc-pressure"],
-      limits: [
+      thresholds: [
         {
-          ...limit("warn", "stacks.gc_share", ">", 25, "pct", "measured on 40 runs"),
+          ...threshold("warn", "stacks.gc_share", ">", 25, "pct", "measured on 40 runs"),
           title: two("Share of samples in the collector", "回收器样本占比"),
         },
       ],
@@ -97,28 +105,35 @@ export const RULES: Rule[] = [
     "F-NET-LISTEN-OVERFLOW",
     ["A listen queue overflows", "监听队列溢出"],
     [
-      "{value} connections a second found their accept queue full and were not taken.",
+      "{value} connections a second were dropped because their accept queue was full.",
       "每秒 {value} 个连接因接受队列已满而未被接收。",
     ],
     "tcp.listen_overflows_per_s.mean",
     "per_s",
     {
-      grade: "direct",
+      strength: "direct",
       collectors: [["netstat_ext"]],
       causes: ["listen-queue-overflow"],
       refutes: ["listen-queue-overflow"],
-      limits: [
-        limit(
+      thresholds: [
+        threshold(
           "warn",
           "tcp.listen_overflows_per_s.mean",
           ">",
           0,
           "per_s",
-          "a counter that should stand still",
+          "the counter should not increase",
         ),
-        limit("critical", "tcp.listen_overflows_per_s.mean", ">", 5, "per_s", "Netdata: 5 a minute critical"),
+        threshold(
+          "critical",
+          "tcp.listen_overflows_per_s.mean",
+          ">",
+          5,
+          "per_s",
+          "Netdata: 5 per minute is critical",
+        ),
       ],
-      beside: [
+      related: [
         {
           measure: "listener.fullest_queue_max",
           title: two("Most connections in the fullest queue", "最满队列中的等待连接数"),
@@ -142,7 +157,7 @@ export const RULES: Rule[] = [
       collectors: [["psi"]],
       causes: ["memory-limit-low"],
       refutes: ["memory-limit-low"],
-      limits: [limit("warn", "psi.memory_some.mean", ">", 10, "pct", "Facebook: oomd defaults")],
+      thresholds: [threshold("warn", "psi.memory_some.mean", ">", 10, "pct", "Facebook: oomd defaults")],
     },
   ),
   rule(
@@ -152,11 +167,11 @@ export const RULES: Rule[] = [
     "disk.r_await_ms.held",
     "ms",
     {
-      grade: "correlational",
+      strength: "correlational",
       collectors: [["iostat"]],
       causes: ["disk-saturated"],
       refutes: ["disk-saturated"],
-      limits: [limit("warn", "disk.r_await_ms.held", ">", 20, "ms", "twice a spinning disk")],
+      thresholds: [threshold("warn", "disk.r_await_ms.held", ">", 20, "ms", "twice a spinning disk")],
     },
   ),
   rule(
@@ -166,9 +181,9 @@ export const RULES: Rule[] = [
     "load.avg1.last",
     "",
     {
-      grade: "context",
+      strength: "context",
       collectors: [["loadavg"]],
-      limits: [limit("warn", "load.avg1.last", ">", 64, "", "CPUs")],
+      thresholds: [threshold("warn", "load.avg1.last", ">", 64, "", "CPUs")],
     },
   ),
   rule(
@@ -197,10 +212,12 @@ const cause = (id: string, title: [string, string], extra: Partial<Cause> = {}):
   risk: two("Little. Set the old value to take it back.", "风险小。恢复旧值即可回退。"),
   verify: two("The same load again: the number is below its threshold.", "相同负载下数值低于阈值。"),
   explains: [],
+  right: 0,
+  wrong: 0,
   suspected_by: [],
   tested_by: [],
   proven: true,
-  rules: RULES.filter((one) => one.causes.includes(id)).map((one) => one.id),
+  rules: RULES.filter((rule) => rule.causes.includes(id)).map((rule) => rule.id),
   ...extra,
 });
 
@@ -240,7 +257,7 @@ export const CAUSES: Cause[] = [
   }),
   cause("memory-limit-low", ["The memory limit is too low", "内存上限过低"]),
   cause("disk-saturated", ["A disk is saturated", "磁盘饱和"]),
-  cause("numa-misplaced", ["Memory lies on the wrong node", "内存位于错误节点"]),
+  cause("numa-misplaced", ["Memory is on the wrong node", "内存位于错误节点"]),
   cause("lock-contention", ["Threads contend for one lock", "线程争用同一把锁"], {
     tested_by: ["perf_sched"],
     suspected_by: ["F-OFFCPU-LOCK"],
@@ -268,7 +285,7 @@ export const THRESHOLDS: Threshold[] = [
     label_name: null,
     label_value: null,
     host_id: HOSTS[1]!.id,
-    why: "Batch host, nobody waits for it.",
+    why: "Batch host without users.",
     created_at: "2026-11-12T16:40:00Z",
   },
 ];

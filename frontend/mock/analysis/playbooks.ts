@@ -1,25 +1,26 @@
-/** Playbooks: three of them, one tried on a run, and a check that knows two mistakes. */
-import type * as T from "../src/client/types.ts";
-import { delayFound, quietDiskFound } from "./findings.ts";
-import { ok, problem, route } from "./routes.ts";
+/** Three playbooks, a dry run, and a validation that finds two errors. */
+import type * as T from "../../src/client/models.ts";
+import type { Message } from "../../src/core/text/messages.ts";
+import type { PlaybookCheck, PlaybookStep } from "../../src/features/playbooks/api.ts";
+import { ok, problem, route } from "../server/routes.ts";
+import { delayFinding, quietDiskFinding } from "./findings.ts";
 
 const two = (en: string, zh: string) => ({ en, zh });
-type Asked = Partial<T.PlaybookStep> & Pick<T.PlaybookStep, "id" | "asks" | "about">;
-const step = (extra: Asked, leads: Record<string, string>): T.PlaybookStep => ({
+type StepFields = Partial<PlaybookStep> & Pick<PlaybookStep, "id" | "question" | "about">;
+const step = (extra: StepFields, branches: Record<string, string>): PlaybookStep => ({
   finding: "",
-  fired: "supports",
-  quiet: "inconclusive",
-  look: null,
-  beware: null,
-  seen: null,
+  matched: "supports",
+  not_matched: "inconclusive",
+  instructions: null,
+  caveat: null,
+  example: null,
   ...extra,
-  // biome-ignore lint/suspicious/noThenProperty: the name is that of the playbooks; a record is nothing to wait for
-  then: leads,
+  branches,
 });
-const card = (extra: Partial<T.PlaybookCard> & Pick<T.PlaybookCard, "id" | "title" | "when">) => ({
+const remediation = (extra: Partial<T.Remediation> & Pick<T.Remediation, "id" | "title" | "when">) => ({
   command: "",
   risk: null,
-  back: null,
+  rollback: null,
   verifies: "",
   correction: null,
   findings: [],
@@ -32,32 +33,32 @@ const CROWD: T.Playbook = {
   kind: "case",
   title: two("Requests wait for a CPU", "请求在等 CPU"),
   symptom: two(
-    "The p99 of requests went from half a second to two while the service computes no more than before.",
+    "The p99 of requests rose from 0.5 s to 2 s while the service does no more work than before.",
     "请求的 p99 从半秒升到两秒，而服务的计算量并未增加。",
   ),
-  covered: [two("Threads that want to run and are not let", "想运行却得不到 CPU 的线程")],
+  covered: [two("Runnable threads that get no CPU", "可运行却得不到 CPU 的线程")],
   not_covered: [
     two(
-      "Goroutines and fibers that wait inside their runtime: the kernel sees only the threads that carry them",
+      "Goroutines and fibers that wait inside their runtime; the kernel sees only their threads",
       "在运行时内部等待的 goroutine 与纤程：内核只看得到承载它们的线程",
     ),
   ],
   hypotheses: [
     {
       id: "crowd",
-      says: two("Far more threads want to run than there are CPUs", "想运行的线程远多于 CPU"),
+      summary: two("Far more threads are runnable than CPUs are available", "可运行的线程远多于可用 CPU"),
       cause: "cpu-oversubscribed",
       primary: { read: "sched.delay_per_switch", better: "lower" },
     },
     {
       id: "lock",
-      says: two("Threads wait for one lock, not for a CPU", "线程等的是同一把锁，而不是 CPU"),
+      summary: two("Threads wait for one lock, not for a CPU", "线程等的是同一把锁，而不是 CPU"),
       cause: "lock-contention",
       primary: { read: "offcpu.futex_share", better: "lower" },
     },
     {
       id: "disk",
-      says: two("Threads wait for a disk", "线程在等磁盘"),
+      summary: two("Threads wait for a disk", "线程在等磁盘"),
       cause: "disk-saturated",
       primary: { read: "disk.r_await_ms.held", better: "lower" },
     },
@@ -66,25 +67,25 @@ const CROWD: T.Playbook = {
     step(
       {
         id: "waiting",
-        asks: two("How long do runnable threads wait for a CPU?", "可运行线程等 CPU 要多久？"),
+        question: two("How long do runnable threads wait for a CPU?", "可运行线程等 CPU 要多久？"),
         about: "crowd",
         finding: "F-CPU-RUNQ-DELAY",
-        quiet: "refutes",
-        beware: two(
-          "The wait tells that there is a queue, not whose it is.",
+        not_matched: "refutes",
+        caveat: two(
+          "The wait shows that there is a queue, not what causes it.",
           "等待只说明有队列，不说明是谁的。",
         ),
-        seen: two("44 ms at each switch; 1 ms after the fix.", "每次切换 44 毫秒；修复后为 1 毫秒。"),
+        example: two("44 ms per switch; 1 ms after the fix.", "每次切换 44 毫秒；修复后为 1 毫秒。"),
       },
       { supports: "pool", refutes: "disk", otherwise: "lock" },
     ),
     step(
       {
         id: "pool",
-        asks: two("Which pool are these threads?", "这些线程属于哪个线程池？"),
+        question: two("To which pool do these threads belong?", "这些线程属于哪个线程池？"),
         about: "crowd",
-        look: two(
-          "The table of threads: names with a high delay. Compare their number with the quota.",
+        instructions: two(
+          "Table of threads: names with a high delay. Compare their number with the quota.",
           "线程表：延迟高的线程名称。把数量与配额相比。",
         ),
       },
@@ -93,41 +94,47 @@ const CROWD: T.Playbook = {
     step(
       {
         id: "lock",
-        asks: two("Do they wait for one lock?", "是否在等同一把锁？"),
+        question: two("Do they wait for one lock?", "是否在等同一把锁？"),
         about: "lock",
         finding: "F-OFFCPU-LOCK",
-        quiet: "refutes",
+        not_matched: "refutes",
       },
       { supports: "playbook:one-busy-lock", otherwise: "end" },
     ),
     step(
       {
         id: "disk",
-        asks: two("Or for a disk?", "还是在等磁盘？"),
+        question: two("Or for a disk?", "还是在等磁盘？"),
         about: "disk",
         finding: "F-DISK-AWAIT",
-        quiet: "refutes",
+        not_matched: "refutes",
       },
       { supports: "end", otherwise: "lock" },
     ),
   ],
-  dead_ends: [two("top showed busy CPUs, before the fix and after it.", "修复前后 top 都显示 CPU 繁忙。")],
-  cards: [
-    card({
+  dead_ends: [two("top showed busy CPUs before and after the fix.", "修复前后 top 都显示 CPU 繁忙。")],
+  remediations: [
+    remediation({
       id: "bound-the-pool",
-      title: two("Bound the number of threads", "限制线程数"),
+      title: two("Limit the number of threads", "限制线程数"),
       when: two("Far more threads are runnable than CPUs are allowed.", "可运行线程远多于允许的 CPU。"),
       command: "systemctl set-property --runtime feed.service CPUQuota=400%",
-      risk: two("What this group gains, others on the host lose.", "该组得到的，正是同机其他进程失去的。"),
-      back: two("Set the old value.", "设回原值。"),
+      risk: two(
+        "Other workloads on the host lose what this group gains.",
+        "该组得到的，正是同机其他负载失去的。",
+      ),
+      rollback: two("Restore the old value.", "恢复原值。"),
       verifies: "sched.delay_per_switch",
-      correction: two("It is no cure for a lock that everybody waits for.", "若大家都在等一把锁，此法无效。"),
+      correction: two(
+        "It does not help if all threads wait for one lock.",
+        "若所有线程都在等一把锁，此法无效。",
+      ),
       findings: ["F-CPU-RUNQ-DELAY"],
       causes: ["cpu-oversubscribed"],
     }),
   ],
   verify: two(
-    "At the same rate threads wait less than a millisecond at each switch.",
+    "At the same rate threads wait less than a millisecond per switch.",
     "相同请求速率下每次切换等待不足一毫秒。",
   ),
   references: [{ title: "perf-sched(1)", url: "https://man7.org/linux/man-pages/man1/perf-sched.1.html" }],
@@ -139,10 +146,10 @@ const LOCK: T.Playbook = {
   kind: "snippet",
   title: two("One busy lock", "一把繁忙的锁"),
   symptom: two("Many threads sleep and few run.", "大量线程睡眠，少数在运行。"),
-  hypotheses: CROWD.hypotheses.filter((one) => one.id === "lock"),
-  steps: CROWD.steps.filter((one) => one.id === "lock").map((one) => step(one, { otherwise: "end" })),
+  hypotheses: CROWD.hypotheses.filter((hypothesis) => hypothesis.id === "lock"),
+  steps: CROWD.steps.filter((step) => step.id === "lock").map((item) => step(item, { otherwise: "end" })),
   dead_ends: [],
-  cards: [],
+  remediations: [],
 };
 
 const READINGS: T.Playbook = {
@@ -150,14 +157,17 @@ const READINGS: T.Playbook = {
   id: "what-load-means",
   kind: "reference",
   title: two("What the load average means", "平均负载的含义"),
-  symptom: two("The load is high and nobody knows whether that is bad.", "负载高，却没人知道是否有问题。"),
+  symptom: two(
+    "The load is high, and it is not known whether that is a problem.",
+    "负载高，但不清楚是否有问题。",
+  ),
   hypotheses: [],
   steps: [],
   dead_ends: [],
-  cards: [
-    card({
+  remediations: [
+    remediation({
       id: "load",
-      title: two("Load counts waiting for disks too", "负载也计入等磁盘的任务"),
+      title: two("The load also counts tasks that wait for disks", "负载也计入等磁盘的任务"),
       when: two("The load is high and the CPUs are idle.", "负载高而 CPU 空闲。"),
     }),
   ],
@@ -166,51 +176,59 @@ const READINGS: T.Playbook = {
 
 export const PLAYBOOKS = [CROWD, LOCK, READINGS];
 
-const summary = ({ id, kind, title, symptom, steps, cards, hypotheses }: T.Playbook): T.PlaybookSummary => ({
+const summary = ({
+  id,
+  kind,
+  title,
+  symptom,
+  steps,
+  remediations,
+  hypotheses,
+}: T.Playbook): T.PlaybookSummary => ({
   id,
   kind,
   title,
   symptom,
   steps: steps.length,
-  cards: cards.length,
-  findings: steps.flatMap((one) => one.finding || []),
-  causes: hypotheses.map((one) => one.cause),
+  remediations: remediations.length,
+  findings: steps.flatMap((step) => step.finding || []),
+  causes: hypotheses.map((hypothesis) => hypothesis.cause),
 });
 
-const nobody = (name: string, reason: T.Sentence): T.StepAnswer => ({
+const unanswered = (name: string, reason: Message): T.StepAnswer => ({
   step: name,
   verdict: "not_collected",
-  by: "nobody",
-  grade: "context",
+  by: "none",
+  strength: "context",
   reason,
   findings: [],
 });
-const byRule = (name: string, verdict: T.StepVerdict, found: T.Finding): T.StepAnswer => ({
+const byRule = (name: string, verdict: T.StepVerdict, finding: T.Finding): T.StepAnswer => ({
   step: name,
   verdict,
   by: "rule",
-  grade: found.grade,
+  strength: finding.strength,
   reason: null,
-  findings: [found],
+  findings: [finding],
 });
 
-/** The queue was seen; the pool and the lock are the missing links; the disk stands beside the way. */
-export const chainOf = (runId: string): T.PlaybookChain => ({
+/** The run queue has a verdict, pool and lock are gaps, and the disk is not on the path. */
+export const dryRunOf = (runId: string): T.DryRunResult => ({
   playbook: CROWD.id,
   run_id: runId,
   path: ["waiting", "pool", "lock"],
   gaps: ["pool", "lock"],
-  leads_to: "",
+  next_playbook: "",
   answers: [
-    byRule("waiting", "supports", delayFound),
-    nobody("pool", { key: "playbook.for_a_person", params: {} }),
-    nobody("lock", { key: "missing.not_collected", params: { collector: "perf_sched" } }),
-    byRule("disk", "refutes", quietDiskFound),
+    byRule("waiting", "supports", delayFinding),
+    unanswered("pool", { key: "playbook.needs_person", params: {} }),
+    unanswered("lock", { key: "missing.not_collected", params: { collector: "perf_sched" } }),
+    byRule("disk", "refutes", quietDiskFinding),
   ],
-  stands: [
-    { hypothesis: "crowd", standing: "supported", supports: ["waiting"], refutes: [], grade: "mechanism" },
-    { hypothesis: "lock", standing: "open", supports: [], refutes: [], grade: "context" },
-    { hypothesis: "disk", standing: "refuted", supports: [], refutes: ["disk"], grade: "context" },
+  hypotheses: [
+    { hypothesis: "crowd", status: "supported", supports: ["waiting"], refutes: [], strength: "mechanism" },
+    { hypothesis: "lock", status: "open", supports: [], refutes: [], strength: "context" },
+    { hypothesis: "disk", status: "refuted", supports: [], refutes: ["disk"], strength: "context" },
   ],
   next: {
     step: "lock",
@@ -220,30 +238,35 @@ export const chainOf = (runId: string): T.PlaybookChain => ({
   },
 });
 
-const find = (id: string | undefined) => PLAYBOOKS.find((one) => one.id === id);
-const missing = () => problem(404, "playbook.not_found", "There is no such playbook.");
+const find = (id: string | undefined) => PLAYBOOKS.find((playbook) => playbook.id === id);
+const missing = () => problem(404, "playbook.not_found", "Playbook not found.");
 
 route("GET", "/playbooks", () => ok(PLAYBOOKS.map(summary)));
 route("POST", "/playbooks/check", ({ body }) => {
   const text = String(body.text ?? "");
-  const problems: T.PlaybookCheck["problems"] = [];
+  const problems: PlaybookCheck["problems"] = [];
   if (!text.includes("not_covered:"))
-    problems.push({ where: "not_covered", what: { key: "playbook.covers_all", params: {} } });
+    problems.push({ location: "not_covered", what: { key: "playbook.no_limits", params: {} } });
   if (text.includes("F-NOTHING"))
     problems.push({
-      where: "steps.waiting.finding",
+      location: "steps.waiting.finding",
       what: { key: "playbook.no_rule", params: { id: "F-NOTHING" } },
     });
   return ok({ problems, playbook: problems.length > 0 ? null : CROWD });
 });
 route("GET", "/playbooks/:id", (_, id) => {
-  const found = find(id);
-  return found ? ok(found) : missing();
+  const playbook = find(id);
+  return playbook ? ok(playbook) : missing();
 });
-route("GET", "/playbooks/:id/chain", ({ query }, id) => {
-  const found = find(id);
-  if (!found) return missing();
-  const chain = chainOf(query.get("run_id") ?? "");
-  const path = found.steps.map((one) => one.id).filter((one) => chain.path.includes(one));
-  return ok({ ...chain, playbook: found.id, path, gaps: chain.gaps.filter((one) => path.includes(one)) });
+route("GET", "/playbooks/:id/dry-run", ({ query }, id) => {
+  const playbook = find(id);
+  if (!playbook) return missing();
+  const result = dryRunOf(query.get("run_id") ?? "");
+  const path = playbook.steps.map((step) => step.id).filter((item) => result.path.includes(item));
+  return ok({
+    ...result,
+    playbook: playbook.id,
+    path,
+    gaps: result.gaps.filter((gap) => path.includes(gap)),
+  });
 });

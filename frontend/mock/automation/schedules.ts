@@ -1,16 +1,10 @@
 /** Schedules, maintenance, and who is on call. */
-import type {
-  Colleague,
-  MaintenanceWindow,
-  Oncall,
-  Rotation,
-  Schedule,
-  Turn,
-  Upcoming,
-} from "../src/client/schedules.ts";
-import { id } from "./noise.ts";
-import { list, ok, problem, route } from "./routes.ts";
-import { USERS } from "./state.ts";
+import type { Colleague, MaintenanceWindow, Oncall, Rotation, Schedule } from "../../src/client/models.ts";
+import type { Shift } from "../../src/features/oncall/api.ts";
+import type { Upcoming } from "../../src/features/schedules/api.ts";
+import { id } from "../server/noise.ts";
+import { list, ok, problem, route } from "../server/routes.ts";
+import { USERS } from "../server/state.ts";
 
 const DAY_MS = 86_400_000;
 const DAY_MIN = 1440;
@@ -21,8 +15,8 @@ const at = (days: number): string =>
 export const upcoming = (count: number): Upcoming[] =>
   Array.from({ length: count }, (_, n) => ({
     at: at(n + 1),
-    wall: at(n + 1).replace(".000Z", "+00:00"),
-    wanted_wall: at(n + 1).slice(0, 16),
+    local_time: at(n + 1).replace(".000Z", "+00:00"),
+    requested_local_time: at(n + 1).slice(0, 16),
     kind: n === 3 ? "gap" : "plain",
     window: n === 1 ? { id: id("win", 0), reason: "new disks", ends_at: at(2.5) } : null,
   }));
@@ -38,14 +32,20 @@ const NIGHTLY: Schedule = {
   id: id("sched", 0),
   name: "nightly baseline",
   cadence: { kind: "cron", cron: NIGHT, zone: "UTC" },
-  wanted: { plan: "baseline", scope: { kind: "host", value: "" }, options: {} },
+  capture: {
+    plan: "baseline",
+    seconds: null,
+    collectors: null,
+    scope: { kind: "host", value: "" },
+    options: {},
+  },
   tier: "light",
   hosts: [],
   labels: { role: "feed" },
   matching: 166,
   reason: "to compare with",
   catch_up: "one",
-  grace_s: 300,
+  tolerance_s: 300,
   deep_allowed: false,
   state: "active",
   next_due: at(1),
@@ -56,7 +56,7 @@ const NIGHTLY: Schedule = {
       due_at: at(0),
       last_due_at: at(0),
       count: 1,
-      state: "fired",
+      state: "started",
       reason: null,
       capture: { id: id("cap", 0), number: 41, state: "done" },
       at: at(0),
@@ -82,7 +82,7 @@ const NIGHTLY: Schedule = {
       at: at(-1.9),
     },
   ],
-  counts: { fired: 12, missed: 4, skipped: 1 },
+  counts: { started: 12, missed: 4, skipped: 1 },
   owner: { id: USERS[0]!.id, name: USERS[0]!.name },
   refusal: null,
   version: 3,
@@ -97,7 +97,7 @@ export const SCHEDULES: readonly Schedule[] = [
     id: id("sched", 1),
     name: "scheduling on Fridays",
     cadence: { kind: "cron", cron: "0 10 * * 5", zone: "Asia/Shanghai" },
-    wanted: { ...NIGHTLY.wanted, plan: "sched" },
+    capture: { ...NIGHTLY.capture, plan: "sched" },
     tier: "deep",
     recent: [],
     counts: {},
@@ -106,12 +106,12 @@ export const SCHEDULES: readonly Schedule[] = [
   },
 ];
 
-const turn = (who: number, from: number, to: number): Turn => ({
+const shift = (who: number, from: number, to: number): Shift => ({
   start: at(from),
   end: at(to),
   who: USERS[who]!.name,
   person: { id: USERS[who]!.id, name: USERS[who]!.name, role: USERS[who]!.role, disabled: false },
-  how: "rotation",
+  source: "rotation",
   level: 1,
 });
 
@@ -123,25 +123,25 @@ const PRIMARY: Rotation = {
   handover: "09:00",
   first_day: "2026-11-02",
   days: 7,
-  people: [turn(0, 0, 1).person!, turn(1, 0, 1).person!],
+  people: [shift(0, 0, 1).person!, shift(1, 0, 1).person!],
   source: {},
   has_secret: false,
   accounts: {},
   overrides: [],
-  now: [turn(0, -3, 4)],
-  next: turn(1, 4, 11),
-  turns: [turn(0, -3, 4), turn(1, 4, 11), turn(0, 11, 18)],
+  now: [shift(0, -3, 4)],
+  next: shift(1, 4, 11),
+  shifts: [shift(0, -3, 4), shift(1, 4, 11), shift(0, 11, 18)],
   fetched_at: null,
   failure: null,
   version: 1,
 };
 
-const oncall = (one: Rotation): Oncall => ({
-  rotation: { id: one.id, name: one.name },
-  now: one.now,
-  next: one.next,
-  fetched_at: one.fetched_at,
-  failure: one.failure,
+const oncall = (rotation: Rotation): Oncall => ({
+  rotation: { id: rotation.id, name: rotation.name },
+  now: rotation.now,
+  next: rotation.next,
+  fetched_at: rotation.fetched_at,
+  failure: rotation.failure,
 });
 
 /** What the screens may change; `resetSchedules` puts it back. */
@@ -159,7 +159,8 @@ export const withRotation = (change: Partial<Rotation> = {}): void => {
   planned.rotations = [{ ...PRIMARY, ...change }];
 };
 
-const found = (scheduleId: string | undefined) => planned.schedules.find((one) => one.id === scheduleId);
+const findSchedule = (scheduleId: string | undefined) =>
+  planned.schedules.find((schedule) => schedule.id === scheduleId);
 const gone = () => problem(404, "schedule.not_found", "There is no such schedule.");
 
 route("GET", "/schedules", () => list(planned.schedules));
@@ -170,71 +171,77 @@ route("POST", "/schedules/preview", ({ body }) => {
   return ok({ cron: NIGHT, zone: cadence.zone, upcoming: upcoming(Number(body.count ?? 10)) });
 });
 route("POST", "/schedules", ({ body }) => {
-  const made = { ...NIGHTLY, ...body, id: id("sched", Math.random()), recent: [], counts: {} } as Schedule;
-  planned.schedules.unshift(made);
-  return ok(made, 201);
+  const newSchedule = {
+    ...NIGHTLY,
+    ...body,
+    id: id("sched", Math.random()),
+    recent: [],
+    counts: {},
+  } as Schedule;
+  planned.schedules.unshift(newSchedule);
+  return ok(newSchedule, 201);
 });
 route("PATCH", "/schedules/:id", ({ body }, scheduleId) => {
-  const one = found(scheduleId);
-  if (!one) return gone();
-  const state = body.paused === true ? "paused" : body.paused === false ? "active" : one.state;
-  const changed = { ...one, ...body, state, version: one.version + 1 } as Schedule;
-  planned.schedules = planned.schedules.map((each) => (each.id === one.id ? changed : each));
+  const schedule = findSchedule(scheduleId);
+  if (!schedule) return gone();
+  const state = body.paused === true ? "paused" : body.paused === false ? "active" : schedule.state;
+  const changed = { ...schedule, ...body, state, version: schedule.version + 1 } as Schedule;
+  planned.schedules = planned.schedules.map((each) => (each.id === schedule.id ? changed : each));
   return ok(changed);
 });
 route("DELETE", "/schedules/:id", (_, scheduleId) => {
-  planned.schedules = planned.schedules.filter((one) => one.id !== scheduleId);
+  planned.schedules = planned.schedules.filter((schedule) => schedule.id !== scheduleId);
   return { status: 204 };
 });
-route("GET", "/maintenance", () => list(planned.windows));
-route("POST", "/maintenance", ({ body }) => {
+route("GET", "/maintenance-windows", () => list(planned.windows));
+route("POST", "/maintenance-windows", ({ body }) => {
   const recurs = (body.recurs ?? null) as MaintenanceWindow["recurs"];
   if (recurs && recurs.minutes >= DAY_MIN)
     return problem(422, "maintenance.no_pause", "", { minutes: recurs.minutes, apart: DAY_MIN });
   const once = { starts_at: String(body.starts_at), ends_at: String(body.ends_at), kind: "plain" as const };
-  const made = {
+  const newWindow = {
     host: null,
     labels: null,
     by: { id: USERS[0]!.id, name: USERS[0]!.name },
-    state: recurs ? "to_come" : "now",
+    state: recurs ? "upcoming" : "active",
     ends_at: null,
     ...body,
     recurs,
     times: recurs ? timesOf(recurs.minutes) : [once],
     id: id("win", Math.random()),
   } as unknown as MaintenanceWindow;
-  planned.windows.push(made);
-  return ok(made, 201);
+  planned.windows.push(newWindow);
+  return ok(newWindow, 201);
 });
-route("DELETE", "/maintenance/:id", (_, windowId) => {
-  planned.windows = planned.windows.filter((one) => one.id !== windowId);
+route("DELETE", "/maintenance-windows/:id", (_, windowId) => {
+  planned.windows = planned.windows.filter((window) => window.id !== windowId);
   return { status: 204 };
 });
 route("GET", "/oncall", () => ok(planned.rotations.map(oncall)));
-route("GET", "/oncall/people", () =>
-  ok(USERS.map((one): Colleague => ({ id: one.id, name: one.name, role: one.role }))),
+route("GET", "/oncall/candidates", () =>
+  ok(USERS.map((user): Colleague => ({ id: user.id, name: user.name, role: user.role }))),
 );
 route("GET", "/rotations", () => ok(planned.rotations));
 route("POST", "/rotations", ({ body }) => {
-  const origin = body.origin as Record<string, unknown>;
-  const made = { ...PRIMARY, ...origin, name: body.name, people: PRIMARY.people } as Rotation;
-  planned.rotations.push(made);
-  return ok(made, 201);
+  const source = body.source as Record<string, unknown>;
+  const newRotation = { ...PRIMARY, ...source, name: body.name, people: PRIMARY.people } as Rotation;
+  planned.rotations.push(newRotation);
+  return ok(newRotation, 201);
 });
 route("PUT", "/rotations/:id/calendar", () => ok(planned.rotations[0]));
 route("POST", "/rotations/:id/overrides", ({ body }) => {
-  const who = USERS.find((one) => one.id === body.user_id)!;
-  const taken: Turn = {
-    ...turn(0, 0, 1),
+  const who = USERS.find((user) => user.id === body.user_id)!;
+  const taken: Shift = {
+    ...shift(0, 0, 1),
     who: who.name,
-    how: "override",
+    source: "override",
     start: String(body.starts_at),
     end: String(body.ends_at),
   };
-  planned.rotations = planned.rotations.map((one) => ({ ...one, now: [taken] }));
+  planned.rotations = planned.rotations.map((rotation) => ({ ...rotation, now: [taken] }));
   return ok(planned.rotations[0], 201);
 });
 route("DELETE", "/rotations/:id", (_, rotationId) => {
-  planned.rotations = planned.rotations.filter((one) => one.id !== rotationId);
+  planned.rotations = planned.rotations.filter((rotation) => rotation.id !== rotationId);
   return { status: 204 };
 });

@@ -1,10 +1,13 @@
 /** Triggers with their alerts, channels with their messages, and kill switches. */
-import type * as T from "../src/client/triggers.ts";
-import { id } from "./noise.ts";
-import { list, ok, problem, route } from "./routes.ts";
+import type * as T from "../../src/client/models.ts";
+import type { KillSwitch } from "../../src/features/kill-switch/api.ts";
+import type { GrafanaAnnotation, Notification } from "../../src/features/notifications/api.ts";
+import type { Alert, Trigger, UnattendedTier } from "../../src/features/triggers/api.ts";
+import { id } from "../server/noise.ts";
+import { list, ok, problem, route } from "../server/routes.ts";
 
 const AT = "2026-11-21T02:14:00Z";
-const OPTIONS: T.TriggerOptions = {
+const OPTIONS: Trigger["options"] = {
   seconds: 8,
   peers: 2,
   cooldown_s: 1800,
@@ -12,7 +15,7 @@ const OPTIONS: T.TriggerOptions = {
   severity: 2,
   host_labels: [],
   service_labels: [],
-  only: {},
+  label_filter: {},
 };
 const HOST = { id: id("host", 7), name: "feed-7" };
 const PEERS = [
@@ -22,7 +25,7 @@ const PEERS = [
 
 /** What tests and the demonstration may change. */
 export const alerting = {
-  switches: [] as T.KillSwitch[],
+  switches: [] as KillSwitch[],
   triggers: [
     {
       id: id("trigger", 0),
@@ -35,14 +38,14 @@ export const alerting = {
       enabled: true,
       owner: { id: id("user", 1), name: "lena" },
       created_at: AT,
-      heard_at: AT,
-      heard: 61,
-      repeated: 2,
-      refused_at: AT,
-      refused_for: { key: "trigger.wrong_token", params: {} },
-      alerts: { fired: 1, joined: 999, unmatched: 3 },
+      last_alert_at: AT,
+      alert_count: 61,
+      duplicate_count: 2,
+      rejected_at: AT,
+      rejection_reason: { key: "trigger.wrong_token", params: {} },
+      alerts: { started: 1, joined: 999, unmatched: 3 },
     },
-  ] as T.Trigger[],
+  ] as Trigger[],
   alerts: [
     {
       id: id("alert", 1),
@@ -52,7 +55,7 @@ export const alerting = {
       title: "p99 of feed is 2.3 s",
       summary: "",
       labels: { alertname: "HighLatency", instance: "feed-7:9100" },
-      state: "fired",
+      state: "started",
       reason: null,
       count: 1000,
       host: HOST,
@@ -85,9 +88,11 @@ export const alerting = {
       created_at: AT,
       last_at: AT,
       resolved_at: null,
+      began_at: null,
+      fingerprint: "",
     },
-  ] as T.Alert[],
-  allowances: [] as T.TierAllowance[],
+  ] as Alert[],
+  unattendedTiers: [] as UnattendedTier[],
   channels: [
     {
       id: id("channel", 0),
@@ -96,10 +101,10 @@ export const alerting = {
       locale: "en",
       enabled: true,
       user_id: null,
-      shown: { server: "https://chat.example:443" },
+      destination: { server: "https://chat.example:443" },
       queued: 0,
-      dead: 1,
-      last_state: "dead",
+      failed: 1,
+      last_state: "failed",
       last_at: AT,
     },
     {
@@ -109,9 +114,9 @@ export const alerting = {
       locale: "en",
       enabled: true,
       user_id: null,
-      shown: { server: "https://grafana.example:443" },
+      destination: { server: "https://grafana.example:443" },
       queued: 0,
-      dead: 2,
+      failed: 2,
       last_state: null,
       last_at: null,
     },
@@ -123,85 +128,85 @@ export const alerting = {
     about,
     about_id: id("incident", 0),
     text: about === "incident" ? "#42 p99 of feed is 2.3 s" : "Too many threads for its CPUs",
-    removed: about === "cause",
-    state: "dead",
-    tries: 8,
+    is_deleted: about === "cause",
+    state: "failed",
+    attempts: 8,
     not_before: AT,
     failure: { key: "outgoing.status", params: { host: "grafana.example", status: 502 } },
     created_at: AT,
     sent_at: null,
-  })) as T.GrafanaAnnotation[],
-  notices: [
+  })) as GrafanaAnnotation[],
+  notifications: [
     {
-      id: id("notice", 0),
+      id: id("notification", 0),
       number: 3,
       channel_id: id("channel", 0),
       channel: "on-call chat",
-      about: "firing",
+      about: "diagnosis",
       message: { headline: "feed · feed-7: Too many threads", lines: ["• Delay: 44.1 ms > 3 ms"], paths: {} },
-      state: "dead",
-      tries: 8,
+      state: "failed",
+      attempts: 8,
       not_before: AT,
       failure: { key: "outgoing.status", params: { host: "chat.example", status: 503 } },
       created_at: AT,
       sent_at: null,
     },
-  ] as T.Notice[],
+  ] as Notification[],
 };
 
 route("GET", "/kill-switches", () => ok(alerting.switches));
 route("POST", "/kill-switches", ({ body }) => {
-  const made = {
+  const newSwitch = {
     host: null,
     label: null,
     ...body,
     id: id("switch", Math.random()),
-    pulled_by: { id: id("user", 0), name: "admin" },
+    activated_by: { id: id("user", 0), name: "admin" },
     created_at: AT,
-    lifted_at: null,
-    cancelled: 2,
-  } as unknown as T.KillSwitch;
-  alerting.switches.push(made);
-  return ok(made, 201);
+    deactivated_at: null,
+    canceled: 2,
+  } as unknown as KillSwitch;
+  alerting.switches.push(newSwitch);
+  return ok(newSwitch, 201);
 });
-route("POST", "/kill-switches/:id/lift", (_, switchId) => {
-  const found = alerting.switches.find((one) => one.id === switchId);
-  alerting.switches = alerting.switches.filter((one) => one !== found);
-  return found ? ok({ ...found, lifted_at: AT }) : problem(404, "kill_switch.not_found", "");
+route("DELETE", "/kill-switches/:id", (_, switchId) => {
+  const target = alerting.switches.find((killSwitch) => killSwitch.id === switchId);
+  alerting.switches = alerting.switches.filter((killSwitch) => killSwitch !== target);
+  return target ? ok({ ...target, deactivated_at: AT }) : problem(404, "kill_switch.not_found", "");
 });
 route("GET", "/triggers", () => list(alerting.triggers));
 route("POST", "/triggers", ({ body }) => {
-  const { secret: _, channel_ids: __, ...given } = body;
+  const { secret: _, channel_ids: __, ...fields } = body;
   const triggerId = id("trigger", Math.random());
-  const made = {
+  const newTrigger = {
     ...alerting.triggers[0],
-    ...given,
+    ...fields,
     id: triggerId,
     path: `/api/v1/triggers/${triggerId}/alerts`,
     options: { ...OPTIONS, ...(body.options as object) },
     channels: [],
     alerts: {},
-    refused_for: null,
-    heard_at: null,
-  } as T.Trigger;
-  alerting.triggers.push(made);
-  return ok({ ...made, secret: "culprit_trigger_once" }, 201);
+    rejection_reason: null,
+    last_alert_at: null,
+  } as Trigger;
+  alerting.triggers.push(newTrigger);
+  return ok({ ...newTrigger, secret: "culprit_trigger_once" }, 201);
 });
 route("PATCH", "/triggers/:id", ({ body }, triggerId) => {
-  const found = alerting.triggers.find((one) => one.id === triggerId);
-  return found
-    ? ok({ ...found, ...body, secret: body.new_secret ? "culprit_trigger_renewed" : null })
+  const match = alerting.triggers.find((trigger) => trigger.id === triggerId);
+  return match
+    ? ok({ ...match, ...body, secret: body.new_secret ? "culprit_trigger_renewed" : null })
     : problem(404, "trigger.not_found", "");
 });
 route("DELETE", "/triggers/:id", (_, triggerId) => {
-  alerting.triggers = alerting.triggers.filter((one) => one.id !== triggerId);
+  alerting.triggers = alerting.triggers.filter((trigger) => trigger.id !== triggerId);
   return { status: 204 };
 });
 route("POST", "/triggers/:id/test", ({ body }) => {
   const labels = body.labels as Record<string, string>;
   const known = labels.instance?.startsWith("feed-7");
   return ok({
-    state: known ? "fired" : "unmatched",
+    state: known ? "started" : "unmatched",
     reason: known ? null : { key: "alert.no_place", params: {} },
     host: known ? HOST : null,
     service: known ? "feed" : "",
@@ -210,65 +215,67 @@ route("POST", "/triggers/:id/test", ({ body }) => {
   });
 });
 route("GET", "/alerts", ({ query }) =>
-  list(alerting.alerts.filter((one) => !query.get("state") || one.state === query.get("state"))),
+  list(alerting.alerts.filter((alert) => !query.get("state") || alert.state === query.get("state"))),
 );
-route("GET", "/tier-allowances", () => ok(alerting.allowances));
-route("POST", "/tier-allowances", ({ body }) => {
-  const made = {
-    id: id("allowance", Math.random()),
+route("GET", "/unattended-tiers", () => ok(alerting.unattendedTiers));
+route("POST", "/unattended-tiers", ({ body }) => {
+  const newTier = {
+    id: id("unattended-tier", Math.random()),
     label: body.label,
     tier: "standard",
-    by: null,
+    created_by: null,
     created_at: AT,
-  } as T.TierAllowance;
-  alerting.allowances.push(made);
-  return ok(made, 201);
+  } as UnattendedTier;
+  alerting.unattendedTiers.push(newTier);
+  return ok(newTier, 201);
 });
-route("DELETE", "/tier-allowances/:id", (_, allowanceId) => {
-  alerting.allowances = alerting.allowances.filter((one) => one.id !== allowanceId);
+route("DELETE", "/unattended-tiers/:id", (_, tierId) => {
+  alerting.unattendedTiers = alerting.unattendedTiers.filter((tier) => tier.id !== tierId);
   return { status: 204 };
 });
 route("GET", "/channels", () => list(alerting.channels));
 route("POST", "/channels", ({ body }) => {
-  const made = {
+  const newChannel = {
     ...alerting.channels[0],
     name: body.name,
     kind: body.kind,
     id: id("channel", Math.random()),
     user_id: null,
-    shown: { server: "https://hooks.example:443" },
-    dead: 0,
+    destination: { server: "https://hooks.example:443" },
+    failed: 0,
     last_state: null,
     last_at: null,
   } as T.Channel;
-  alerting.channels.push(made);
-  return ok({ ...made, secret: body.kind === "webhook" ? "culprit_hook_once" : null }, 201);
+  alerting.channels.push(newChannel);
+  return ok({ ...newChannel, secret: body.kind === "webhook" ? "culprit_hook_once" : null }, 201);
 });
 route("PATCH", "/channels/:id", ({ body }, channelId) =>
-  ok({ ...alerting.channels.find((one) => one.id === channelId), ...body }),
+  ok({ ...alerting.channels.find((channel) => channel.id === channelId), ...body }),
 );
 route("DELETE", "/channels/:id", (_, channelId) => {
-  alerting.channels = alerting.channels.filter((one) => one.id !== channelId);
+  alerting.channels = alerting.channels.filter((channel) => channel.id !== channelId);
   return { status: 204 };
 });
 route("POST", "/channels/:id/test", () =>
-  ok({ ...alerting.notices[0], about: "test", state: "queued" }, 201),
+  ok({ ...alerting.notifications[0], about: "test", state: "queued" }, 201),
 );
-route("POST", "/channels/:id/again", (_, channelId) => {
-  const found = alerting.channels.find((one) => one.id === channelId);
-  if (found) Object.assign(found, { queued: found.dead, dead: 0 });
-  alerting.annotations = alerting.annotations.filter((one) => one.channel_id !== channelId);
-  return ok(found);
+route("POST", "/channels/:id/retry", (_, channelId) => {
+  const match = alerting.channels.find((channel) => channel.id === channelId);
+  if (match) Object.assign(match, { queued: match.failed, failed: 0 });
+  alerting.annotations = alerting.annotations.filter(
+    (grafanaAnnotation) => grafanaAnnotation.channel_id !== channelId,
+  );
+  return ok(match);
 });
 route("GET", "/grafana-annotations", () => list(alerting.annotations));
-route("POST", "/grafana-annotations/:id/again", (_, annotationId) => {
-  const found = alerting.annotations.find((one) => one.id === annotationId);
-  alerting.annotations = alerting.annotations.filter((one) => one !== found);
-  return ok({ ...found, state: "queued", failure: null, tries: 0 });
+route("POST", "/grafana-annotations/:id/retry", (_, annotationId) => {
+  const match = alerting.annotations.find((grafanaAnnotation) => grafanaAnnotation.id === annotationId);
+  alerting.annotations = alerting.annotations.filter((grafanaAnnotation) => grafanaAnnotation !== match);
+  return ok({ ...match, state: "queued", failure: null, attempts: 0 });
 });
-route("GET", "/notices", () => list(alerting.notices));
-route("POST", "/notices/:id/again", (_, noticeId) => {
-  const found = alerting.notices.find((one) => one.id === noticeId);
-  if (found) Object.assign(found, { state: "queued", failure: null, tries: 0 });
-  return ok(found);
+route("GET", "/notifications", () => list(alerting.notifications));
+route("POST", "/notifications/:id/retry", (_, notificationId) => {
+  const match = alerting.notifications.find((notification) => notification.id === notificationId);
+  if (match) Object.assign(match, { state: "queued", failure: null, attempts: 0 });
+  return ok(match);
 });

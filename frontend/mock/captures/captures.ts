@@ -1,20 +1,20 @@
 /** What may be captured, captures and their runs, profiles and imports. */
-import type * as T from "../src/client/types.ts";
-import { COLLECTORS, METRICS, PLANS } from "./catalogue.ts";
-import { ptraceRefusal, tierOf } from "./consent.ts";
+import type * as T from "../../src/client/models.ts";
+import { ptraceRefusal, tierOf } from "../hosts/consent.ts";
+import { preflight } from "../hosts/preflight.ts";
+import { hash } from "../server/noise.ts";
+import { list, ok, problem, route } from "../server/routes.ts";
+import { me, state } from "../server/state.ts";
+import { HOSTS } from "../world.ts";
+import { COLLECTORS, METRICS, PLANS } from "./catalog.ts";
 import * as live from "./live.ts";
-import { hash } from "./noise.ts";
-import { preflight } from "./preflight.ts";
 import { profilesOf } from "./profile.ts";
 import { eventsOfRun, runDetail, seriesOf } from "./reads.ts";
-import { list, ok, problem, route } from "./routes.ts";
-import { sched, schedLanes } from "./sched.ts";
-import { me, state } from "./state.ts";
-import { HOSTS } from "./world.ts";
+import { sched, schedTracks } from "./sched.ts";
 
-route("GET", "/collectors", () => ok(COLLECTORS));
-route("GET", "/plans", () => ok(PLANS));
-route("GET", "/metric-catalogue", () => ok(METRICS));
+route("GET", "/catalog/collectors", () => ok(COLLECTORS));
+route("GET", "/catalog/plans", () => ok(PLANS));
+route("GET", "/catalog/metrics", () => ok(METRICS));
 
 route("POST", "/captures/preview", ({ body }) => {
   const plan = PLANS.find((p) => p.id === body.plan);
@@ -22,10 +22,10 @@ route("POST", "/captures/preview", ({ body }) => {
   const seconds = Number(body.seconds ?? plan?.seconds ?? 15);
   const chosen = COLLECTORS.filter((c) => ids.includes(c.id));
   const tier = tierOf(chosen);
-  const asked = ((body.host_ids as string[]) ?? []).flatMap((h) => state.hosts.filter((x) => x.id === h));
-  const may = me().may.includes(`capture.${tier}`);
+  const hosts = ((body.host_ids as string[]) ?? []).flatMap((h) => state.hosts.filter((x) => x.id === h));
+  const may = me().permissions.includes(`capture.${tier}`);
   const refusal = may
-    ? ptraceRefusal(tier, asked, body.scope as T.CaptureScope | undefined)
+    ? ptraceRefusal(tier, hosts, body.scope as T.CaptureScope | undefined)
     : {
         key: "auth.role_too_low",
         params: {
@@ -43,16 +43,16 @@ route("POST", "/captures/preview", ({ body }) => {
       id: c.id,
       tier: c.tier,
       seconds: Math.min(seconds, c.seconds_max),
-      commands: [c.ways[0]!.shows.replace("{seconds}", String(seconds))],
+      commands: [c.methods[0]!.command.replace("{seconds}", String(seconds))],
       cost: c.cost,
       hosts: ((body.host_ids as string[]) ?? []).map((hostId) => {
         const host = state.hosts.find((h) => h.id === hostId);
-        const found = host?.facts ? preflight(host).collectors?.find((x) => x.id === c.id) : undefined;
+        const check = host?.facts ? preflight(host).collectors?.find((x) => x.id === c.id) : undefined;
         return {
           host_id: hostId,
-          state: found?.state ?? "unknown",
-          reason: found?.reason ?? null,
-          mend: found?.mend ?? null,
+          state: check?.state ?? "unknown",
+          reason: check?.reason ?? null,
+          remedy: check?.remedy ?? null,
         };
       }),
     })),
@@ -75,32 +75,34 @@ route("POST", "/captures", ({ body }) => {
 route("GET", "/captures", ({ query }) => {
   if (state.empty) return list([]);
   const host = query.get("host");
-  const wanted = query.get("state");
-  const found = live
+  const requested = query.get("state");
+  const captures = live
     .allCaptures()
-    .filter((c) => (!host || c.runs.some((r) => r.host?.id === host)) && (!wanted || c.state === wanted));
+    .filter(
+      (c) => (!host || c.runs.some((r) => r.host?.id === host)) && (!requested || c.state === requested),
+    );
   const from = Number(query.get("cursor") ?? 0);
   const size = Number(query.get("limit") ?? 50);
   return ok({
-    items: found.slice(from, from + size),
-    next: from + size < found.length ? String(from + size) : null,
+    items: captures.slice(from, from + size),
+    next: from + size < captures.length ? String(from + size) : null,
   });
 });
 route("GET", "/captures/:id", (_, captureId) => {
-  const found = live.read(captureId ?? "");
-  return found ? ok(found) : problem(404, "capture.not_found", "No such capture.");
+  const capture = live.read(captureId ?? "");
+  return capture ? ok(capture) : problem(404, "capture.not_found", "No such capture.");
 });
 route("POST", "/captures/:id/cancel", (_, captureId) => ok(live.cancel(captureId ?? ""), 202));
 route("GET", "/runs/:id", (_, runId) => {
-  const found = runDetail(runId ?? "", live.allCaptures());
-  return found ? ok(found) : problem(404, "run.not_found", "No such run.");
+  const run = runDetail(runId ?? "", live.allCaptures());
+  return run ? ok(run) : problem(404, "run.not_found", "No such run.");
 });
 route("GET", "/runs/:id/series", () => ok(seriesOf()));
 route("GET", "/runs/:id/events", (_, runId) => ok(eventsOfRun(runId ?? "", live.allCaptures())));
 route("GET", "/runs/:id/sched", () => ok(sched()));
-route("GET", "/runs/:id/sched/lanes", ({ query }) => {
+route("GET", "/runs/:id/sched/tracks", ({ query }) => {
   const from = Number(query.get("from_ns") || 1_795_228_400e9);
-  return ok(schedLanes(from, Number(query.get("to_ns") || from + 5e9)));
+  return ok(schedTracks(from, Number(query.get("to_ns") || from + 5e9)));
 });
 route("GET", "/artifacts/:id/lines", ({ query }, artifactId) => {
   const from = Number(query.get("from") ?? 1);
@@ -125,4 +127,4 @@ route("POST", "/imports", () => {
   return problem(422, "import.bad_line", "Line 3 is neither a sample's head nor a frame.", { line: 3 });
 });
 route("POST", "/imports/example", () => ok(live.read(live.allCaptures()[3]!.id), 201));
-route("POST", "/demo/busy", () => ok({}, 202));
+route("POST", "/demo/load", () => ok({}, 202));

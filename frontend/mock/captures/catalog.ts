@@ -1,4 +1,4 @@
-import type { CollectorInfo, Metric, Plan, Tier } from "../src/client/types.ts";
+import type { CollectorInfo, Metric, Plan, Tier } from "../../src/client/models.ts";
 import metrics from "./metrics.json" with { type: "json" };
 
 export const METRICS = metrics as Metric[];
@@ -26,7 +26,7 @@ const collector = (
   en: string,
   zh: string,
   tier: Tier,
-  shows: string[],
+  commands: string[],
   cost: [number, number],
   extra: Partial<CollectorInfo> = {},
 ): CollectorInfo => ({
@@ -38,7 +38,11 @@ const collector = (
   exclusive: tier === "deep" || tier === "ptrace",
   on_demand: false,
   options: [],
-  ways: shows.map((line) => ({ shows: line, needs: {} })),
+  methods: commands.map((line) => ({
+    name: "tool",
+    command: line,
+    needs: { files: [], remedy: "", perf: false, root: tier === "deep", target: false, tools: [] },
+  })),
   seconds_max: tier === "deep" ? 5 : 120,
   max_bytes: 64 << 20,
   cost: {
@@ -49,6 +53,7 @@ const collector = (
         ? { en: "Felt by hosts with many switches.", zh: "切换频繁的主机会有感知。" }
         : { en: "", zh: "" },
   },
+  parser_version: 1,
   yields: [],
   ...extra,
 });
@@ -199,8 +204,10 @@ const LIGHT = COLLECTORS.filter((c) => c.tier === "light" && !c.on_demand).map((
 const plan = (id: string, en: string, zh: string, tier: Tier, seconds: number, ids: string[]): Plan => ({
   id,
   title: { en, zh },
+  why: { en, zh },
   tier,
   seconds,
+  total_seconds: seconds,
   collectors: ids.map((c) => ({ id: c, seconds: c === "perf_sched" ? Math.min(5, seconds) : seconds })),
 });
 

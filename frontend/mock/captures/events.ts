@@ -1,17 +1,17 @@
-/** What people and pipelines told. */
-import type { ToldEvent } from "../src/client/events.ts";
-import { id } from "./noise.ts";
-import { list, ok, problem, route } from "./routes.ts";
-import { state, USERS } from "./state.ts";
-import { HOSTS, TAKEN } from "./world.ts";
+/** Reported events. */
+import type { ReportedEvent } from "../../src/client/models.ts";
+import { id } from "../server/noise.ts";
+import { list, ok, problem, route } from "../server/routes.ts";
+import { state, USERS } from "../server/state.ts";
+import { HOSTS, TAKEN } from "../world.ts";
 
 const last = TAKEN[TAKEN.length - 1]!;
 /** Minutes after the newest capture began. */
 const at = (minutes: number): string => new Date((last.from + minutes * 60) * 1000).toISOString();
 const hosts = (...which: number[]) => which.map((n) => ({ id: HOSTS[n]!.id, name: HOSTS[n]!.name }));
 
-const DEPLOY: ToldEvent = {
-  id: id("told", 0),
+const DEPLOY: ReportedEvent = {
+  id: id("reported-event", 0),
   kind: "deploy",
   what: "feed 4f2a",
   who: "release train",
@@ -19,26 +19,26 @@ const DEPLOY: ToldEvent = {
   link: "https://ci.example/jobs/4711",
   at: at(-4),
   until: at(-2),
-  where: {
+  target: {
     kind: "service",
     labels: { role: "feed" },
     service: "feed",
     hosts: hosts(0, 1, 2),
-    hosts_total: 166,
+    host_count: 166,
   },
   external_id: "job-4711",
-  told_by: { id: USERS[0]!.id, name: USERS[0]!.name },
+  reported_by: { id: USERS[0]!.id, name: USERS[0]!.name },
   created_at: at(-4),
   changed_at: at(-2),
   withdrawn_at: null,
-  may_change: true,
+  can_update: true,
 };
 
-export const firstEvents = (): ToldEvent[] => [
+export const firstEvents = (): ReportedEvent[] => [
   DEPLOY,
   {
     ...DEPLOY,
-    id: id("told", 1),
+    id: id("reported-event", 1),
     kind: "config",
     what: "net.core.somaxconn 128 → 4096 <b>by hand</b>",
     who: "",
@@ -46,14 +46,14 @@ export const firstEvents = (): ToldEvent[] => [
     link: null,
     until: null,
     at: at(-60),
-    where: { kind: "hosts", labels: null, service: null, hosts: hosts(0), hosts_total: 1 },
+    target: { kind: "hosts", labels: null, service: null, hosts: hosts(0), host_count: 1 },
     external_id: null,
-    told_by: { id: USERS[1]!.id, name: USERS[1]!.name },
-    may_change: true,
+    reported_by: { id: USERS[1]!.id, name: USERS[1]!.name },
+    can_update: true,
   },
   {
     ...DEPLOY,
-    id: id("told", 2),
+    id: id("reported-event", 2),
     kind: "note",
     what: "Load test begins",
     who: "",
@@ -61,84 +61,92 @@ export const firstEvents = (): ToldEvent[] => [
     link: null,
     until: at(60 * 24),
     at: at(-60 * 24),
-    where: { kind: "everywhere", labels: null, service: null, hosts: [], hosts_total: 0 },
+    target: { kind: "everywhere", labels: null, service: null, hosts: [], host_count: 0 },
     external_id: null,
     withdrawn_at: at(-60 * 23),
-    may_change: false,
+    can_update: false,
   },
 ];
 
-export const told = { events: firstEvents() };
+export const eventState = { events: firstEvents() };
 export const resetEvents = (): void => {
-  told.events = firstEvents();
+  eventState.events = firstEvents();
 };
 
 const may = () => state.role !== "viewer";
-const shown = (one: ToldEvent): ToldEvent => ({ ...one, may_change: one.may_change && may() });
+const withPermission = (event: ReportedEvent): ReportedEvent => ({
+  ...event,
+  can_update: event.can_update && may(),
+});
 
-/** What is drawn on the timeline of a host. */
-export const toldOf = (hostId: string) =>
-  told.events
-    .filter((one) => !one.withdrawn_at)
-    .filter((one) => one.where.kind === "everywhere" || one.where.hosts.some((host) => host.id === hostId))
-    .map((one) => ({
-      id: one.id,
-      t_ns: Date.parse(one.at) * 1e6,
-      end_ns: one.until ? Date.parse(one.until) * 1e6 : null,
+/** Reported events on the timeline of a host. */
+export const reportedOn = (hostId: string) =>
+  eventState.events
+    .filter((event) => !event.withdrawn_at)
+    .filter(
+      (event) => event.target.kind === "everywhere" || event.target.hosts.some((host) => host.id === hostId),
+    )
+    .map((event) => ({
+      id: event.id,
+      t_ns: Date.parse(event.at) * 1e6,
+      end_ns: event.until ? Date.parse(event.until) * 1e6 : null,
       uncertainty_ns: 0,
-      kind: one.kind,
+      kind: event.kind,
       severity: "info" as const,
-      title: { key: "annotation.title", params: { what: one.what } },
-      detail: one.detail,
+      title: { key: "reported_event.title", params: { what: event.what } },
+      detail: event.detail,
       artifact_id: null,
       line: null,
       run_id: null,
-      told: {
-        by: one.told_by.name,
-        who: one.who,
-        link: one.link,
-        everywhere: one.where.kind === "everywhere",
+      reported: {
+        by: event.reported_by.name,
+        who: event.who,
+        link: event.link,
+        everywhere: event.target.kind === "everywhere",
       },
     }));
 
-route("GET", "/events", ({ query }) =>
+route("GET", "/reported-events", ({ query }) =>
   list(
     state.empty
       ? []
-      : told.events.filter((one) => !one.withdrawn_at || query.get("withdrawn") === "true").map(shown),
+      : eventState.events
+          .filter((event) => !event.withdrawn_at || query.get("withdrawn") === "true")
+          .map(withPermission),
   ),
 );
-route("POST", "/events", ({ body }) => {
+route("POST", "/reported-events", ({ body }) => {
   const named = (body.hosts as string[] | undefined) ?? [];
-  const one: ToldEvent = {
+  const event: ReportedEvent = {
     ...DEPLOY,
-    ...(body as Partial<ToldEvent>),
-    id: id("told", told.events.length),
+    ...(body as Partial<ReportedEvent>),
+    id: id("reported-event", eventState.events.length),
     until: (body.until as string) ?? null,
     link: (body.link as string) ?? null,
-    where: {
+    target: {
       kind: body.everywhere ? "everywhere" : body.service ? "service" : body.labels ? "labels" : "hosts",
       labels: (body.labels as Record<string, string>) ?? null,
       service: (body.service as string) ?? null,
       hosts: HOSTS.filter((host) => named.includes(host.id)).map(({ id: key, name }) => ({ id: key, name })),
-      hosts_total: named.length,
+      host_count: named.length,
     },
     external_id: null,
     changed_at: null,
   };
-  told.events = [one, ...told.events];
-  return ok(one, 201);
+  eventState.events = [event, ...eventState.events];
+  return ok(event, 201);
 });
-route("PATCH", "/events/:id", ({ body }, eventId) => {
-  const before = told.events.find((one) => one.id === eventId);
-  if (!before) return problem(404, "annotation.not_found", "There is no such event.");
-  const after = { ...before, ...(body as Partial<ToldEvent>) };
-  told.events = told.events.map((one) => (one.id === eventId ? after : one));
+route("PATCH", "/reported-events/:id", ({ body }, eventId) => {
+  const before = eventState.events.find((event) => event.id === eventId);
+  if (!before)
+    return problem(404, "reported_event.not_found", "Event not found, or you have no access to it.");
+  const after = { ...before, ...(body as Partial<ReportedEvent>) };
+  eventState.events = eventState.events.map((event) => (event.id === eventId ? after : event));
   return ok(after);
 });
-route("DELETE", "/events/:id", (_, eventId) => {
-  told.events = told.events.map((one) =>
-    one.id === eventId ? { ...one, withdrawn_at: new Date().toISOString(), may_change: false } : one,
+route("DELETE", "/reported-events/:id", (_, eventId) => {
+  eventState.events = eventState.events.map((event) =>
+    event.id === eventId ? { ...event, withdrawn_at: new Date().toISOString(), can_update: false } : event,
   );
   return ok(null, 204);
 });

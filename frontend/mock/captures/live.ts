@@ -1,7 +1,7 @@
-import type { Capture, Host, RunState, RunSummary } from "../src/client/types.ts";
-import { COLLECTORS, PLANS } from "./catalogue.ts";
-import { id } from "./noise.ts";
-import { CAPTURES, endedRun, HOSTS } from "./world.ts";
+import type { Capture, Host, RunState, RunSummary } from "../../src/client/models.ts";
+import { id } from "../server/noise.ts";
+import { CAPTURES, endedRun, HOSTS } from "../world.ts";
+import { COLLECTORS, PLANS } from "./catalog.ts";
 
 /** A capture that goes on while it is watched: its state follows from the time since it began. */
 interface LiveCapture {
@@ -9,7 +9,7 @@ interface LiveCapture {
   began: number;
   hosts: Host[];
   seconds: number;
-  cancelled?: number;
+  canceled?: number;
 }
 
 const live = new Map<string, LiveCapture>();
@@ -21,6 +21,9 @@ export function begin(hosts: Host[], plan: string, seconds: number, reason: stri
     id: id("capture", counter),
     number: counter,
     plan,
+    tier: "light",
+    scope: { kind: "host", value: "" },
+    options: {},
     seconds,
     state: "running",
     reason,
@@ -35,24 +38,24 @@ export function begin(hosts: Host[], plan: string, seconds: number, reason: stri
 }
 
 export function cancel(captureId: string): Capture | undefined {
-  const found = live.get(captureId);
-  if (found) found.cancelled ??= Date.now();
+  const capture = live.get(captureId);
+  if (capture) capture.canceled ??= Date.now();
   return read(captureId);
 }
 
 export function read(captureId: string): Capture | undefined {
-  const found = live.get(captureId);
-  if (!found) return CAPTURES.find((c) => c.id === captureId);
-  const runs = found.hosts.map((host, i) => runAt(found, host, i));
+  const capture = live.get(captureId);
+  if (!capture) return CAPTURES.find((c) => c.id === captureId);
+  const runs = capture.hosts.map((host, i) => runAt(capture, host, i));
   const active = runs.some((r) => r.state === "queued" || r.state === "running" || r.state === "ingesting");
   const state: RunState = active
     ? "running"
-    : found.cancelled
-      ? "cancelled"
+    : capture.canceled
+      ? "canceled"
       : runs.every((r) => r.state === "done")
         ? "done"
         : "partial";
-  return { ...found.capture, state, ended_at: active ? null : new Date().toISOString(), runs };
+  return { ...capture.capture, state, ended_at: active ? null : new Date().toISOString(), runs };
 }
 
 export const allCaptures = (): Capture[] => [
@@ -60,26 +63,26 @@ export const allCaptures = (): Capture[] => [
   ...CAPTURES,
 ];
 
-function runAt(found: LiveCapture, host: Host, i: number): RunSummary {
-  const runId = id("run", host.id, found.capture.number);
-  const until = found.cancelled ?? Date.now();
-  const elapsed = (until - found.began) / 1000 - 1 - i * 0.7;
-  const seconds = found.seconds;
+function runAt(capture: LiveCapture, host: Host, i: number): RunSummary {
+  const runId = id("run", host.id, capture.capture.number);
+  const until = capture.canceled ?? Date.now();
+  const elapsed = (until - capture.began) / 1000 - 1 - i * 0.7;
+  const seconds = capture.seconds;
   const whole = endedRun(
     runId,
     host,
-    found.capture.plan,
+    capture.capture.plan,
     seconds,
-    found.began / 1000 + 1 + i * 0.7,
+    capture.began / 1000 + 1 + i * 0.7,
     i % 7 === 4 ? "failed" : i % 5 === 2 ? "partial" : "done",
   );
-  if (found.cancelled && elapsed < seconds + 3) {
+  if (capture.canceled && elapsed < seconds + 3) {
     return {
       ...whole,
-      state: "cancelled",
+      state: "canceled",
       collectors: whole.collectors.map((c) => ({
         ...c,
-        state: "cancelled" as const,
+        state: "canceled" as const,
         bytes: 0,
         reason: null,
       })),
@@ -93,20 +96,21 @@ function runAt(found: LiveCapture, host: Host, i: number): RunSummary {
       started_at: null,
       ended_at: null,
       seconds: null,
-      bytes: null,
+      bytes: 0,
       host_cpu_ms: null,
       failure: null,
       collectors: whole.collectors.map((c) => ({
         id: c.id,
         state: "queued" as const,
         reason: null,
-        bytes: null,
+        bytes: 0,
         seconds: null,
         progress: null,
+        started_ns: null,
       })),
     };
   }
-  const plan = PLANS.find((p) => p.id === found.capture.plan) ?? PLANS[0]!;
+  const plan = PLANS.find((p) => p.id === capture.capture.plan) ?? PLANS[0]!;
   return {
     ...whole,
     state: elapsed > seconds ? "ingesting" : "running",
@@ -125,8 +129,9 @@ function runAt(found: LiveCapture, host: Host, i: number): RunSummary {
           id: c.id,
           state: "queued" as const,
           reason: null,
-          bytes: null,
+          bytes: 0,
           seconds: null,
+          started_ns: null,
           progress: null,
         };
       if (own > planned) return c;

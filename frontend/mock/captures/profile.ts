@@ -1,6 +1,6 @@
-import type { Profile } from "../src/client/types.ts";
-import { id } from "./noise.ts";
-import { HOSTS, NS, TAKEN } from "./world.ts";
+import type { Profile } from "../../src/client/models.ts";
+import { id } from "../server/noise.ts";
+import { HOSTS, NS, TAKEN } from "../world.ts";
 
 export const profilesOf = (hostId: string): Profile[] =>
   TAKEN.filter((c) => c.plan === "cpu" || c.plan === "baseline")
@@ -8,6 +8,7 @@ export const profilesOf = (hostId: string): Profile[] =>
     .reverse()
     .map((c) => ({
       id: id("profile", hostId, c.n),
+      created_at: new Date(c.from * 1000).toISOString(),
       run_id: id("run", hostId, c.n),
       host: { id: hostId, name: HOSTS.find((h) => h.id === hostId)?.name ?? "host" },
       kind: "on_cpu",
@@ -22,6 +23,6 @@ export const profilesOf = (hostId: string): Profile[] =>
       truncated_share: 0.001,
       t0_ns: c.from * NS,
       t1_ns: (c.from + c.seconds) * NS,
-      way: "perf script --no-inline",
+      method: "perf script --no-inline",
       label: `#${c.n} ${c.plan}`,
     }));

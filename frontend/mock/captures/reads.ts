@@ -1,10 +1,24 @@
-import type { Capture, HostEvent, Run, SeriesSummary } from "../src/client/types.ts";
-import { labelSets, METRICS } from "./catalogue.ts";
-import { hash, id } from "./noise.ts";
+import type { Capture, Run } from "../../src/client/models.ts";
+import type { SeriesSummary } from "../../src/features/runs/api.ts";
+import type { HostEvent } from "../../src/widgets/timeline/api.ts";
+import { hash, id } from "../server/noise.ts";
+import { eventsOf } from "../world.ts";
+import { labelSets, METRICS } from "./catalog.ts";
 import { profilesOf } from "./profile.ts";
-import { eventsOf } from "./world.ts";
 
 export { citation, overview, timeline } from "./timeline.ts";
+
+const COLLECTOR_DETAILS = {
+  argv: null,
+  cpu_ms: null,
+  exit_code: null,
+  parser_version: null,
+  signal: null,
+  stderr_tail: null,
+  tool_version: null,
+  warnings: [],
+  method: null,
+};
 
 export function runDetail(runId: string, captures: Capture[]): Run | undefined {
   for (const capture of captures) {
@@ -13,9 +27,28 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
     const from = Date.parse(run.started_at ?? capture.created_at) * 1e6;
     return {
       ...run,
-      capture: { id: capture.id, number: capture.number, plan: capture.plan },
+      capture: {
+        id: capture.id,
+        number: capture.number,
+        plan: capture.plan,
+        reason: capture.reason,
+        source: capture.source,
+      },
+      collectors: run.collectors.map((collector) => ({ ...COLLECTOR_DETAILS, ...collector })),
+      t0_ns: from,
+      t1_ns: from + (run.seconds ?? 0) * 1e9,
+      boot_id: null,
+      facts: null,
+      removals: [],
       timings: { connect_ms: 12, login_ms: 180, fork_ms: 1.2, rtt_ms: 0.8, first_frame_ms: 220 },
-      clock: { offset_ms: -3.2, uncertainty_ms: 0.8, source: "uptime", steps: [] },
+      clock: {
+        offset_ms: -3.2,
+        uncertainty_ms: 0.8,
+        source: "uptime",
+        steps: [],
+        records: [],
+        perf_reference: {},
+      },
       spec: { plan: capture.plan, seconds: capture.seconds },
       artifacts: run.collectors
         .filter((c) => (c.bytes ?? 0) > 0)
@@ -30,6 +63,10 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
                 "a9f1",
               ),
             size: c.bytes ?? 0,
+            stored_size: c.bytes ?? 0,
+            encoding: "zstd",
+            complete: true,
+            attempt: 1,
             media_type: part === "perf.data" ? "application/octet-stream" : "text/plain",
           })),
         ),
@@ -76,8 +113,11 @@ export const seriesOf = (): SeriesSummary[] =>
         metric: m.id,
         labels,
         axis: m.axis,
+        axis_values: null,
+        t0_ns: 0,
+        t1_ns: 0,
         unit: m.unit,
-        n: 60,
+        sample_count: 60,
         min: mean * 0.4,
         mean,
         max: mean * 2.2,

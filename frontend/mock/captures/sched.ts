@@ -1,5 +1,5 @@
-import type { Sched, SchedLanes } from "../src/client/types.ts";
-import { hash } from "./noise.ts";
+import type { Sched, SchedTracks } from "../../src/features/runs/api.ts";
+import { hash } from "../server/noise.ts";
 
 const TASKS = [
   "feed-worker",
@@ -15,6 +15,11 @@ const TASKS = [
 ];
 
 export const sched = (): Sched => ({
+  profile_id: "",
+  events: 1_636_248,
+  inconsistent: 0,
+  tasks_total: 140,
+  run_queue: { t0_ns: 0, bin_ns: 0, mean: [], peak: [] },
   samples: 1_636_248,
   lost: 3120,
   lost_share: 0.0019,
@@ -25,6 +30,9 @@ export const sched = (): Sched => ({
       task: `${TASKS[i % TASKS.length]}`,
       pid: 4000 + i * 13,
       tid: 4000 + i * 13,
+      prio: 120,
+      waits: 0,
+      delay_sum_ms: 0,
       runtime_ms: 5000 * hash("rt", i) ** 3,
       switches: Math.floor(60000 * hash("sw", i) ** 3),
       delay_avg_ms: avg,
@@ -41,13 +49,14 @@ export const sched = (): Sched => ({
   },
   t0_ns: 1_795_228_400e9,
   t1_ns: 1_795_228_405e9,
-  checked_against: { tool: "perf sched timehist", switches: 471_186, ours: 471_186 },
+  checked_against: { tool: "perf sched timehist", switches: 471_186, parsed_switches: 471_186, run_ms: null },
 });
 
-export function schedLanes(fromNs: number, toNs: number, cpus = 16): SchedLanes {
+export function schedTracks(fromNs: number, toNs: number, cpus = 16): SchedTracks {
   return {
     t0_ns: fromNs,
-    tasks: TASKS.map((task, i) => ({ task, pid: 4000 + i })),
+    t1_ns: toNs,
+    tasks: TASKS.map((task, i) => ({ task, pid: 4000 + i, tid: 4000 + i })),
     cpus: Array.from({ length: cpus }, (_, cpu) => {
       const segments: number[][] = [];
       let at = 0;

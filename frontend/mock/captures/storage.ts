@@ -1,15 +1,16 @@
 /** The storage of a platform that has captured some hosts for three months. */
-import type * as T from "../src/client/storage.ts";
-import { KEPT_KINDS } from "../src/client/storage.ts";
-import { lastDays } from "../src/core/storage.ts";
-import { id } from "./noise.ts";
-import { ok, route } from "./routes.ts";
-import { state } from "./state.ts";
-import { HOSTS } from "./world.ts";
+
+import { lastDays } from "../../src/core/text/storage.ts";
+import type { KeptKind, Measured, RetentionPolicy, Storage } from "../../src/features/settings/api.ts";
+import { KEPT_KINDS } from "../../src/features/settings/api.ts";
+import { id } from "../server/noise.ts";
+import { ok, route } from "../server/routes.ts";
+import { state } from "../server/state.ts";
+import { HOSTS } from "../world.ts";
 
 const AT = "2026-11-21T02:14:00Z";
 const MIB = 1 << 20;
-const PER_DAY: Record<T.KeptKind, number> = {
+const PER_DAY: Record<KeptKind, number> = {
   recordings: 420,
   texts: 160,
   imports: 12,
@@ -21,17 +22,17 @@ const PER_DAY: Record<T.KeptKind, number> = {
 };
 const DAYS = lastDays(new Date(AT), 90);
 
-const byDay = (kind: T.KeptKind): Record<string, number> =>
+const byDay = (kind: KeptKind): Record<string, number> =>
   Object.fromEntries(
     DAYS.filter((_, i) => kind !== "recordings" || i > 59).map((day, i) => [
       day,
       Math.round(PER_DAY[kind] * MIB * (0.8 + 0.05 * ((i * 7 + kind.length) % 9))),
     ]),
   );
-const days = Object.fromEntries(KEPT_KINDS.map((kind) => [kind, byDay(kind)])) as T.Measured["days"];
-const sum = (kind: T.KeptKind) => Object.values(days[kind] ?? {}).reduce((a, b) => a + b, 0);
+const days = Object.fromEntries(KEPT_KINDS.map((kind) => [kind, byDay(kind)])) as Measured["days"];
+const sum = (kind: KeptKind) => Object.values(days[kind] ?? {}).reduce((a, b) => a + b, 0);
 
-const policy = (kind: T.KeptKind): T.RetentionPolicy => ({
+const policy = (kind: KeptKind): RetentionPolicy => ({
   kind,
   days: kind === "recordings" ? 30 : null,
   max_bytes: null,
@@ -41,7 +42,7 @@ const policy = (kind: T.KeptKind): T.RetentionPolicy => ({
   updated_at: kind === "recordings" ? "2026-10-01T08:00:00Z" : null,
 });
 
-const first = (): T.Storage => ({
+const first = (): Storage => ({
   store: "directory",
   disk: { total: 200 * 1024 * MIB, free: 96 * 1024 * MIB, low: false },
   measured: {
@@ -53,17 +54,17 @@ const first = (): T.Storage => ({
         kind,
         { items: 800 * (i + 1), bytes: sum(kind), cited_bytes: Math.round(sum(kind) * 0.07 * ((i % 3) + 1)) },
       ]),
-    ) as T.Measured["kinds"],
-    kept: { audit: 40 * MIB, reports: 12 * MIB, answers: 700 * MIB, incidents: 90 * MIB },
+    ) as Measured["kinds"],
+    permanent: { audit: 40 * MIB, reports: 12 * MIB, answers: 700 * MIB, incidents: 90 * MIB },
     days,
     hosts: [
       ...HOSTS.slice(0, 9).map((host, i) => ({
         host_id: host.id,
         name: host.name,
-        others: 0,
+        other_host_count: 0,
         kinds: Object.fromEntries(KEPT_KINDS.map((kind) => [kind, Math.round((sum(kind) * (9 - i)) / 60)])),
       })),
-      { host_id: null, name: "", others: 0, kinds: { imports: 300 * MIB, profiles: 90 * MIB } },
+      { host_id: null, name: "", other_host_count: 0, kinds: { imports: 300 * MIB, profiles: 90 * MIB } },
     ],
     removed: Object.fromEntries(DAYS.slice(-30).map((day) => [day, 400 * MIB])),
   },
@@ -78,12 +79,12 @@ const first = (): T.Storage => ({
     files: 41_200,
     bytes: 84 * 1024 * MIB,
     rows: 41_197,
-    orphans: { count: 3, bytes: 21 * MIB, named: [] },
-    lost: { count: 0, named: [] },
+    orphans: { count: 3, bytes: 21 * MIB, examples: [] },
+    missing: { count: 0, examples: [] },
   },
   policies: KEPT_KINDS.map(policy),
   waiting: 120,
-  looking: [],
+  pending_checks: [],
 });
 
 export const stored = { storage: first() };
@@ -108,14 +109,14 @@ route("POST", "/storage/policy/preview", ({ body }) => {
   });
 });
 route("PATCH", "/storage/policy", ({ body }) => {
-  const found = stored.storage.policies.find((one) => one.kind === body.kind);
-  if (found) Object.assign(found, { days: body.days, max_bytes: body.max_bytes, running: true });
+  const policy = stored.storage.policies.find((item) => item.kind === body.kind);
+  if (policy) Object.assign(policy, { days: body.days, max_bytes: body.max_bytes, running: true });
   return ok(stored.storage.policies);
 });
-route("POST", "/storage/looks", ({ body }) =>
+route("POST", "/storage/checks", ({ body }) =>
   ok({ id: id("look", 1), kind: body.kind, state: "done", created_at: AT, checked: null }, 202),
 );
-route("POST", "/storage/mend", () => {
+route("DELETE", "/storage/orphans", () => {
   const orphans = stored.storage.checked?.orphans;
   const gone = { count: orphans?.count ?? 0, bytes: orphans?.bytes ?? 0 };
   if (orphans) Object.assign(orphans, { count: 0, bytes: 0 });

@@ -1,9 +1,8 @@
-import type { Lane, LaneMatrix, LanePoints, Timeline, TimelineOverview } from "../src/client/types.ts";
-import type { UsualSpan } from "../src/core/usual.ts";
-import { labelSets, METRICS } from "./catalogue.ts";
-import { toldOf } from "./events.ts";
-import { hash, id } from "./noise.ts";
-import { blocks, eventsOf, HOSTS, NS, TAKEN } from "./world.ts";
+import type { Timeline, TimelineOverview, Track } from "../../src/widgets/timeline/api.ts";
+import { hash, id } from "../server/noise.ts";
+import { blocks, eventsOf, HOSTS, NS, TAKEN } from "../world.ts";
+import { labelSets, METRICS } from "./catalog.ts";
+import { reportedOn } from "./events.ts";
 
 /** A made-up reading; the incident of the last hour shows in it. */
 function reading(metric: string, labels: Record<string, string>, k: number, t: number): number {
@@ -52,8 +51,8 @@ function reading(metric: string, labels: Record<string, string>, k: number, t: n
   }
 }
 
-/** What is usual: known of most runs, of one too little, and of one nothing, because Prometheus was away. */
-function usualOf(hostId: string, metric: string, labels: Record<string, string>): UsualSpan[] {
+/** What is typical: known of most runs, of one too little, and of one nothing, because Prometheus was away. */
+function typicalOf(hostId: string, metric: string, labels: Record<string, string>): Track["typical"] {
   if (!metric.startsWith("app.")) return [];
   const calm = metric === "app.p99_ms" ? 0.35 : 1;
   return blocks(hostId).map((block, i) => {
@@ -66,7 +65,7 @@ function usualOf(hostId: string, metric: string, labels: Record<string, string>)
       t_ns.map((_, k) => (days < 3 ? null : size * share * (1 + 0.05 * Math.sin(k / 3))));
     return {
       run_id: block.run_id,
-      artifact_id: away ? null : id("artifact", hostId, block.number, "prom_usual"),
+      artifact_id: away ? null : id("artifact", hostId, block.number, "prom_typical"),
       from_ns: away ? block.from_ns : from,
       to_ns: away ? block.to_ns : to,
       t_ns,
@@ -121,34 +120,34 @@ export function timeline(
   const host = HOSTS.find((h) => h.id === hostId) ?? HOSTS[1]!;
   const cpus = host.facts?.cpus ?? 16;
   const { cells, gaps, step } = times(fromNs / NS, toNs / NS, width);
-  const lanes: Lane[] = [];
+  const tracks: Track[] = [];
   for (const m of METRICS) {
     if (metrics.length > 0 && !metrics.includes(m.id)) continue;
     for (const labels of labelSets(m)) {
       const axisValues =
         m.axis === "cpu" ? Array.from({ length: cpus }, (_, i) => String(i)) : m.axis ? ["0", "1"] : null;
-      const lane: Lane = {
+      const track: Track = {
         metric: m.id,
         labels,
         unit: m.unit,
         axis: m.axis,
         axis_values: axisValues,
         level: step > 1 ? 2 : 0,
-        kind: m.lane.kind,
+        kind: m.track.kind,
         gaps,
         chunks: [],
-        usual: usualOf(hostId, m.id, labels),
+        typical: typicalOf(hostId, m.id, labels),
       };
       if (axisValues) {
-        const matrix: LaneMatrix = {
+        const matrix: NonNullable<Track["matrix"]> = {
           t_ns: cells.map((c) => c.t * NS),
           values: cells.map((c) =>
             axisValues.map((_, k) => Math.round(reading(m.id, labels, k, c.t) * 10) / 10),
           ),
         };
-        lanes.push({ ...lane, matrix, points: null });
+        tracks.push({ ...track, matrix, points: null });
       } else {
-        const points: LanePoints = { t_ns: [], min: [], mean: [], max: [] };
+        const points: NonNullable<Track["points"]> = { t_ns: [], min: [], mean: [], max: [] };
         for (const c of cells) {
           const v = reading(m.id, labels, 0, c.t);
           const spread = step > 1 ? 0.15 * v : 0;
@@ -157,7 +156,7 @@ export function timeline(
           points.mean.push(v);
           points.max.push(v + spread);
         }
-        lanes.push({ ...lane, points, matrix: null });
+        tracks.push({ ...track, points, matrix: null });
       }
     }
   }
@@ -167,9 +166,12 @@ export function timeline(
   return {
     from_ns: fromNs,
     to_ns: toNs,
-    lanes,
+    tracks,
+    track_count: tracks.length,
+    captures_total: blocks(hostId).length,
+    events_total: eventsOf(hostId).length,
     captures: blocks(hostId).filter((b) => inRange(b.from_ns, b.to_ns)),
-    events: [...eventsOf(hostId), ...toldOf(hostId)].filter((e) => inRange(e.t_ns, e.end_ns ?? e.t_ns)),
+    events: [...eventsOf(hostId), ...reportedOn(hostId)].filter((e) => inRange(e.t_ns, e.end_ns ?? e.t_ns)),
     range: { first_ns: first.from * NS, last_ns: (last.from + last.seconds) * NS },
   };
 }
@@ -181,7 +183,19 @@ export function overview(hostId: string): TimelineOverview {
     first_ns: first.from * NS,
     last_ns: (last.from + last.seconds) * NS,
     runs: blocks(hostId),
-    lanes: METRICS.flatMap((m) => labelSets(m).map((labels) => ({ metric: m.id, labels, axis: m.axis }))),
+    runs_total: blocks(hostId).length,
+    tracks: METRICS.flatMap((m) =>
+      labelSets(m).map((labels) => ({
+        metric: m.id,
+        labels,
+        axis: m.axis,
+        unit: m.unit,
+        group: m.track.group,
+        kind: m.track.kind,
+        first_ns: first.from * NS,
+        last_ns: (last.from + last.seconds) * NS,
+      })),
+    ),
   };
 }
 

@@ -1,9 +1,9 @@
 /** Addresses that take one bundle. */
-import type { UploadAddress } from "../src/client/types.ts";
-import { id } from "./noise.ts";
-import { list, ok, problem, route } from "./routes.ts";
-import { state, USERS } from "./state.ts";
-import { CAPTURES, HOSTS } from "./world.ts";
+import type { UploadAddress } from "../../src/features/imports/api.ts";
+import { id } from "../server/noise.ts";
+import { list, ok, problem, route } from "../server/routes.ts";
+import { state, USERS } from "../server/state.ts";
+import { CAPTURES, HOSTS } from "../world.ts";
 
 const MINUTE_MS = 60_000;
 const at = (minutes: number): string => new Date(Date.now() + minutes * MINUTE_MS).toISOString();
@@ -43,24 +43,24 @@ export const firstUploads = (): UploadAddress[] => [
   },
   USED,
 ];
-export const made = { uploads: firstUploads() };
+export const addresses = { uploads: firstUploads() };
 
-route("GET", "/uploads", () => list(state.empty ? [] : made.uploads));
+route("GET", "/uploads", () => list(state.empty ? [] : addresses.uploads));
 route("POST", "/uploads", ({ body }) => {
-  const host = HOSTS.find((one) => one.id === body.host_id);
-  const one: UploadAddress = {
-    ...made.uploads[0]!,
-    id: id("upload", made.uploads.length + 1),
+  const host = HOSTS.find((host) => host.id === body.host_id);
+  const uploadAddress: UploadAddress = {
+    ...addresses.uploads[0]!,
+    id: id("upload", addresses.uploads.length + 1),
     host: host ? { id: host.id, name: host.name } : null,
     host_name: host?.name ?? String(body.host_name),
     plan: String(body.plan),
     failure: null,
   };
-  made.uploads = [one, ...made.uploads];
+  addresses.uploads = [uploadAddress, ...addresses.uploads];
   const url = "https://culprit.example/up/J1t7mZ3k8QwX0cV5nB2lP9sD4fG6hY0aR1eT7uI3oM8";
   return ok(
     {
-      ...one,
+      ...uploadAddress,
       url,
       command: `d=$(mktemp -d) && cd "$d" && curl -fsS '${url}' -o culprit.sh && sh culprit.sh`,
     },
@@ -68,8 +68,10 @@ route("POST", "/uploads", ({ body }) => {
   );
 });
 route("DELETE", "/uploads/:id", (_, uploadId) => {
-  if (!made.uploads.some((each) => each.id === uploadId))
+  if (!addresses.uploads.some((each) => each.id === uploadId))
     return problem(404, "upload.not_found", "There is no such upload address.");
-  made.uploads = made.uploads.map((each) => (each.id === uploadId ? { ...each, state: "revoked" } : each));
+  addresses.uploads = addresses.uploads.map((each) =>
+    each.id === uploadId ? { ...each, state: "revoked" } : each,
+  );
   return ok(null, 204);
 });

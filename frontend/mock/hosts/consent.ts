@@ -1,17 +1,18 @@
-import type { CaptureScope, CollectorInfo, Host, Sentence, Tier } from "../src/client/types.ts";
+import type { CaptureScope, CollectorInfo, Host, Tier } from "../../src/client/models.ts";
+import type { Message } from "../../src/core/text/messages.ts";
 
 const TIERS: readonly Tier[] = ["light", "standard", "deep", "ptrace"];
 
 /** The dearest tier among these. */
 export const tierOf = (collectors: readonly CollectorInfo[]): Tier =>
-  TIERS[Math.max(0, ...collectors.map((one) => TIERS.indexOf(one.tier)))] ?? "light";
+  TIERS[Math.max(0, ...collectors.map((collector) => TIERS.indexOf(collector.tier)))] ?? "light";
 
-/** Why nobody may stop a process with ptrace here, as the server says it and in its order. */
+/** Return why ptrace is not allowed here, in the words and order of the server. */
 export function ptraceRefusal(
   tier: Tier,
   hosts: readonly Host[],
   scope: CaptureScope | undefined,
-): Sentence | null {
+): Message | null {
   if (tier !== "ptrace") return null;
   const kind = scope?.kind ?? "host";
   if (kind !== "process") return { key: "capture.ptrace_one_process", params: { kind } };

@@ -1,42 +1,49 @@
-/** The fleet of 500: a sick group, a few odd ones, hosts that nobody looked at for a week or ever. */
-import type * as T from "../src/client/types.ts";
-import { hash, id } from "./noise.ts";
-import { type MockRequest, ok, route } from "./routes.ts";
-import { state } from "./state.ts";
-import { NOW_MS } from "./world.ts";
+/** The fleet of 500: an unhealthy group, a few outliers, hosts last checked a week ago or never. */
+import type * as T from "../../src/client/models.ts";
+import type {
+  FleetFinding,
+  FleetHost,
+  FleetRule,
+  PeerGroup,
+  PeerMeasure,
+} from "../../src/features/fleet/api.ts";
+import { hash, id } from "../server/noise.ts";
+import { type MockRequest, ok, route } from "../server/routes.ts";
+import { state } from "../server/state.ts";
+import { NOW_MS } from "../world.ts";
 
-interface Asked {
+interface MockRule {
   rule: string;
   title: [string, string];
   unit: string;
   threshold: number;
   place: string;
-  /** What a host that is well has, about. */
-  usual: number;
-  grade?: T.Grade;
+  /** About the value of a healthy host. */
+  typical: number;
+  strength?: T.Finding["strength"];
 }
 
-const asked = (
+const rule = (
   rule: string,
   title: [string, string],
   place: string,
   unit: string,
   threshold: number,
-  usual: number,
-  grade: T.Grade = "mechanism",
-): Asked => ({ rule, title, place, unit, threshold, usual, grade });
+  typical: number,
+  strength: T.Finding["strength"] = "mechanism",
+): MockRule => ({ rule, title, place, unit, threshold, typical, strength });
 
-const ASKED: readonly Asked[] = [
-  asked("F-CPU-BUSY", ["The CPUs are busy", "CPU 繁忙"], "cpu.utilisation", "pct", 90, 31, "context"),
-  asked(
+const RULES: readonly MockRule[] = [
+  rule("F-CPU-BUSY", ["The CPUs are busy", "CPU 繁忙"], "cpu.utilization", "pct", 90, 31, "context"),
+  rule(
     "F-CPU-STACK-GC",
     ["The collector takes the CPU", "垃圾回收占用 CPU"],
-    "cpu.utilisation",
+    "cpu.utilization",
     "pct",
     25,
     6,
   ),
-  asked(
+  rule(
     "F-CPU-RUNQ-DELAY",
     ["Runnable threads wait for a CPU", "可运行线程等待 CPU"],
     "cpu.saturation",
@@ -44,27 +51,27 @@ const ASKED: readonly Asked[] = [
     3,
     0.4,
   ),
-  asked("F-LOAD-HIGH", ["The load is high", "负载高"], "cpu.saturation", "", 2, 0.3, "context"),
-  asked(
+  rule("F-LOAD-HIGH", ["The load is high", "负载高"], "cpu.saturation", "", 2, 0.3, "context"),
+  rule(
     "F-CPU-THERMAL",
-    ["Heat slows the CPUs down", "CPU 因过热降速"],
+    ["CPUs are throttled because of heat", "CPU 因过热降速"],
     "cpu.errors",
     "per_s",
     0,
     0,
     "direct",
   ),
-  asked(
+  rule(
     "F-MEM-AVAILABLE",
     ["Little memory is available", "可用内存少"],
-    "memory.utilisation",
+    "memory.utilization",
     "pct",
     95,
     61,
     "context",
   ),
-  asked("F-MEM-RECLAIM", ["Threads wait for reclaim", "线程等待回收"], "memory.saturation", "pct", 10, 0.2),
-  asked(
+  rule("F-MEM-RECLAIM", ["Threads wait for reclaim", "线程等待回收"], "memory.saturation", "pct", 10, 0.2),
+  rule(
     "F-MEM-OOM-HOST",
     ["The host ran out of memory", "主机内存耗尽"],
     "memory.errors",
@@ -73,27 +80,19 @@ const ASKED: readonly Asked[] = [
     0,
     "direct",
   ),
-  asked(
+  rule(
     "F-FS-FULL",
     ["A file system is nearly full", "文件系统将满"],
-    "disk.utilisation",
+    "disk.utilization",
     "pct",
     90,
     44,
     "direct",
   ),
-  asked("F-DISK-AWAIT", ["Requests wait at a disk", "磁盘请求等待"], "disk.saturation", "ms", 20, 1.4),
-  asked(
-    "F-DISK-ILL",
-    ["A disk says that it is failing", "磁盘报告故障"],
-    "disk.errors",
-    "count",
-    0,
-    0,
-    "direct",
-  ),
-  asked("F-NET-UTIL", ["A link is nearly full", "链路将满"], "network.utilisation", "pct", 80, 12),
-  asked(
+  rule("F-DISK-AWAIT", ["Requests wait at a disk", "磁盘请求等待"], "disk.saturation", "ms", 20, 1.4),
+  rule("F-DISK-ILL", ["A disk reports a fault", "磁盘报告故障"], "disk.errors", "count", 0, 0, "direct"),
+  rule("F-NET-UTIL", ["A link is nearly full", "链路将满"], "network.utilization", "pct", 80, 12),
+  rule(
     "F-NET-LISTEN-OVERFLOW",
     ["A listen queue overflows", "监听队列溢出"],
     "network.saturation",
@@ -102,16 +101,16 @@ const ASKED: readonly Asked[] = [
     0,
     "direct",
   ),
-  asked("F-NET-IFACE-DROP", ["A device drops packets", "网卡丢包"], "network.errors", "pct", 0.1, 0),
-  asked(
+  rule("F-NET-IFACE-DROP", ["A device drops packets", "网卡丢包"], "network.errors", "pct", 0.1, 0),
+  rule(
     "F-FD-LEAK",
-    ["Open files near their limit", "打开文件接近上限"],
-    "application.utilisation",
+    ["Number of open files near the limit", "打开文件接近上限"],
+    "application.utilization",
     "pct",
     80,
     9,
   ),
-  asked(
+  rule(
     "F-OFFCPU-LOCK",
     ["Threads wait for one lock", "线程等待同一把锁"],
     "application.saturation",
@@ -119,18 +118,18 @@ const ASKED: readonly Asked[] = [
     40,
     3,
   ),
-  asked("F-APP-ERR", ["Requests fail", "请求失败"], "application.errors", "pct", 1, 0.02),
-  asked(
+  rule("F-APP-ERR", ["Requests fail", "请求失败"], "application.errors", "pct", 1, 0.02),
+  rule(
     "F-CPU-SYS-HIGH",
     ["The kernel uses most of the CPU", "内核占用大部分 CPU"],
-    "kernel.utilisation",
+    "kernel.utilization",
     "pct",
     50,
     14,
     "context",
   ),
-  asked("F-PROC-DSTATE", ["Tasks are stuck", "任务卡住"], "kernel.saturation", "count", 5, 0),
-  asked("F-CLOCK-OFFSET", ["The clock is off", "时钟偏差"], "kernel.errors", "ms", 50, 1, "direct"),
+  rule("F-PROC-DSTATE", ["Tasks are stuck", "任务卡住"], "kernel.saturation", "count", 5, 0),
+  rule("F-CLOCK-OFFSET", ["The clock has an offset", "时钟偏差"], "kernel.errors", "ms", 50, 1, "direct"),
 ];
 
 /** What every feed host in one datacentre suffers from, and a few others here and there. */
@@ -139,10 +138,10 @@ const SHARED = new Set(["F-CPU-RUNQ-DELAY", "F-NET-LISTEN-OVERFLOW", "F-APP-ERR"
 const iso = (msAgo: number) => new Date(NOW_MS - msAgo).toISOString();
 const MINUTE = 60_000;
 
-function short(host: T.Host, i: number): T.FleetHost {
-  const blind = i % 29 === 11;
+function baseFields(host: T.Host, i: number): FleetHost {
+  const unmeasured = i % 29 === 11;
   const age = (i % 17 === 5 ? 9 * 1440 : 2 + Math.floor(hash("age", i) * 50)) * MINUTE;
-  const look = (n: number, plan: string): T.FleetLook => ({
+  const run = (n: number, plan: string): T.FleetUse["hosts"][number]["runs"][number] => ({
     run_id: id("run", host.id, 471 - n),
     plan,
     at: iso(age + n * 60 * MINUTE),
@@ -152,84 +151,100 @@ function short(host: T.Host, i: number): T.FleetHost {
     name: host.name,
     labels: host.labels,
     state: host.state,
-    looks: blind ? [] : [look(0, "triage"), look(1, "cpu")],
+    runs: unmeasured ? [] : [run(0, "triage"), run(1, "cpu")],
     worst: null,
   };
 }
 
-function words(host: T.Host, i: number): T.FleetWord[] {
-  const sick = host.labels.role === "feed" && host.labels.dc === "fra2";
-  return ASKED.flatMap((one, n): T.FleetWord[] => {
+function findingsOf(host: T.Host, i: number): FleetFinding[] {
+  const unhealthy = host.labels.role === "feed" && host.labels.dc === "fra2";
+  return RULES.flatMap((rule, n): FleetFinding[] => {
     const luck = hash("luck", i, n);
-    if (luck < 0.08 && !(sick && SHARED.has(one.rule))) return [];
-    const ill = (sick && SHARED.has(one.rule)) || luck > 0.985;
-    const unsure = !ill && luck > 0.965;
-    const usual = one.usual * (0.8 + 0.4 * hash("value", i, n));
-    const beyond = (one.threshold || 1) * (1.2 + 9 * hash("beyond", i, n));
-    const most = one.unit === "pct" ? Math.min(beyond, 99.6) : beyond;
+    if (luck < 0.08 && !(unhealthy && SHARED.has(rule.rule))) return [];
+    const matches = (unhealthy && SHARED.has(rule.rule)) || luck > 0.985;
+    const unsure = !matches && luck > 0.965;
+    const typical = rule.typical * (0.8 + 0.4 * hash("value", i, n));
+    const beyond = (rule.threshold || 1) * (1.2 + 9 * hash("beyond", i, n));
+    const most = rule.unit === "pct" ? Math.min(beyond, 99.6) : beyond;
     return [
       {
-        rule: one.rule,
-        state: ill ? "fired" : unsure ? "inconclusive" : "quiet",
-        severity: one.grade === "context" ? "info" : ill && hash("grave", i, n) > 0.5 ? "critical" : "warn",
-        value: ill || unsure ? most : usual,
-        threshold: one.threshold,
-        subject: one.place.startsWith("disk") && ill ? { dev: "nvme0n1" } : {},
-        subjects: ill ? 1 : 0,
-        look: luck > 0.6 && luck < 0.7 ? 1 : 0,
+        rule: rule.rule,
+        state: matches ? "matched" : unsure ? "inconclusive" : "not_matched",
+        severity:
+          rule.strength === "context" ? "info" : matches && hash("grave", i, n) > 0.5 ? "critical" : "warn",
+        value: matches || unsure ? most : typical,
+        threshold: rule.threshold,
+        subject: rule.place.startsWith("disk") && matches ? { dev: "nvme0n1" } : {},
+        subjects: matches ? 1 : 0,
+        run_index: luck > 0.6 && luck < 0.7 ? 1 : 0,
       },
     ];
   });
 }
 
-const RANK = { quiet: 0, inconclusive: 1, fired: 2 } as const;
+const RANK = { not_matched: 0, inconclusive: 1, matched: 2 } as const;
 const GRAVE = { info: 0, warn: 1, critical: 2 } as const;
-const rankOf = (one: T.FleetWord) => RANK[one.state] * 10 + (one.state === "fired" ? GRAVE[one.severity] : 0);
+const rankOf = (result: FleetFinding) =>
+  RANK[result.state] * 10 + (result.state === "matched" ? GRAVE[result.severity] : 0);
 
-interface Seen {
-  host: T.FleetHost;
-  words: T.FleetWord[];
+interface HostFindings {
+  host: FleetHost;
+  findings: FleetFinding[];
 }
 
-function fleet({ query }: MockRequest): Seen[] {
+function fleet({ query }: MockRequest): HostFindings[] {
   const has = query.get("has") ?? "";
   const [name = "", value] = has.split(":");
   return (state.empty ? [] : state.hosts)
     .map((host, i) => ({ host, i }))
     .filter(({ host }) => host.state !== "retired" && (has === "" || host.labels[name] === value))
     .map(({ host, i }) => {
-      const told = short(host, i);
-      const said = told.looks.length > 0 ? words(host, i) : [];
-      const fired = said.filter((one) => one.state === "fired").sort((x, y) => rankOf(y) - rankOf(x));
-      return { host: { ...told, worst: fired[0]?.severity ?? null }, words: said };
+      const base = baseFields(host, i);
+      const findings = base.runs.length > 0 ? findingsOf(host, i) : [];
+      const matched = findings
+        .filter((result) => result.state === "matched")
+        .sort((x, y) => rankOf(y) - rankOf(x));
+      return { host: { ...base, worst: matched[0]?.severity ?? null }, findings };
     });
 }
 
-const rules = (): Record<string, T.FleetRule> =>
+const rules = (): Record<string, FleetRule> =>
   Object.fromEntries(
-    ASKED.map((one): [string, T.FleetRule] => {
-      const [resource = null, letter = null] = one.place.split(".");
-      const [en, zh] = one.title;
+    RULES.map((rule): [string, FleetRule] => {
+      const [resource = null, use_category = null] = rule.place.split(".") as [
+        FleetRule["resource"]?,
+        FleetRule["use_category"]?,
+      ];
+      const [en, zh] = rule.title;
       return [
-        one.rule,
-        { title: { en, zh }, unit: one.unit, op: ">", grade: one.grade ?? "mechanism", resource, letter },
+        rule.rule,
+        {
+          title: { en, zh },
+          unit: rule.unit,
+          op: ">",
+          strength: rule.strength ?? "mechanism",
+          resource,
+          use_category,
+        },
       ];
     }),
   );
 
-function cells(said: readonly T.FleetWord[]): Record<string, T.FleetCell> {
-  const found: Record<string, T.FleetCell> = {};
-  for (const place of new Set(ASKED.map((one) => one.place))) {
-    const mine = said.filter((word) => ASKED.find((one) => one.rule === word.rule)?.place === place);
-    const [worst] = [...mine].sort((x, y) => rankOf(y) - rankOf(x));
+function cells(
+  findings: readonly FleetFinding[],
+): Record<string, T.FleetUse["hosts"][number]["cells"][string]> {
+  const result: Record<string, T.FleetUse["hosts"][number]["cells"][string]> = {};
+  for (const place of new Set(RULES.map((rule) => rule.place))) {
+    const ofPlace = findings.filter((item) => RULES.find((rule) => rule.rule === item.rule)?.place === place);
+    const [worst] = [...ofPlace].sort((x, y) => rankOf(y) - rankOf(x));
     if (worst)
-      found[place] = {
+      result[place] = {
         ...worst,
-        said: mine.length,
-        fired: mine.filter((one) => one.state === "fired").length,
+        evaluated: ofPlace.length,
+        matched: ofPlace.filter((result) => result.state === "matched").length,
       };
   }
-  return found;
+  return result;
 }
 
 const LIMITS = { left_out: 0 };
@@ -240,85 +255,89 @@ route("GET", "/fleet/use", (request) =>
     at: now(),
     rules: rules(),
     ...LIMITS,
-    hosts: fleet(request).map(({ host, words: said }) => ({ ...host, cells: cells(said) })),
+    hosts: fleet(request).map(({ host, findings }) => ({ ...host, cells: cells(findings) })),
   } satisfies T.FleetUse),
 );
 
 route("GET", "/fleet/findings", (request) => {
-  const seen = fleet(request);
-  const fired = new Set(
-    seen.flatMap((one) => one.words).flatMap((one) => (one.state === "fired" ? one.rule : [])),
+  const hostFindings = fleet(request);
+  const matched = new Set(
+    hostFindings
+      .flatMap((item) => item.findings)
+      .flatMap((result) => (result.state === "matched" ? result.rule : [])),
   );
-  const ids = (said: T.FleetWord[], wanted: string) =>
-    said.flatMap((one) => (one.state === wanted && fired.has(one.rule) ? one.rule : []));
+  const ids = (findings: FleetFinding[], state: string) =>
+    findings.flatMap((result) => (result.state === state && matched.has(result.rule) ? result.rule : []));
   return ok({
     at: now(),
-    rules: Object.fromEntries(Object.entries(rules()).filter(([rule]) => fired.has(rule))),
+    rules: Object.fromEntries(Object.entries(rules()).filter(([rule]) => matched.has(rule))),
     ...LIMITS,
-    hosts: seen.map(({ host, words: said }) => ({
+    hosts: hostFindings.map(({ host, findings }) => ({
       ...host,
-      fired: said.filter((one) => one.state === "fired"),
-      inconclusive: ids(said, "inconclusive"),
-      quiet: ids(said, "quiet"),
+      matched: findings.filter((result) => result.state === "matched"),
+      inconclusive: ids(findings, "inconclusive"),
+      not_matched: ids(findings, "not_matched"),
     })),
   } satisfies T.FleetFindings);
 });
 
-function measure(one: Asked, group: readonly Seen[]): T.PeerMeasure | undefined {
-  const found = group.flatMap(({ host, words: said }) => {
-    const word = said.find((each) => each.rule === one.rule);
-    return word?.value == null ? [] : [{ host_id: host.id, value: word.value, look: word.look }];
+function measure(rule: MockRule, group: readonly HostFindings[]): PeerMeasure | undefined {
+  const values = group.flatMap(({ host, findings }) => {
+    const finding = findings.find((each) => each.rule === rule.rule);
+    return finding?.value == null
+      ? []
+      : [{ host_id: host.id, value: finding.value, run_index: finding.run_index }];
   });
-  if (found.length < 5) return undefined;
+  if (values.length < 5) return undefined;
   const middle = (values: number[]) => values.sort((x, y) => x - y)[Math.floor(values.length / 2)] ?? 0;
-  const median = middle(found.map((each) => each.value));
+  const median = middle(values.map((each) => each.value));
   const step = Math.max(
-    middle(found.map((each) => Math.abs(each.value - median))) / 0.6745,
+    middle(values.map((each) => Math.abs(each.value - median))) / 0.6745,
     0.02 * median,
     0.5,
   );
-  const standings = found
+  const hosts = values
     .map((each) => {
       const z = Math.max(-100, Math.min(100, (each.value - median) / step));
-      return { ...each, z, unlike: Math.abs(z) > 3.5 };
+      return { ...each, z, is_outlier: Math.abs(z) > 3.5 };
     })
     .sort((x, y) => Math.abs(y.z) - Math.abs(x.z));
-  const [en, zh] = one.title;
+  const [en, zh] = rule.title;
   return {
-    measure: `${one.place}.${one.rule}`,
-    rule: one.rule,
+    measure: `${rule.place}.${rule.rule}`,
+    rule: rule.rule,
     title: { en, zh },
-    unit: one.unit,
-    n: found.length,
+    unit: rule.unit,
+    host_count: values.length,
     median,
     step,
-    standings,
+    hosts,
   };
 }
 
 route("GET", "/fleet/peers", (request) => {
-  const seen = fleet(request);
+  const hostFindings = fleet(request);
   const within = Number(request.query.get("within_s") ?? 86_400) * 1000;
-  const names = [...new Set(seen.flatMap(({ host }) => Object.keys(host.labels)))].sort();
+  const names = [...new Set(hostFindings.flatMap(({ host }) => Object.keys(host.labels)))].sort();
   const label = request.query.get("label") || (names.includes("role") ? "role" : (names[0] ?? ""));
-  const wanted = request.query.get("measure") ?? "";
-  const values = [...new Set(seen.flatMap(({ host }) => host.labels[label] ?? []))];
-  const groups = values.map((value): T.PeerGroup => {
-    const group = seen.filter(({ host }) => host.labels[label] === value);
+  const measureId = request.query.get("measure") ?? "";
+  const values = [...new Set(hostFindings.flatMap(({ host }) => host.labels[label] ?? []))];
+  const groups = values.map((value): PeerGroup => {
+    const group = hostFindings.filter(({ host }) => host.labels[label] === value);
     const fresh = group.filter(({ host }) => {
-      const look = host.looks[0];
-      return look && NOW_MS - Date.parse(look.at) <= within;
+      const run = host.runs[0];
+      return run && NOW_MS - Date.parse(run.at) <= within;
     });
-    const all = ASKED.flatMap((one) => measure(one, fresh) ?? []);
-    const shown = all
-      .filter((one) => (wanted ? one.measure === wanted : one.standings[0]?.unlike))
-      .sort((x, y) => Math.abs(y.standings[0]?.z ?? 0) - Math.abs(x.standings[0]?.z ?? 0));
+    const all = RULES.flatMap((rule) => measure(rule, fresh) ?? []);
+    const selected = all
+      .filter((measure) => (measureId ? measure.measure === measureId : measure.hosts[0]?.is_outlier))
+      .sort((x, y) => Math.abs(y.hosts[0]?.z ?? 0) - Math.abs(x.hosts[0]?.z ?? 0));
     return {
       value,
       hosts: group.map(({ host }) => host),
-      stale: group.length - fresh.length,
-      measures: shown.slice(0, 12),
-      agree: all.length - shown.length,
+      stale_hosts: group.length - fresh.length,
+      measures: selected.slice(0, 12),
+      agreeing_measures: all.length - selected.length,
     };
   });
   return ok({
@@ -326,10 +345,10 @@ route("GET", "/fleet/peers", (request) => {
     label,
     labels: names.map((name) => ({
       name,
-      hosts: seen.filter(({ host }) => host.labels[name] !== undefined).length,
-      values: new Set(seen.flatMap(({ host }) => host.labels[name] ?? [])).size,
+      host_count: hostFindings.filter(({ host }) => host.labels[name] !== undefined).length,
+      value_count: new Set(hostFindings.flatMap(({ host }) => host.labels[name] ?? [])).size,
     })),
-    without: seen.filter(({ host }) => host.labels[label] === undefined).length,
+    unlabeled_hosts: hostFindings.filter(({ host }) => host.labels[label] === undefined).length,
     ...LIMITS,
     groups: groups.sort((x, y) => y.hosts.length - x.hosts.length),
   } satisfies T.FleetPeers);

@@ -1,30 +1,30 @@
 /** Hosts: enrolling, checking, and their timelines. */
-import type * as T from "../src/client/types.ts";
-import { id } from "./noise.ts";
+import type * as T from "../../src/client/models.ts";
+import { citation, overview, timeline } from "../captures/reads.ts";
+import { id } from "../server/noise.ts";
+import { type MockAnswer, ok, problem, route } from "../server/routes.ts";
+import { state } from "../server/state.ts";
+import { HOSTS } from "../world.ts";
 import { preflight } from "./preflight.ts";
-import { citation, overview, timeline } from "./reads.ts";
-import { type MockAnswer, ok, problem, route } from "./routes.ts";
-import { state } from "./state.ts";
-import { HOSTS } from "./world.ts";
 
 route("GET", "/hosts", ({ query }) => {
   const q = (query.get("q") ?? "").toLowerCase();
   const label = query.get("label");
-  const wanted = query.get("state");
-  const found = (state.empty ? state.hosts.slice(0, 1) : state.hosts).filter(
+  const hostState = query.get("state");
+  const matches = (state.empty ? state.hosts.slice(0, 1) : state.hosts).filter(
     (h) =>
       (!q || h.name.includes(q) || h.address.includes(q)) &&
       (!label || h.labels[label.split(":")[0] ?? ""] === label.split(":")[1]) &&
-      (!wanted || h.state === wanted),
+      (!hostState || h.state === hostState),
   );
   const from = Number(query.get("cursor") ?? 0);
   const size = Number(query.get("limit") ?? 50);
   return ok({
-    items: found.slice(from, from + size),
-    next: from + size < found.length ? String(from + size) : null,
+    items: matches.slice(from, from + size),
+    next: from + size < matches.length ? String(from + size) : null,
   });
 });
-route("POST", "/hosts/scan-key", ({ body }) => {
+route("POST", "/host-key-scans", ({ body }) => {
   if (String(body.address).includes("unreachable"))
     return problem(422, "host.unreachable", "No answer from that address within 10 s.");
   return ok({
@@ -78,11 +78,15 @@ route("PATCH", "/hosts/:id", ({ body }, hostId) =>
 route("DELETE", "/hosts/:id", (_, hostId) =>
   hostOr404(hostId, (host) => ok(Object.assign(host, { state: "retired" }))),
 );
-route("POST", "/hosts/:id/pin", ({ body }, hostId) =>
+route("PUT", "/hosts/:id/host-key", ({ body }, hostId) =>
   hostOr404(hostId, (host) =>
     ok(
       Object.assign(host, {
-        host_key: { type: "ssh-ed25519", fingerprint: body.fingerprint, pinned_at: new Date().toISOString() },
+        host_key: {
+          type: "ssh-ed25519",
+          fingerprint: body.fingerprint,
+          trusted_at: new Date().toISOString(),
+        },
       }),
     ),
   ),
@@ -114,9 +118,9 @@ route("GET", "/hosts/:id/timeline", ({ query }, hostId) =>
 );
 route("GET", "/hosts/:id/timeline/overview", (_, hostId) => {
   if (state.empty || HOSTS.findIndex((h) => h.id === hostId) > 40)
-    return ok({ first_ns: null, last_ns: null, runs: [], lanes: [] });
+    return ok({ first_ns: null, last_ns: null, runs: [], tracks: [] });
   return ok(overview(hostId ?? ""));
 });
-route("GET", "/cite", ({ query }) =>
+route("GET", "/citations", ({ query }) =>
   ok(citation(query.get("host_id") ?? "", query.get("metric") ?? "", Number(query.get("t_ns")))),
 );

@@ -1,6 +1,9 @@
-import type { CollectorReadiness, Host, Preflight } from "../src/client/types.ts";
-import { COLLECTORS } from "./catalogue.ts";
-import { id } from "./noise.ts";
+import type { Host, Preflight } from "../../src/client/models.ts";
+import type { CollectorReadiness } from "../../src/features/hosts/api.ts";
+import { COLLECTORS } from "../captures/catalog.ts";
+import { id } from "../server/noise.ts";
+
+const run = (command: string) => ({ key: "remedy.run", params: { command } });
 
 /** What a check of a host found; one host in three lacks something. */
 export function preflight(host: Host, state: Preflight["state"] = "done"): Preflight {
@@ -8,36 +11,44 @@ export function preflight(host: Host, state: Preflight["state"] = "done"): Prefl
   const ready = state === "done";
   return {
     id: id("preflight", host.id),
+    host_id: host.id,
+    ended_at: null,
     state,
     at: new Date().toISOString(),
     facts: ready ? host.facts : null,
     checks: ready
       ? [
-          { id: "kernel", state: "ok", value: String(host.facts?.kernel ?? "6.1"), reason: null, mend: null },
-          { id: "privileges", state: "ok", value: "sudo", reason: null, mend: null },
+          {
+            id: "kernel",
+            state: "ok",
+            value: String(host.facts?.kernel ?? "6.1"),
+            reason: null,
+            remedy: null,
+          },
+          { id: "privileges", state: "ok", value: "sudo", reason: null, remedy: null },
           {
             id: "perf_event_paranoid",
             state: poor ? "degraded" : "ok",
             value: poor ? 4 : 1,
             reason: poor ? { key: "check.perf_paranoid", params: { value: 4 } } : null,
-            mend: poor ? "sysctl kernel.perf_event_paranoid=1   # or give the user CAP_PERFMON" : null,
+            remedy: poor ? run("sysctl kernel.perf_event_paranoid=1   # or give the user CAP_PERFMON") : null,
           },
-          { id: "tool.perf", state: "ok", value: "6.1.119", reason: null, mend: null },
+          { id: "tool.perf", state: "ok", value: "6.1.119", reason: null, remedy: null },
           {
             id: "tool.iostat",
             state: poor ? "missing" : "ok",
             value: poor ? null : "12.6.1",
             reason: poor ? { key: "check.tool_missing", params: { tool: "iostat" } } : null,
-            mend: poor ? "apt install sysstat" : null,
+            remedy: poor ? run("apt install sysstat") : null,
           },
           {
             id: "tool.numastat",
             state: poor ? "missing" : "ok",
             value: poor ? null : "2.0.16",
             reason: poor ? { key: "check.tool_missing", params: { tool: "numastat" } } : null,
-            mend: poor ? "apt install numactl" : null,
+            remedy: poor ? run("apt install numactl") : null,
           },
-          { id: "disk_free", state: "ok", value: "18.2 GiB", reason: null, mend: null },
+          { id: "disk_free", state: "ok", value: "18.2 GiB", reason: null, remedy: null },
         ]
       : null,
     collectors: ready
@@ -46,19 +57,19 @@ export function preflight(host: Host, state: Preflight["state"] = "done"): Prefl
             return {
               id: c.id,
               state: "degrades" as const,
-              way: "diskstats",
+              method: "diskstats",
               reason: { key: "check.falls_back", params: { tool: "iostat", file: "/proc/diskstats" } },
-              mend: "apt install sysstat",
+              remedy: run("apt install sysstat"),
             };
           if (poor && c.id === "perf_sched")
             return {
               id: c.id,
-              state: "does_not_work" as const,
-              way: null,
+              state: "unavailable" as const,
+              method: null,
               reason: { key: "check.perf_paranoid", params: { value: 4 } },
-              mend: "sysctl kernel.perf_event_paranoid=-1",
+              remedy: run("sysctl kernel.perf_event_paranoid=-1"),
             };
-          return { id: c.id, state: "works" as const, way: "tool", reason: null, mend: null };
+          return { id: c.id, state: "works" as const, method: "tool", reason: null, remedy: null };
         })
       : null,
     clock: ready ? { offset_ms: -3.2, uncertainty_ms: 0.8 } : null,

@@ -1,14 +1,22 @@
 /** What made-up incidents are made of: answers of hosts, steps, hypotheses, pins, fixes and their comparisons. */
-import type * as I from "../src/client/incidents.ts";
-import type * as T from "../src/client/types.ts";
-import { delayFound } from "./findings.ts";
-import { id } from "./noise.ts";
-import { PLAYBOOKS } from "./playbooks.ts";
-import { USERS } from "./state.ts";
-import { HOSTS } from "./world.ts";
+import type * as T from "../../src/client/models.ts";
+import type {
+  Fix,
+  HostAnswer,
+  HostRole,
+  IncidentHost,
+  IncidentHypothesis,
+  IncidentStep,
+} from "../../src/features/incidents/api.ts";
+import type { PlaybookStep } from "../../src/features/playbooks/api.ts";
+import { delayFinding } from "../analysis/findings.ts";
+import { PLAYBOOKS } from "../analysis/playbooks.ts";
+import { id } from "../server/noise.ts";
+import { USERS } from "../server/state.ts";
+import { HOSTS } from "../world.ts";
 
 export const [CROWD] = PLAYBOOKS as [T.Playbook];
-export const [SICK, WELL, THIRD] = HOSTS.slice(1, 4) as [T.Host, T.Host, T.Host];
+export const [UNHEALTHY, WELL, THIRD] = HOSTS.slice(1, 4) as [T.Host, T.Host, T.Host];
 export const [ADMIN, LENA, WEI] = USERS.map(({ id: userId, name }) => ({ id: userId, name })) as [
   T.Named,
   T.Named,
@@ -18,14 +26,14 @@ export const two = (en: string, zh: string) => ({ en, zh });
 export const at = (time: string): string => `2026-11-21T${time}Z`;
 export const runOf = (host: T.Host, number: number): string => id("run", host.id, number);
 
-export const answer = (host: T.Host, extra: Partial<I.HostAnswer> = {}): I.HostAnswer => ({
+export const answer = (host: T.Host, extra: Partial<HostAnswer> = {}): HostAnswer => ({
   host_id: host.id,
   run_id: null,
   verdict: "not_collected",
-  by: "nobody",
+  by: "none",
   rule_verdict: "not_collected",
   person: null,
-  grade: "context",
+  strength: "context",
   reason: null,
   findings: [],
   muted: [],
@@ -33,39 +41,41 @@ export const answer = (host: T.Host, extra: Partial<I.HostAnswer> = {}): I.HostA
   disagrees: false,
   ...extra,
 });
-export const byRule = (host: T.Host, verdict: T.StepVerdict, found: T.Finding): I.HostAnswer =>
+export const byRule = (host: T.Host, verdict: T.StepVerdict, finding: T.Finding): HostAnswer =>
   answer(host, {
     run_id: runOf(host, 472),
     verdict,
     by: "rule",
     rule_verdict: verdict,
-    grade: found.grade,
-    findings: [found],
+    strength: finding.strength,
+    findings: [finding],
   });
-export const missing = (host: T.Host, collector: string): I.HostAnswer =>
+export const missing = (host: T.Host, collector: string): HostAnswer =>
   answer(host, { reason: { key: "missing.not_collected", params: { collector } } });
 
 export const quietDelay: T.Finding = {
-  ...delayFound,
-  state: "quiet",
+  ...delayFinding,
+  state: "not_matched",
   severity: "info",
-  numbers: delayFound.numbers.slice(0, 1).map((one) => ({ ...one, value: 0.4, baseline: 0.5, n: 8120 })),
+  numbers: delayFinding.numbers
+    .slice(0, 1)
+    .map((item) => ({ ...item, value: 0.4, baseline: 0.5, sample_count: 8120 })),
 };
 
-export const LINE_PIN: I.Pin = {
+export const LINE_PIN: T.Pin = {
   id: id("pin", 1),
   kind: "line",
   ref: {
-    artifact_id: id("artifact", runOf(SICK, 471), "perf_sched", "stdout"),
+    artifact_id: id("artifact", runOf(UNHEALTHY, 471), "perf_sched", "stdout"),
     part: "sched.txt",
     lines: [1184, 1190],
   },
-  view: `/artifacts/${id("artifact", runOf(SICK, 471), "perf_sched", "stdout")}?line=1184&lines=1184,1190`,
-  said: {
+  view: `/artifacts/${id("artifact", runOf(UNHEALTHY, 471), "perf_sched", "stdout")}?line=1184&lines=1184,1190`,
+  snapshot: {
     collected: true,
     lines: [
-      { n: 1184, text: "feed-worker:(412)  |  9812.4 ms |  12911 | avg:  44.103 ms | max: 211.7 ms" },
-      { n: 1190, text: "feed-gc:(8)        |   112.8 ms |    310 | avg:  39.910 ms | max: 190.2 ms" },
+      { number: 1184, text: "feed-worker:(412)  |  9812.4 ms |  12911 | avg:  44.103 ms | max: 211.7 ms" },
+      { number: 1190, text: "feed-gc:(8)        |   112.8 ms |    310 | avg:  39.910 ms | max: 190.2 ms" },
     ],
   },
   artifact: "9f2c".padEnd(64, "a"),
@@ -73,51 +83,47 @@ export const LINE_PIN: I.Pin = {
   by: LENA,
   created_at: at("02:33:10"),
 };
-export const FRAME_PIN: I.Pin = {
+export const FRAME_PIN: T.Pin = {
   ...LINE_PIN,
   id: id("pin", 2),
   kind: "frame",
   ref: { profile_id: id("profile", 1), frames: ["root", "feed-worker", "runtime.gcDrain"] },
   view: `/profiles/${id("profile", 1)}?root=12`,
-  said: { collected: true, frame: "runtime.gcDrain", share: 0.382 },
+  snapshot: { collected: true, frame: "runtime.gcDrain", share: 0.382 },
   by: WEI,
   created_at: at("02:36:40"),
 };
 export const GONE_PIN = id("pin", 2);
 
-export const step = (
-  name: string,
-  hosts: I.HostAnswer[],
-  extra: Partial<I.IncidentStep> = {},
-): I.IncidentStep => {
-  const own = CROWD.steps.find((one) => one.id === name) as T.PlaybookStep;
+export const step = (name: string, hosts: HostAnswer[], extra: Partial<IncidentStep> = {}): IncidentStep => {
+  const own = CROWD.steps.find((step) => step.id === name) as PlaybookStep;
   const order = ["supports", "not_collected", "inconclusive", "refutes"] as const;
   return {
     key: `${CROWD.id}/${name}`,
     playbook: CROWD.id,
     step: name,
-    asks: own.asks,
-    look: own.look,
+    question: own.question,
+    instructions: own.instructions,
     about: `${CROWD.id}/${own.about}`,
     finding: own.finding,
     on_path: true,
-    verdict: order.find((verdict) => hosts.some((one) => one.verdict === verdict)) ?? "not_collected",
+    verdict: order.find((verdict) => hosts.some((answer) => answer.verdict === verdict)) ?? "not_collected",
     waived: null,
     hosts,
     ...extra,
   };
 };
 
-export const hypothesis = (name: string, extra: Partial<I.IncidentHypothesis>): I.IncidentHypothesis => {
-  const own = CROWD.hypotheses.find((one) => one.id === name);
+export const hypothesis = (name: string, extra: Partial<IncidentHypothesis>): IncidentHypothesis => {
+  const own = CROWD.hypotheses.find((hypothesis) => hypothesis.id === name);
   return {
     id: id("hypothesis", name),
     key: `${CROWD.id}/${name}`,
-    says: own?.says ?? two("", ""),
+    summary: own?.summary ?? two("", ""),
     cause: own?.cause ?? "",
     state: "open",
-    standing: "open",
-    grade: "context",
+    status: "open",
+    strength: "context",
     primary: own?.primary ?? null,
     supports: [],
     refutes: [],
@@ -125,15 +131,15 @@ export const hypothesis = (name: string, extra: Partial<I.IncidentHypothesis>): 
   };
 };
 
-export const fix = (number: number, extra: Partial<I.Fix>): I.Fix => ({
+export const fix = (number: number, extra: Partial<Fix>): Fix => ({
   id: id("fix", number),
   hypothesis_id: id("hypothesis", "crowd"),
-  card: `${CROWD.id}/bound-the-pool`,
+  remediation: `${CROWD.id}/bound-the-pool`,
   what: "GOMAXPROCS 300 → 4",
-  hosts: [SICK.id],
+  hosts: [UNHEALTHY.id],
   command: "systemctl set-property --runtime feed.service CPUQuota=400%",
   risk: "What this group gains, others on the host lose.",
-  way_back: "Set the old value.",
+  rollback: "Set the old value.",
   applied_at: at("02:31:00"),
   state: "applied",
   by: LENA,
@@ -142,7 +148,7 @@ export const fix = (number: number, extra: Partial<I.Fix>): I.Fix => ({
   ...extra,
 });
 
-const MAY: I.MayHere = {
+const MAY: T.Incident["permissions"] = {
   edit: true,
   comment: true,
   resolve: true,
@@ -153,52 +159,48 @@ const MAY: I.MayHere = {
   bundle: true,
 };
 
-export const host = (
-  { id: hostId, name }: T.Host,
-  role: I.HostRole,
-  scope: T.CaptureScope,
-): I.IncidentHost => ({
+export const host = ({ id: hostId, name }: T.Host, role: HostRole, scope: T.CaptureScope): IncidentHost => ({
   id: hostId,
   name,
   scope: { ...scope },
   role,
-  enrolled: true,
+  can_capture: true,
 });
 export const WHOLE: T.CaptureScope = { kind: "host", value: "" };
 
-export const incident = (number: number, extra: Partial<I.Incident>): I.Incident => ({
+export const incident = (number: number, extra: Partial<T.Incident>): T.Incident => ({
   id: id("incident", number),
   number,
   title: "",
   state: "open",
   severity: 3,
   version: 7,
-  symptom: { service: "", says: "", rate: null, errors: null, latency: null, since: null },
+  symptom: { service: "", description: "", rate: null, errors: null, latency: null, since: null },
   window: { from: at("02:14:00"), to: null },
   hosts: [],
   people: [
-    { ...ADMIN, here: true },
-    { ...LENA, here: true },
-    { ...WEI, here: false },
+    { ...ADMIN, is_present: true },
+    { ...LENA, is_present: true },
+    { ...WEI, is_present: false },
   ],
   playbooks: [],
   hypotheses: [],
   steps: [],
   gaps: [],
-  leads_to: [],
+  next_playbooks: [],
   next: null,
   causes: [],
-  wrong: [],
+  rejected_causes: [],
   fixes: [],
   pins: [],
   runs: [],
-  may: MAY,
+  permissions: MAY,
   autopilot: null,
-  again: false,
+  needs_symptom_check: false,
   created_by: LENA,
   created_at: at("02:20:00"),
   updated_at: at("02:38:00"),
   resolved_at: null,
-  made: null,
+  created_id: null,
   ...extra,
 });

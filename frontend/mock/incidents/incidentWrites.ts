@@ -1,112 +1,127 @@
 /** Every way to change an incident, each with its refusals. */
-import type * as I from "../src/client/incidents.ts";
+import type * as T from "../../src/client/models.ts";
+import type {
+  Fix,
+  IncidentHypothesis,
+  IncidentState,
+  Symptom,
+  Verification,
+} from "../../src/features/incidents/api.ts";
+import * as live from "../captures/live.ts";
+import { id } from "../server/noise.ts";
+import { ok, problem, route } from "../server/routes.ts";
+import { HOSTS } from "../world.ts";
 import { actor, enter, write } from "./incidents.ts";
-import * as live from "./live.ts";
-import { id } from "./noise.ts";
-import { ok, problem, route } from "./routes.ts";
-import { HOSTS } from "./world.ts";
 
-write("PATCH", "", (one, { body }) => {
-  const to = body.state as I.IncidentState | undefined;
-  if (to === "resolved" && one.gaps.length > 0)
+write("PATCH", "", (incident, { body }) => {
+  const to = body.state as IncidentState | undefined;
+  if (to === "resolved" && incident.gaps.length > 0)
     return problem(409, "incident.steps_open", "open", {
-      count: one.gaps.length,
-      steps: one.gaps.join(", "),
+      count: incident.gaps.length,
+      steps: incident.gaps.join(", "),
     });
   if (to) {
-    enter(one, "state", { was: one.state, to }, String(body.reason ?? ""));
-    one.state = to;
+    enter(incident, "state_changed", { previous: incident.state, to }, String(body.reason ?? ""));
+    incident.state = to;
   }
-  if (body.title) one.title = String(body.title);
-  if (body.symptom) one.symptom = body.symptom as I.Symptom;
+  if (body.title) incident.title = String(body.title);
+  if (body.symptom) incident.symptom = body.symptom as Symptom;
   return undefined;
 });
-write("POST", "/waivers", (one, { body }) => {
+write("POST", "/waivers", (incident, { body }) => {
   if (String(body.reason).length < 3) return problem(422, "incident.waiver_needs_reason", "reason");
   const steps = body.steps as string[];
-  one.gaps = one.gaps.filter((key) => !steps.includes(key));
-  for (const step of one.steps)
+  incident.gaps = incident.gaps.filter((key) => !steps.includes(key));
+  for (const step of incident.steps)
     if (steps.includes(step.key)) step.waived = { reason: String(body.reason), by: actor() };
-  enter(one, "waivers", { steps: steps.join(", "), count: steps.length }, String(body.reason));
+  enter(incident, "steps_waived", { steps: steps.join(", "), count: steps.length }, String(body.reason));
   return undefined;
 });
-write("PATCH", "/playbooks/:id", (one, { body }, book) => {
-  const found = one.playbooks.find((each) => each.id === book);
-  if (!found) return problem(404, "playbook.not_found", "none");
+write("PATCH", "/playbooks/:id", (incident, { body }, book) => {
+  const playbook = incident.playbooks.find((each) => each.id === book);
+  if (!playbook) return problem(404, "playbook.not_found", "none");
   const reason = String(body.reason ?? "");
-  const open = one.gaps.filter((key) => key.startsWith(`${book}/`));
-  found.play = body.aside ? "aside" : "asked";
-  found.aside = body.aside ? { reason, by: actor() } : null;
-  if (body.aside) one.gaps = one.gaps.filter((key) => !open.includes(key));
-  enter(one, body.aside ? "aside" : "taken_up", { playbook: found.id, count: open.length }, reason);
+  const open = incident.gaps.filter((key) => key.startsWith(`${book}/`));
+  playbook.state = body.dismissed ? "dismissed" : "active";
+  playbook.dismissed = body.dismissed ? { reason, by: actor() } : null;
+  if (body.dismissed) incident.gaps = incident.gaps.filter((key) => !open.includes(key));
+  enter(
+    incident,
+    body.dismissed ? "playbook_dismissed" : "playbook_restored",
+    { playbook: playbook.id, count: open.length },
+    reason,
+  );
   return undefined;
 });
-write("POST", "/verdicts", (one, { body }) => {
+write("POST", "/verdicts", (incident, { body }) => {
   const pins = body.pins as string[];
   if (pins.length === 0) return problem(422, "incident.verdict_needs_pin", "pin");
-  const given = { verdict: body.verdict as I.SettledVerdict, note: String(body.note ?? "") };
-  for (const step of one.steps)
+  const answer = {
+    verdict: body.verdict as "supports" | "refutes" | "inconclusive",
+    note: String(body.note ?? ""),
+  };
+  for (const step of incident.steps)
     if (step.key === body.step) {
-      step.verdict = given.verdict;
+      step.verdict = answer.verdict;
       for (const host of step.hosts)
         if (body.host_id === null || host.host_id === body.host_id)
           Object.assign(host, {
-            verdict: given.verdict,
+            verdict: answer.verdict,
             by: "person",
             pins,
             person: {
-              ...given,
-              id: id("verdict", one.version),
+              ...answer,
+              id: id("verdict", incident.version),
               by: actor(),
               at: new Date().toISOString(),
               pins,
             },
           });
     }
-  one.gaps = one.gaps.filter((key) => key !== body.step);
-  enter(one, "verdict", { step: String(body.step), verdict: given.verdict }, given.note);
+  incident.gaps = incident.gaps.filter((key) => key !== body.step);
+  enter(incident, "verdict_added", { step: String(body.step), verdict: answer.verdict }, answer.note);
   return undefined;
 });
-write("POST", "/verdicts/:id/withdraw", (one) => {
-  enter(one, "withdrawn");
+write("POST", "/verdicts/:id/withdraw", (incident) => {
+  enter(incident, "verdict_withdrawn", { step: "", verdict: "", host: "" });
   return undefined;
 });
-write("POST", "/pins", (one, { body }) => {
-  const { version: _, ...given } = body;
-  const made = id("pin", one.id, one.version);
-  const said = { collected: true, lines: [{ n: 1, text: "cpu0 9812 44 1 0 0" }] };
-  one.pins.push({
-    ...(given as unknown as I.Pin),
-    id: made,
-    said,
+write("POST", "/pins", (incident, { body }) => {
+  const { version: _, ...answer } = body;
+  const pinId = id("pin", incident.id, incident.version);
+  const snapshot = { collected: true, lines: [{ number: 1, text: "cpu0 9812 44 1 0 0" }] };
+  incident.pins.push({
+    ...(answer as unknown as T.Pin),
+    id: pinId,
+    snapshot,
     artifact: null,
     by: actor(),
     created_at: new Date().toISOString(),
   });
-  enter(one, "pin", { what: String(body.kind), step: String(body.step ?? "") });
-  return made;
+  enter(incident, "pin_added", { what: String(body.kind), step: String(body.step ?? "") });
+  return pinId;
 });
-write("POST", "/notes", (one, { body }) => {
-  enter(one, "note", {}, String(body.note));
+write("POST", "/notes", (incident, { body }) => {
+  enter(incident, "note_added", {}, String(body.note));
   return undefined;
 });
-write("PATCH", "/hypotheses/:id", (one, { body }, hypothesisId) => {
-  const found = one.hypotheses.find((each) => each.id === hypothesisId);
-  if (!found) return problem(404, "incident.no_hypothesis", "none");
-  if (body.state === "confirmed" && !one.fixes.some((fix) => fix.state === "verified"))
+write("PATCH", "/hypotheses/:id", (incident, { body }, hypothesisId) => {
+  const playbook = incident.hypotheses.find((each) => each.id === hypothesisId);
+  if (!playbook) return problem(404, "incident.no_hypothesis", "none");
+  if (body.state === "confirmed" && !incident.fixes.some((fix) => fix.state === "verified"))
     return problem(409, "incident.confirm_needs_comparison", "comparison");
-  found.state = body.state as I.IncidentHypothesis["state"];
-  one.causes = one.hypotheses
+  playbook.state = body.state as IncidentHypothesis["state"];
+  incident.causes = incident.hypotheses
     .filter((each) => each.state === "likely" || each.state === "confirmed")
     .map((each) => ({ hypothesis: each.key, cause: each.cause, confidence: each.state as "likely" }));
-  enter(one, "decided", { hypothesis: found.key, to: found.state });
+  enter(incident, "hypothesis_decided", { hypothesis: playbook.key, to: playbook.state });
   return undefined;
 });
-write("POST", "/step", (one, { body }) => {
+write("POST", "/step-runs", (incident, { body }) => {
   const host = HOSTS.find((each) => each.id === body.host_id);
   if (!host) return problem(422, "incident.no_host", "none");
   const capture = live.begin([host], "sched", 5, `step ${String(body.step)}`);
-  one.runs.push({
+  incident.runs.push({
     run_id: capture.runs[0]?.id ?? "",
     capture_id: capture.id,
     number: capture.number,
@@ -119,15 +134,15 @@ write("POST", "/step", (one, { body }) => {
     step: String(body.step),
     fix_id: null,
   });
-  enter(one, "step", { step: String(body.step), host: host.name });
+  enter(incident, "step_started", { step: String(body.step), host: host.name });
   return capture.id;
 });
-write("POST", "/fixes", (one, { body }) => {
-  const made = id("fix", one.id, one.version);
-  const { version: _, host_ids, ...given } = body;
-  one.fixes.push({
-    ...(given as unknown as I.Fix),
-    id: made,
+write("POST", "/fixes", (incident, { body }) => {
+  const fixId = id("fix", incident.id, incident.version);
+  const { version: _, host_ids, ...answer } = body;
+  incident.fixes.push({
+    ...(answer as unknown as Fix),
+    id: fixId,
     hosts: host_ids as string[],
     state: "planned",
     applied_at: null,
@@ -135,28 +150,28 @@ write("POST", "/fixes", (one, { body }) => {
     created_at: new Date().toISOString(),
     verifications: [],
   });
-  enter(one, "fix", { what: String(body.what) });
-  return made;
+  enter(incident, "fix_recorded", { what: String(body.what) });
+  return fixId;
 });
-write("PATCH", "/fixes/:id", (one, { body }, fixId) => {
-  for (const fix of one.fixes)
+write("PATCH", "/fixes/:id", (incident, { body }, fixId) => {
+  for (const fix of incident.fixes)
     if (fix.id === fixId) {
-      fix.state = body.state as I.FixState;
+      fix.state = body.state as Fix["state"];
       fix.applied_at = (body.applied_at as string | undefined) ?? fix.applied_at;
     }
-  enter(one, body.state === "reverted" ? "fix_reverted" : "fix_applied", { what: "", at: "" });
+  enter(incident, body.state === "reverted" ? "fix_reverted" : "fix_applied", { what: "" });
   return undefined;
 });
-write("POST", "/fixes/:id/verify", (one, { body }, fixId) => {
-  for (const fix of one.fixes)
+write("POST", "/fixes/:id/verify", (incident, { body }, fixId) => {
+  for (const fix of incident.fixes)
     if (fix.id === fixId)
       fix.verifications.push({
-        id: id("verification", one.version),
-        kind: body.kind as I.Verification["kind"],
+        id: id("verification", incident.version),
+        kind: body.kind as Verification["kind"],
         primary: null,
-        bar: Number(body.bar),
+        minimum_change: Number(body.minimum_change),
         before: [],
-        made_before: [],
+        captures_before: [],
         after: [],
         control_host_id: (body.control_host_id as string | undefined) ?? null,
         state: fix.state === "planned" ? "before" : "collecting",
@@ -166,29 +181,30 @@ write("POST", "/fixes/:id/verify", (one, { body }, fixId) => {
         created_at: new Date().toISOString(),
         ended_at: null,
       });
-  enter(one, "verify", { what: "", how: String(body.kind) });
+  enter(incident, "verification_started", { what: "", how: String(body.kind) });
   return undefined;
 });
-write("POST", "/autopilot", (one, { body }) => {
-  one.autopilot = {
+write("POST", "/autopilot", (incident, { body }) => {
+  incident.autopilot = {
     state: "running",
     tier: body.tier as "light",
     by: actor(),
     capture_id: null,
     step: null,
     reason: null,
+    capture_count: 0,
   };
-  enter(one, "autopilot");
+  enter(incident, "autopilot_started", { tier: String(body.tier) });
   return undefined;
 });
-write("DELETE", "/autopilot", (one) => {
-  if (one.autopilot) one.autopilot.state = "stopped";
-  enter(one, "autopilot_stopped");
+write("DELETE", "/autopilot", (incident) => {
+  if (incident.autopilot) incident.autopilot.state = "stopped";
+  enter(incident, "autopilot_stopped");
   return undefined;
 });
-write("POST", "/wrong", (one, { body }) => {
-  one.wrong = [
-    ...one.wrong.filter((each) => each.cause !== body.cause),
+write("POST", "/cause-rejections", (incident, { body }) => {
+  incident.rejected_causes = [
+    ...incident.rejected_causes.filter((each) => each.cause !== body.cause),
     {
       cause: String(body.cause),
       true_cause: (body.true_cause as string | null) ?? null,
@@ -197,12 +213,16 @@ write("POST", "/wrong", (one, { body }) => {
       by: actor(),
     },
   ];
-  enter(one, "wrong");
+  enter(incident, "cause_rejected");
   return undefined;
 });
-for (const path of ["/hosts", "/playbooks", "/hypotheses"])
-  write("POST", path, (one) => {
-    enter(one, path.slice(1));
+for (const [path, kind] of [
+  ["/hosts", "hosts_added"],
+  ["/playbooks", "playbooks_added"],
+  ["/hypotheses", "hypothesis_added"],
+] as const)
+  write("POST", path, (incident) => {
+    enter(incident, kind);
     return undefined;
   });
 route("GET", "/mutes", () => ok([]));

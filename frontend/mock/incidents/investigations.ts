@@ -1,7 +1,7 @@
 /** Incidents as the server would tell them: a rich one, an empty one, one whose fix failed. */
-import type * as I from "../src/client/incidents.ts";
-import type * as T from "../src/client/types.ts";
-import { delayFound, quietDiskFound } from "./findings.ts";
+import type * as T from "../../src/client/models.ts";
+import { delayFinding, quietDiskFinding } from "../analysis/findings.ts";
+import { id } from "../server/noise.ts";
 import {
   ADMIN,
   answer,
@@ -18,15 +18,14 @@ import {
   missing,
   quietDelay,
   runOf,
-  SICK,
   step,
   THIRD,
   two,
+  UNHEALTHY,
   WEI,
   WELL,
   WHOLE,
 } from "./incidentParts.ts";
-import { id } from "./noise.ts";
 import { JUDGED, verification, window } from "./verifications.ts";
 
 /** Three hosts, of which one disagrees; two causes, one upon the other; a missing link that is next. */
@@ -36,14 +35,14 @@ export const RICH = incident(42, {
   severity: 2,
   symptom: {
     service: "feed",
-    says: "Requests take four times as long; the service computes no more than before.",
+    description: "Requests take four times as long; the service computes no more than before.",
     rate: { before: 812, after: 790, unit: "req/s" },
     errors: { before: 0.1, after: 1.9, unit: "%" },
     latency: { before: 520, after: 2300, unit: "ms" },
     since: at("02:14:00"),
   },
   hosts: [
-    host(SICK, "suspect", { kind: "cgroup", value: "/svc/feed" }),
+    host(UNHEALTHY, "suspect", { kind: "cgroup", value: "/svc/feed" }),
     host(WELL, "control", WHOLE),
     host(THIRD, "suspect", WHOLE),
   ],
@@ -53,35 +52,35 @@ export const RICH = incident(42, {
       digest: "9f".padEnd(64, "2"),
       title: CROWD.title,
       current: true,
-      play: "asked",
-      aside: null,
+      state: "active",
+      dismissed: null,
     },
   ],
   hypotheses: [
     hypothesis("crowd", {
       state: "likely",
-      standing: "supported",
-      grade: "mechanism",
+      status: "supported",
+      strength: "mechanism",
       supports: [`${CROWD.id}/waiting`],
     }),
     hypothesis("lock", {}),
-    hypothesis("disk", { state: "refuted", standing: "refuted", refutes: [`${CROWD.id}/disk`] }),
+    hypothesis("disk", { state: "refuted", status: "refuted", refutes: [`${CROWD.id}/disk`] }),
     hypothesis("queue", {
       key: "own/1",
-      says: two("The listen queue overflows once threads wait", "线程一等待，监听队列就溢出"),
+      summary: two("The listen queue overflows once threads wait", "线程一等待，监听队列就溢出"),
       cause: "listen-queue-overflow",
       state: "likely",
     }),
   ],
   steps: [
     step("waiting", [
-      byRule(SICK, "supports", delayFound),
+      byRule(UNHEALTHY, "supports", delayFinding),
       byRule(WELL, "refutes", quietDelay),
       missing(THIRD, "perf_sched"),
     ]),
     step("pool", [
-      answer(SICK, {
-        run_id: runOf(SICK, 472),
+      answer(UNHEALTHY, {
+        run_id: runOf(UNHEALTHY, 472),
         verdict: "supports",
         by: "person",
         person: {
@@ -95,15 +94,15 @@ export const RICH = incident(42, {
         pins: [LINE_PIN.id],
         disagrees: true,
       }),
-      answer(WELL, { reason: { key: "playbook.for_a_person", params: {} } }),
+      answer(WELL, { reason: { key: "playbook.needs_person", params: {} } }),
     ]),
-    step("lock", [missing(SICK, "perf_sched"), missing(THIRD, "perf_sched")]),
-    step("disk", [byRule(SICK, "refutes", quietDiskFound)], { on_path: false }),
+    step("lock", [missing(UNHEALTHY, "perf_sched"), missing(THIRD, "perf_sched")]),
+    step("disk", [byRule(UNHEALTHY, "refutes", quietDiskFinding)], { on_path: false }),
   ],
   gaps: [`${CROWD.id}/lock`],
   next: {
     step: `${CROWD.id}/lock`,
-    host_id: SICK.id,
+    host_id: UNHEALTHY.id,
     collectors: ["perf_sched"],
     tier: "deep",
     cost: { cpu_pct: 15.2, seconds: 5, bytes: 26_214_400 },
@@ -118,10 +117,10 @@ export const RICH = incident(42, {
   pins: [LINE_PIN, FRAME_PIN],
   runs: [
     {
-      run_id: runOf(SICK, 472),
+      run_id: runOf(UNHEALTHY, 472),
       capture_id: id("capture", 472),
       number: 472,
-      host_id: SICK.id,
+      host_id: UNHEALTHY.id,
       role: "evidence",
       plan: "sched",
       from: at("02:01:30"),
@@ -131,14 +130,14 @@ export const RICH = incident(42, {
       fix_id: null,
     },
   ],
-  again: true,
+  needs_symptom_check: true,
 });
 
 /** Just opened: nothing but a symptom. */
 export const BARE = incident(41, {
   title: "search: timeouts in sin1",
-  symptom: { ...RICH.symptom, service: "search", says: "", rate: null, latency: null, since: null },
-  people: [{ ...ADMIN, here: true }],
+  symptom: { ...RICH.symptom, service: "search", description: "", rate: null, latency: null, since: null },
+  people: [{ ...ADMIN, is_present: true }],
   created_at: at("02:39:00"),
 });
 
@@ -153,7 +152,7 @@ export const FAILED = incident(40, {
   steps: RICH.steps.slice(0, 1),
   gaps: [],
   next: null,
-  again: false,
+  needs_symptom_check: false,
   causes: RICH.causes.slice(0, 1),
   hypotheses: RICH.hypotheses.slice(0, 1),
   fixes: [
@@ -170,7 +169,7 @@ export const FAILED = incident(40, {
             change: -0.08,
             low: -0.31,
             high: 0.15,
-            reasons: [{ key: "verify.too_wide", params: { bar: 10 } }],
+            reasons: [{ key: "verify.too_wide", params: { minimum_change: 10 } }],
             windows: [
               ...[44.1, 41.7, 47.9].map((mean, i) => window("before", i, mean, 810)),
               ...[40.2, 31.8, 49.9].map((mean, i) => window("after", 10 + i, mean, 800)),
@@ -190,27 +189,27 @@ export const FAILED = incident(40, {
   ],
 });
 
-/** Nobody decided anything yet. */
+/** An incident without any decision. */
 export const UNDECIDED = incident(39, {
   ...RICH,
   id: id("incident", 39),
   number: 39,
   title: "feed: slow once more",
-  hypotheses: RICH.hypotheses.slice(0, 2).map((one) => ({ ...one, state: "open" })),
+  hypotheses: RICH.hypotheses.slice(0, 2).map((hypothesis) => ({ ...hypothesis, state: "open" })),
   causes: [],
   fixes: [],
-  again: false,
+  needs_symptom_check: false,
 });
 
-export const INCIDENTS: I.Incident[] = [RICH, BARE, FAILED, UNDECIDED];
+export const INCIDENTS: T.Incident[] = [RICH, BARE, FAILED, UNDECIDED];
 
 const entry = (
   version: number,
   kind: string,
   by: T.Named | null,
-  params: I.JournalEntry["params"] = {},
+  params: T.JournalEntry["params"] = {},
   note = "",
-): I.JournalEntry => ({
+): T.JournalEntry => ({
   id: id("journal", version),
   version,
   kind,
@@ -220,18 +219,18 @@ const entry = (
   at: at(`02:${20 + version * 2}:00`),
 });
 
-export const JOURNAL: I.JournalEntry[] = [
-  entry(1, "created", LENA, { title: RICH.title }),
-  entry(2, "hosts", LENA, { hosts: [SICK.name, WELL.name, THIRD.name].join(", ") }),
-  entry(3, "pin", LENA, { what: "line", step: "requests-wait-for-cpu/waiting" }),
-  entry(4, "fix_applied", LENA, { what: "GOMAXPROCS 300 → 4", at: at("02:31:00") }),
+export const JOURNAL: T.JournalEntry[] = [
+  entry(1, "incident_created", LENA, { title: RICH.title }),
+  entry(2, "hosts_added", LENA, { hosts: [UNHEALTHY.name, WELL.name, THIRD.name].join(", ") }),
+  entry(3, "pin_added", LENA, { what: "line", step: "requests-wait-for-cpu/waiting" }),
+  entry(4, "fix_applied", LENA, { what: "GOMAXPROCS 300 → 4" }),
   entry(
     5,
-    "verdict",
+    "verdict_added",
     WEI,
     { step: "requests-wait-for-cpu/pool", verdict: "supports" },
     "412 threads named feed-worker",
   ),
-  entry(6, "note", LENA, {}, "The pool was set from the CPUs of the machine, not of the group."),
-  entry(7, "verify", null, { what: "GOMAXPROCS 300 → 4", how: "control" }),
+  entry(6, "note_added", LENA, {}, "The pool was set from the CPUs of the machine, not of the group."),
+  entry(7, "verification_started", null, { what: "GOMAXPROCS 300 → 4", how: "control" }),
 ];

@@ -1,11 +1,12 @@
 /** Reports that are written, frozen, approved and shared while they are looked at. */
-import type * as R from "../src/client/reports.ts";
+import type * as T from "../../src/client/models.ts";
+import type { RedactionKind } from "../../src/features/reports/api.ts";
+import { id } from "../server/noise.ts";
+import { type MockAnswer, type MockRequest, ok, problem, route } from "../server/routes.ts";
+import { me, USERS } from "../server/state.ts";
 import { actor } from "./incidents.ts";
-import { id } from "./noise.ts";
-import { type MockAnswer, type MockRequest, ok, problem, route } from "./routes.ts";
-import { me, USERS } from "./state.ts";
 
-const CUSTOMER: readonly R.RedactionKind[] = [
+const CUSTOMER: readonly RedactionKind[] = [
   "secret",
   "email",
   "word",
@@ -17,16 +18,16 @@ const CUSTOMER: readonly R.RedactionKind[] = [
   "address",
 ];
 
-let reports: R.Report[] = [];
-let visits: R.ReportVisit[] = [];
+let reports: T.Report[] = [];
+let visits: T.ReportVisit[] = [];
 
 export function resetReports(): void {
   reports = [];
   visits = [];
 }
 
-const may = (): R.Report["may"] => {
-  const all = me().may;
+const may = (): T.Report["permissions"] => {
+  const all = me().permissions;
   return {
     edit: all.includes("report.edit"),
     approve: all.includes("report.approve"),
@@ -35,24 +36,25 @@ const may = (): R.Report["may"] => {
     alone: false,
   };
 };
-const shown = (one: R.Report): MockAnswer => ok({ ...one, may: may() });
-const missing = () => problem(404, "report.not_found", "There is no such report.");
+const answerReport = (report: T.Report): MockAnswer => ok({ ...report, permissions: may() });
+const missing = () => problem(404, "report.not_found", "Report not found.");
 
-const find = (report: string) => reports.find((one) => one.id === report);
-const holder = (version: string) => reports.find((one) => one.versions.some((each) => each.id === version));
+const find = (report: string) => reports.find((item) => item.id === report);
+const holder = (version: string) =>
+  reports.find((report) => report.versions.some((each) => each.id === version));
 
-/** Somebody else froze a version, so that the signed-in person may approve it. */
+/** Freeze a version as another user, so that the signed-in person may approve it. */
 export function frozenByOther(report: string): void {
-  const one = find(report);
-  if (one) freeze(one, { id: String(USERS[1]?.id), name: String(USERS[1]?.name) });
+  const item = find(report);
+  if (item) freeze(item, { id: String(USERS[1]?.id), name: String(USERS[1]?.name) });
 }
 
-function freeze(one: R.Report, by = actor()): R.ReportVersion {
-  one.frozen += 1;
-  const made: R.ReportVersion = {
-    id: id("report-version", one.frozen),
-    report_id: one.id,
-    number: one.frozen,
+function freeze(report: T.Report, by = actor()): T.ReportVersion {
+  report.frozen += 1;
+  const created: T.ReportVersion = {
+    id: id("report-version", report.frozen),
+    report_id: report.id,
+    number: report.frozen,
     sha256: "5f".repeat(32),
     size: 48_211,
     intact: true,
@@ -62,17 +64,17 @@ function freeze(one: R.Report, by = actor()): R.ReportVersion {
     approved_by: null,
     approved_at: null,
   };
-  one.versions.unshift(made);
-  return made;
+  report.versions.unshift(created);
+  return created;
 }
 
 route("GET", "/incidents/:id/reports", (_, incident) =>
-  ok(reports.filter((one) => one.incident_id === incident)),
+  ok(reports.filter((report) => report.incident_id === incident)),
 );
-/** A new draft, as somebody begins it. */
-export function begin(incident: string, body: Record<string, unknown> = {}): R.Report {
+/** Create a new draft. */
+export function begin(incident: string, body: Record<string, unknown> = {}): T.Report {
   const at = new Date().toISOString();
-  const made: R.Report = {
+  const newReport: T.Report = {
     id: id("report", reports.length),
     incident_id: incident,
     number: 42,
@@ -95,54 +97,56 @@ export function begin(incident: string, body: Record<string, unknown> = {}): R.R
     updated_at: at,
     versions: [],
     shares: [],
-    may: may(),
+    permissions: may(),
   };
-  reports.unshift(made);
-  return made;
+  reports.unshift(newReport);
+  return newReport;
 }
 route("POST", "/incidents/:id/reports", ({ body }, incident = "") => ok(begin(incident, body), 201));
 route("GET", "/reports/:id", (_, report = "") => {
-  const one = find(report);
-  return one ? shown(one) : missing();
+  const item = find(report);
+  return item ? answerReport(item) : missing();
 });
 route("PATCH", "/reports/:id", ({ body }, report = "") => {
-  const one = find(report);
-  if (!one) return missing();
-  const { version, ...given } = body;
-  if (version !== one.version) return problem(409, "report.changed", "changed", { version: one.version });
-  Object.assign(one, given, { version: one.version + 1, updated_at: new Date().toISOString() });
-  return shown(one);
+  const item = find(report);
+  if (!item) return missing();
+  const { version, ...changes } = body;
+  if (version !== item.version) return problem(409, "report.changed", "changed", { version: item.version });
+  Object.assign(item, changes, { version: item.version + 1, updated_at: new Date().toISOString() });
+  return answerReport(item);
 });
 route("GET", "/reports/:id/preview", () =>
   ok({
+    content: {},
     counts: { host: 2, address: 1 },
     replaced: [
       { kind: "host", original: "feed-7", pseudonym: "host-1" },
       { kind: "address", original: "10.40.0.7", pseudonym: "address-1" },
     ],
     changed: [{ before: "feed-7 at 10.40.0.7 is slow", after: "host-1 at address-1 is slow" }],
-  } satisfies R.ReportPreview),
+  } satisfies T.ReportPreview),
 );
 route("POST", "/reports/:id/versions", (_, report = "") => {
-  const one = find(report);
-  return one ? ok(freeze(one), 201) : missing();
+  const item = find(report);
+  return item ? ok(freeze(item), 201) : missing();
 });
 route("POST", "/report-versions/:id/approve", (_, version = "") => {
-  const one = holder(version)?.versions.find((each) => each.id === version);
-  if (!one) return missing();
-  if (one.created_by?.id === me().id) return problem(403, "report.approve_other", "A second person.");
-  Object.assign(one, { approved_by: actor(), approved_at: new Date().toISOString() });
-  return ok(one);
+  const reportVersion = holder(version)?.versions.find((each) => each.id === version);
+  if (!reportVersion) return missing();
+  if (reportVersion.created_by?.id === me().id)
+    return problem(403, "report.approve_other", "A second person.");
+  Object.assign(reportVersion, { approved_by: actor(), approved_at: new Date().toISOString() });
+  return ok(reportVersion);
 });
 route("POST", "/report-versions/:id/shares", ({ body }: MockRequest, version = "") => {
   const of = holder(version);
-  const one = of?.versions.find((each) => each.id === version);
-  if (!of || !one) return missing();
-  if (!one.approved_at) return problem(409, "report.not_approved", "Nobody has approved it.");
-  const made: R.ReportShare = {
+  const reportVersion = of?.versions.find((each) => each.id === version);
+  if (!of || !reportVersion) return missing();
+  if (!reportVersion.approved_at) return problem(409, "report.not_approved", "The version is not approved.");
+  const newShare: T.ReportShare = {
     id: id("report-share", of.shares.length),
-    version_id: one.id,
-    number: one.number,
+    version_id: reportVersion.id,
+    number: reportVersion.number,
     note: String(body.note ?? ""),
     open: true,
     expires_at: new Date(Date.now() + Number(body.days) * 86_400_000).toISOString(),
@@ -152,14 +156,14 @@ route("POST", "/report-versions/:id/shares", ({ body }: MockRequest, version = "
     visits: 1,
     url: null,
   };
-  of.shares.unshift(made);
-  visits = [{ at: made.created_at, address: "192.0.2.7", agent: "Mozilla/5.0", form: "page" }];
-  return ok({ ...made, url: `https://culprit.example/r/${"k".repeat(43)}` }, 201);
+  of.shares.unshift(newShare);
+  visits = [{ at: newShare.created_at, address: "192.0.2.7", agent: "Mozilla/5.0", form: "page" }];
+  return ok({ ...newShare, url: `https://culprit.example/r/${"k".repeat(43)}` }, 201);
 });
 route("GET", "/report-shares/:id/visits", () => ok(visits));
 route("DELETE", "/report-shares/:id", (_, share = "") => {
-  for (const one of reports)
-    for (const each of one.shares)
+  for (const report of reports)
+    for (const each of report.shares)
       if (each.id === share) Object.assign(each, { open: false, revoked_at: new Date().toISOString() });
   return { status: 204 };
 });

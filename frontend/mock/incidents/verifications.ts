@@ -1,25 +1,29 @@
 /** Comparisons of before with after: four sides of three captures each. */
-import type * as I from "../src/client/incidents.ts";
-import type { FlameNode } from "../src/core/flame.ts";
-import { at, LENA, SICK, WELL } from "./incidentParts.ts";
-import { id } from "./noise.ts";
-import { ok, route } from "./routes.ts";
+
+import type { FlameNode } from "../../src/core/profiles/flame.ts";
+import type { Judged, Verification, VerificationWindow } from "../../src/features/incidents/api.ts";
+import { id } from "../server/noise.ts";
+import { ok, route } from "../server/routes.ts";
+import { at, LENA, UNHEALTHY, WELL } from "./incidentParts.ts";
 
 export const window = (
-  side: I.VerificationWindow["side"],
+  side: VerificationWindow["side"],
   n: number,
   mean: number,
   load: number,
-): I.VerificationWindow => ({
+): VerificationWindow => ({
   side,
   run: id("run", "verify", n),
-  host: side.startsWith("control") ? WELL.name : SICK.name,
+  host: side.startsWith("control") ? WELL.name : UNHEALTHY.name,
   load,
   mean,
-  t_ns: [0, 1, 2, 3].map((one) => (Date.parse(at("02:50:00")) + one * 1000) * 1e6),
+  t_ns: [0, 1, 2, 3].map((item) => (Date.parse(at("02:50:00")) + item * 1000) * 1e6),
   values: [mean * 0.9, mean * 1.05, mean * 1.1, mean * 0.95],
   citations: [
     {
+      run: id("run", "verify", n),
+      profile: "",
+      frame: "",
       collector: "perf_sched",
       artifact: id("artifact", id("run", "verify", n), "perf_sched", "stdout"),
       part: "sched.txt",
@@ -29,13 +33,14 @@ export const window = (
   missing: null,
 });
 
-export const JUDGED: I.Judged = {
+export const JUDGED: Judged = {
+  hosts: [],
   outcome: "verified",
   change: -0.91,
   low: -0.97,
   high: -0.85,
   p: 0.001,
-  bar: 0.1,
+  minimum_change: 0.1,
   confidence: 0.95,
   per_work: false,
   primary: {
@@ -53,14 +58,14 @@ export const JUDGED: I.Judged = {
     ...[1, 0.9, 1.2].map((mean, i) => window("control_after", 30 + i, mean, 838)),
   ],
   differential: {
-    hosts: [SICK.name],
+    hosts: [UNHEALTHY.name],
     functions: [
       { name: "spin_lock", before: 0.41, after: 0.02, change: -0.39, low: -1, high: 1, sure: false },
       { name: "parse", before: 0.2, after: 0.52, change: 0.32, low: -1, high: 1, sure: false },
     ],
     mapping: { parse: ["parse", "parse.isra.0"] },
     mapped: 1,
-    diff_id: id("diff", 1),
+    comparison_id: id("diff", 1),
   },
 };
 
@@ -76,25 +81,25 @@ const frame = (
   name,
   kind,
   value: b,
-  self: b - children.reduce((sum, one) => sum + one.value, 0),
+  self: b - children.reduce((sum, flameNode) => sum + flameNode.value, 0),
   a,
   b,
   delta: (b - a) / 1000,
   children,
 });
 
-route("GET", "/diffs/:id", (_, diff = "") =>
+route("GET", "/comparisons/:id", (_, diff = "") =>
   ok({
     id: diff,
     state: "ready",
-    a: { profile_id: id("profile", SICK.id, 472), profiles: 3, filter: { hide_idle: true } },
-    b: { profile_id: id("profile", SICK.id, 480), profiles: 3, filter: { hide_idle: true } },
-    normalise: "share",
+    a: { profile_id: id("profile", UNHEALTHY.id, 472), profiles: 3, filter: { hide_idle: true } },
+    b: { profile_id: id("profile", UNHEALTHY.id, 480), profiles: 3, filter: { hide_idle: true } },
+    normalize: "share",
     by_base: true,
     failure: null,
   }),
 );
-route("GET", "/diffs/:id/tree", () =>
+route("GET", "/comparisons/:id/tree", () =>
   ok({
     total_a: 1000,
     total_b: 1000,
@@ -119,13 +124,13 @@ route("GET", "/diffs/:id/tree", () =>
   }),
 );
 
-export const verification = (extra: Partial<I.Verification>): I.Verification => ({
+export const verification = (extra: Partial<Verification>): Verification => ({
   id: id("verification", 1),
   kind: "control",
   primary: { read: "sched.delay_per_switch", better: "lower" },
-  bar: 0.1,
+  minimum_change: 0.1,
   before: [],
-  made_before: [],
+  captures_before: [],
   after: [],
   control_host_id: WELL.id,
   state: "done",

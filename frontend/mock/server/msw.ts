@@ -1,6 +1,6 @@
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
-import { answer, type MockAnswer, type MockRequest } from "./api.ts";
+import { answer, type MockAnswer, type MockRequest } from "../api.ts";
 import { state } from "./state.ts";
 
 type Instead = (request: MockRequest) => MockAnswer | undefined;
@@ -9,7 +9,7 @@ let instead: Instead | undefined;
 /** Every request since the last reset, for tests that ask what was sent. */
 export const sent: MockRequest[] = [];
 
-/** Answers with this where it gives something, and as usual otherwise. */
+/** Set an answer to try before the normal one; undefined falls through. */
 export function answerInstead(other: Instead | undefined): void {
   instead = other;
 }
@@ -27,14 +27,14 @@ export const server = setupServer(
     } catch {
       // a form or nothing
     }
-    const asked = {
+    const mockRequest = {
       method: request.method,
       path: url.pathname.slice("/api/v1".length),
       query: url.searchParams,
       body,
     };
-    sent.push(asked);
-    const { status, body: out } = instead?.(asked) ?? answer(asked);
+    sent.push(mockRequest);
+    const { status, body: out } = instead?.(mockRequest) ?? answer(mockRequest);
     return status === 204 ? new HttpResponse(null, { status }) : HttpResponse.json(out as never, { status });
   }),
 );

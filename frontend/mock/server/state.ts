@@ -1,9 +1,10 @@
-import type * as S from "../src/client/signon.ts";
-import type * as T from "../src/client/types.ts";
-import type { PlatformState } from "../src/lib/platform.ts";
-import { THRESHOLDS } from "./knowledge.ts";
+import type * as T from "../../src/client/models.ts";
+import type { ApiToken, NetworkRule, Provider } from "../../src/features/settings/api.ts";
+import type { PlatformState } from "../../src/lib/platform.ts";
+import { THRESHOLDS } from "../analysis/knowledge.ts";
+import { HOSTS } from "../world.ts";
+import ACTIONS from "./actions.json" with { type: "json" };
 import { id } from "./noise.ts";
-import { HOSTS } from "./world.ts";
 
 export const USERS: T.User[] = ["admin", "lena", "wei", "mo"].map(
   (name, i): T.User => ({
@@ -13,7 +14,7 @@ export const USERS: T.User[] = ["admin", "lena", "wei", "mo"].map(
     label_scope: i === 3 ? { role: ["feed"] } : {},
     locale: i === 2 ? "zh" : "en",
     has_password: i !== 2,
-    signs_in_elsewhere: i === 2,
+    uses_single_sign_on: i === 2,
     disabled_at: null,
     created_at: "2026-03-01T08:00:00Z",
   }),
@@ -47,14 +48,14 @@ export const state = {
       { group: "platform-oncall", role: "oncall" },
       { group: "platform-admins", role: "admin" },
     ],
-    otherwise: "viewer",
+    default_role: "viewer",
     session_hours: 12,
     enabled: true,
     version: 3,
     updated_at: "2026-11-20T08:00:00Z",
     redirect_uri: REDIRECT,
     people: 14,
-  } as S.Provider | null,
+  } as Provider | null,
   credentials: [
     {
       id: id("cred", 0),
@@ -102,7 +103,7 @@ export const state = {
       note: "fleet",
       created_at: "2026-03-01T08:00:00Z",
     },
-  ] as T.NetworkRule[],
+  ] as NetworkRule[],
   thresholds: [...THRESHOLDS],
   tokens: [
     {
@@ -115,77 +116,9 @@ export const state = {
       last_used_at: "2026-11-21T02:30:00Z",
       created_at: "2026-03-01T08:00:00Z",
     },
-  ] as T.ApiToken[],
+  ] as ApiToken[],
 };
 
-const MAY: Record<T.Role, string[]> = {
-  viewer: [
-    "host.read",
-    "capture.read",
-    "profile.read",
-    "service.read",
-    "event.read",
-    "finding.read",
-    "incident.read",
-    "schedule.read",
-    "oncall.read",
-    "report.read",
-    "kill_switch.read",
-    "token.own",
-    "trigger.read",
-    "standby.read",
-  ],
-  investigator: [
-    "artifact.read",
-    "capture.light",
-    "capture.standard",
-    "capture.cancel",
-    "capture.import",
-    "profile.diff",
-    "host.check",
-    "incident.edit",
-    "demo.busy",
-    "report.edit",
-    "report.names",
-    "report.share",
-    "event.tell",
-  ],
-  oncall: [
-    "capture.deep",
-    "incident.resolve",
-    "schedule.manage",
-    "maintenance.manage",
-    "oncall.override",
-    "report.approve",
-    "channel.read",
-    "notice.read",
-    "trigger.manage",
-    "armed.manage",
-    "ring.manage",
-    "event.manage",
-  ],
-  admin: [
-    "capture.ptrace",
-    "host.enrol",
-    "host.edit",
-    "host.pin",
-    "host.retire",
-    "credential.manage",
-    "network.manage",
-    "service.manage",
-    "signon.manage",
-    "user.manage",
-    "audit.read",
-    "storage.manage",
-    "storage.read",
-    "threshold.manage",
-    "schedule.allow_deep",
-    "oncall.manage",
-    "kill_switch.manage",
-    "channel.manage",
-    "tier.allow",
-  ],
-};
 const ORDER: T.Role[] = ["viewer", "investigator", "oncall", "admin"];
 
 export function me(): T.Me {
@@ -197,10 +130,12 @@ export function me(): T.Me {
     locale: "en",
     label_scope: {},
     csrf: "mock",
-    may: ORDER.slice(0, ORDER.indexOf(state.role) + 1).flatMap((r) => MAY[r]),
+    permissions: Object.entries(ACTIONS)
+      .filter(([, lowest]) => ORDER.indexOf(lowest as T.Role) <= ORDER.indexOf(state.role))
+      .map(([action]) => action),
     version: "0.1.0",
     needs_password: state.needsPassword,
-    signs_in_elsewhere: false,
+    uses_single_sign_on: false,
     this_host: HOSTS[0]!.id,
   };
 }

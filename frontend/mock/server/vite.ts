@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Connect, Plugin } from "vite";
-import { answer, state } from "./api.ts";
-import * as live from "./live.ts";
+import { answer, state } from "../api.ts";
+import * as live from "../captures/live.ts";
 
 /**
  * Serves the made-up API inside Vite's own server. `POST /mock {…}` changes what it pretends:
@@ -73,12 +73,12 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
 function news(response: ServerResponse, path: string): void {
   response.setHeader("Content-Type", "text/event-stream");
   response.setHeader("Cache-Control", "no-cache");
-  let told = 0;
+  let sent = 0;
   const timer = setInterval(() => {
     const { body } = answer({ method: "GET", path, query: new URLSearchParams(), body: {} });
     const { version } = (body ?? {}) as { version?: number };
-    if (version === undefined || version === told) return;
-    told = version;
+    if (version === undefined || version === sent) return;
+    sent = version;
     response.write(`event: version\ndata: ${JSON.stringify({ version })}\n\n`);
   }, 500);
   response.on("close", () => clearInterval(timer));

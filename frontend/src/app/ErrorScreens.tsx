@@ -1,16 +1,16 @@
 import { Button } from "@mantine/core";
 import type { ErrorComponentProps } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { EmptyState } from "../components/EmptyState";
 import { ButtonLink } from "../components/Link";
 import { Page, Panel } from "../components/Page";
-import { Empty } from "../components/States";
 
-export function Missing() {
+export function NotFound() {
   const { t } = useTranslation();
   return (
     <Page title={t("notFound.title")}>
       <Panel>
-        <Empty
+        <EmptyState
           title={t("notFound.text")}
           action={<ButtonLink to="/hosts">{t("notFound.home")}</ButtonLink>}
         />
@@ -20,12 +20,14 @@ export function Missing() {
 }
 
 /** A fault in one screen: the shell around it keeps working. */
-export function Crash({ error }: ErrorComponentProps) {
+export function ScreenError({ error }: ErrorComponentProps) {
   const { t } = useTranslation();
   return (
     <Page title={t("error.crash")} width="text">
       <p>{t("error.crashText")}</p>
-      <pre className="mono">{error instanceof Error ? `${error.name}: ${error.message}` : String(error)}</pre>
+      <pre className="mono wrapped">
+        {error instanceof Error ? `${error.name}: ${error.message}` : String(error)}
+      </pre>
       <Button onClick={() => location.reload()}>{t("action.reload")}</Button>
     </Page>
   );

@@ -1,108 +1,74 @@
 import { Menu, UnstyledButton } from "@mantine/core";
 import { createLink, useLocation } from "@tanstack/react-router";
 import type { ParseKeys } from "i18next";
-import {
-  BellRing,
-  BookOpen,
-  Boxes,
-  CalendarClock,
-  Camera,
-  ChevronDown,
-  Ellipsis,
-  Flag,
-  Flame,
-  Grid3x3,
-  Library,
-  type LucideIcon,
-  PhoneCall,
-  Ruler,
-  Server,
-  Settings,
-  Siren,
-  Stethoscope,
-} from "lucide-react";
+import { BellRing, ChevronDown, Ellipsis, Library, type LucideIcon } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Link } from "../components/Link";
-import classes from "./Places.module.css";
+import type { NavigationGroupName, NavigationItem } from "../lib/manifest";
+import { MANIFESTS } from "./features";
+import classes from "./Navigation.module.css";
 
-interface Place {
-  to: string;
+interface NavigationGroup {
   key: ParseKeys;
   icon: LucideIcon;
+  places: readonly NavigationItem[];
 }
 
-interface Group {
-  key: ParseKeys;
-  icon: LucideIcon;
-  places: readonly Place[];
-}
+const GROUPS: Record<NavigationGroupName, Pick<NavigationGroup, "key" | "icon">> = {
+  oncall: { key: "nav.groups.oncall", icon: BellRing },
+  library: { key: "nav.groups.library", icon: Library },
+};
 
-const NAV: readonly (Place | Group)[] = [
-  { to: "/incidents", key: "nav.incidents", icon: Siren },
-  { to: "/hosts", key: "nav.hosts", icon: Server },
-  { to: "/fleet", key: "nav.fleet", icon: Grid3x3 },
-  { to: "/captures", key: "nav.captures", icon: Camera },
-  { to: "/diagnoses", key: "nav.diagnoses", icon: Stethoscope },
-  { to: "/services", key: "nav.services", icon: Boxes },
-  { to: "/profiles", key: "nav.profiles", icon: Flame },
-  {
-    key: "nav.groups.oncall",
-    icon: BellRing,
-    places: [
-      { to: "/oncall", key: "oncall.title", icon: PhoneCall },
-      { to: "/schedules", key: "nav.schedules", icon: CalendarClock },
-      { to: "/triggers", key: "nav.triggers", icon: BellRing },
-      { to: "/events", key: "events.title", icon: Flag },
-    ],
-  },
-  {
-    key: "nav.groups.library",
-    icon: Library,
-    places: [
-      { to: "/playbooks", key: "nav.playbooks", icon: BookOpen },
-      { to: "/rules", key: "nav.rules", icon: Ruler },
-    ],
-  },
-  { to: "/settings", key: "nav.settings", icon: Settings },
-];
-/** So many stand in the bar of a narrow screen; the rest is behind one button. */
-const FEW = 4;
+const ITEMS = MANIFESTS.flatMap((manifest) => manifest.navigation ?? []);
 
-const all = (entries: readonly (Place | Group)[]): Place[] =>
-  entries.flatMap((one) => ("places" in one ? one.places : [one]));
-const within = (path: string, to: string) => path === to || path.startsWith(`${to}/`);
+/** Items in the order of the features; a group is where its first item is. */
+const NAV: readonly (NavigationItem | NavigationGroup)[] = ITEMS.flatMap(
+  (item): readonly (NavigationItem | NavigationGroup)[] => {
+    const { group } = item;
+    if (!group) return [item];
+    const places = ITEMS.filter((other) => other.group === group);
+    return places[0] === item ? [{ ...GROUPS[group], places }] : [];
+  },
+);
+
+/** Number of items in the bar of a narrow screen. One menu holds the others. */
+const NARROW_ITEMS = 4;
+
+const flattenItems = (entries: readonly (NavigationItem | NavigationGroup)[]): NavigationItem[] =>
+  entries.flatMap((entry) => ("places" in entry ? entry.places : [entry]));
+const isWithin = (path: string, to: string) => path === to || path.startsWith(`${to}/`);
 
 /** The places of the application, those of one purpose under one name. */
-export function Places() {
+export function Navigation() {
   const { t } = useTranslation();
   return (
     <nav className={classes.nav} aria-label={t("nav.main")}>
-      {NAV.map((one, at) =>
-        "places" in one ? (
-          <PlaceMenu
-            key={one.key}
-            name={t(one.key)}
-            icon={one.icon}
-            places={one.places}
+      {NAV.map((item, at) =>
+        "places" in item ? (
+          <NavigationMenu
+            key={item.key}
+            name={t(item.key)}
+            icon={item.icon}
+            places={item.places}
             className={classes.rest ?? ""}
           />
         ) : (
           <Link
-            key={one.key}
-            to={one.to}
-            className={`${classes.place} ${at < FEW ? "" : classes.rest}`}
+            key={item.key}
+            to={item.to}
+            className={`${classes.place} ${at < NARROW_ITEMS ? "" : classes.rest}`}
             underline="never"
-            activeProps={{ "data-active": "" } as never}
+            activeProps={{ "data-active": "" }}
           >
-            <one.icon size={15} aria-hidden />
-            <span>{t(one.key)}</span>
+            <item.icon size={15} aria-hidden />
+            <span>{t(item.key)}</span>
           </Link>
         ),
       )}
-      <PlaceMenu
+      <NavigationMenu
         name={t("nav.groups.more")}
         icon={Ellipsis}
-        places={all(NAV.slice(FEW))}
+        places={flattenItems(NAV.slice(NARROW_ITEMS))}
         className={classes.more ?? ""}
       />
     </nav>
@@ -111,17 +77,17 @@ export function Places() {
 
 const MenuLink = createLink(Menu.Item<"a">);
 
-interface PlaceMenuProps {
+interface NavigationMenuProps {
   name: string;
   icon: LucideIcon;
-  places: readonly Place[];
+  places: readonly NavigationItem[];
   className: string;
 }
 
-function PlaceMenu({ name, icon: Icon, places, className }: PlaceMenuProps) {
+function NavigationMenu({ name, icon: Icon, places, className }: NavigationMenuProps) {
   const { t } = useTranslation();
   const { pathname } = useLocation();
-  const here = places.find((one) => within(pathname, one.to));
+  const here = places.find((navigationItem) => isWithin(pathname, navigationItem.to));
   return (
     <Menu position="bottom-start" offset={2} withinPortal>
       <Menu.Target>
@@ -132,15 +98,15 @@ function PlaceMenu({ name, icon: Icon, places, className }: PlaceMenuProps) {
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        {places.map((one) => (
+        {places.map((navigationItem) => (
           <MenuLink
-            key={one.to}
+            key={navigationItem.to}
             component="a"
-            to={one.to}
-            leftSection={<one.icon size={15} aria-hidden />}
-            {...(one === here ? { "aria-current": "page" as const } : {})}
+            to={navigationItem.to}
+            leftSection={<navigationItem.icon size={15} aria-hidden />}
+            {...(navigationItem === here ? { "aria-current": "page" as const } : {})}
           >
-            {t(one.key)}
+            {t(navigationItem.key)}
           </MenuLink>
         ))}
       </Menu.Dropdown>

@@ -1,28 +1,31 @@
 import { Tooltip } from "@mantine/core";
 import { PhoneCall } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Oncall } from "../client/schedules";
+import type { Oncall } from "../client/models";
 import { Link } from "../components/Link";
-import { useOncall } from "../lib/schedules";
-import { useTimeFormat } from "../lib/useFormat";
+import { useOncall } from "../lib/captures/schedules";
+import { useTimeFormat } from "../lib/text/useFormat";
 import classes from "./Shell.module.css";
 
 /** Who is on call, in the head of every screen; nothing where no rotation was made. */
-export function OnCallNow() {
+export function OnCallStatus() {
   const { t } = useTranslation();
-  const told = useOncall().data ?? [];
-  if (told.length === 0) return null;
-  const names = [...new Set(told.flatMap((one) => one.now.map((turn) => turn.who)))];
-  const nobody = told.some((one) => one.now.length === 0);
-  const text = names.length > 0 ? names.join(", ") : t("oncall.nobody");
+  const rotations = useOncall().data ?? [];
+  if (rotations.length === 0) return null;
+  const names = [...new Set(rotations.flatMap((rotation) => rotation.now.map((turn) => turn.who)))];
+  const isUnstaffed = rotations.some((rotation) => rotation.now.length === 0);
+  const text = names.length > 0 ? names.join(", ") : t("oncall.unstaffed");
   return (
-    <Tooltip multiline label={told.map((one) => <Told key={one.rotation.id} one={one} />)}>
+    <Tooltip
+      multiline
+      label={rotations.map((rotation) => <OnCallText key={rotation.rotation.id} oncall={rotation} />)}
+    >
       <Link
         to="/oncall"
         underline="never"
         className={classes.oncall ?? ""}
         aria-label={`${t("oncall.title")}: ${text}`}
-        {...(nobody ? { "data-nobody": "" } : {})}
+        {...(isUnstaffed ? { "data-unstaffed": "" } : {})}
       >
         <PhoneCall size={14} aria-hidden />
         <span>{text}</span>
@@ -31,14 +34,14 @@ export function OnCallNow() {
   );
 }
 
-function Told({ one }: { one: Oncall }) {
+function OnCallText({ oncall }: { oncall: Oncall }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
     <div>
-      {one.rotation.name}: {one.now.map((turn) => turn.who).join(", ") || t("oncall.nobody")}
-      {one.next &&
-        ` · ${t("oncall.next")} ${one.next.who} ${t("oncall.from", { at: time.iso(one.next.start) })}`}
+      {oncall.rotation.name}: {oncall.now.map((turn) => turn.who).join(", ") || t("oncall.unstaffed")}
+      {oncall.next &&
+        ` · ${t("oncall.next")} ${oncall.next.who} ${t("oncall.from", { at: time.iso(oncall.next.start) })}`}
     </div>
   );
 }

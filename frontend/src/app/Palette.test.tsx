@@ -2,19 +2,19 @@ import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import { state } from "../../mock/api";
-import { open } from "../testing/screen";
+import { openScreen } from "../testing/screen";
 
 describe("the palette", () => {
   it("goes where the typed name leads, not to the first of what was listed before", async () => {
     const user = userEvent.setup();
-    const router = open("/settings");
+    const router = openScreen("/settings");
     const letter = state.hosts[0]?.name.at(-1) ?? "";
     const [near, far] = state.hosts.filter((host) => host.name.includes(letter));
     if (!near || !far) throw new Error("two hosts of the mock must share a letter");
     await screen.findByRole("navigation", { name: "Main" });
     await user.keyboard("{Control>}k{/Control}");
     const field = await screen.findByRole("textbox", { name: "Search or jump to…" });
-    // One letter's answer stands on the screen while the whole name is typed and sent in one breath.
+    // The answer to one letter is on the screen while the whole name is typed and sent at once.
     await user.type(field, letter);
     await screen.findByRole("button", { name: new RegExp(near.name) });
     await user.clear(field);
@@ -24,17 +24,17 @@ describe("the palette", () => {
 
   it("puts a host that can be captured before one of the same name that came with an import", async () => {
     const user = userEvent.setup();
-    const host = state.hosts.find((one) => one.state === "active");
+    const host = state.hosts.find((host) => host.state === "active");
     if (!host) throw new Error("the mock has no host");
-    const brought = { ...host, id: crypto.randomUUID(), state: "imported" as const, address: "" };
-    state.hosts.unshift(brought);
-    const router = open("/settings");
+    const imported = { ...host, id: crypto.randomUUID(), state: "imported" as const, address: "" };
+    state.hosts.unshift(imported);
+    const router = openScreen("/settings");
     await screen.findByRole("navigation", { name: "Main" });
     await user.keyboard("{Control>}k{/Control}");
     await user.type(await screen.findByRole("textbox", { name: "Search or jump to…" }), host.name);
     expect(await screen.findByRole("button", { name: `${host.name} Imported` })).toBeVisible();
     await user.keyboard("{Enter}");
     await waitFor(() => expect(router.state.location.pathname).toBe(`/hosts/${host.id}`));
-    state.hosts.splice(state.hosts.indexOf(brought), 1);
+    state.hosts.splice(state.hosts.indexOf(imported), 1);
   });
 });

@@ -1,11 +1,11 @@
 import { TriangleAlert } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { Ago } from "../../components/Ago";
-import { listTroubles, type Trouble, usePlatformState } from "../../lib/platform";
-import classes from "./PlatformBand.module.css";
+import { RelativeTime } from "../components/text/RelativeTime";
+import { listTroubles, type Trouble, usePlatformState } from "../lib/platform";
+import classes from "./PlatformStatusBar.module.css";
 
 /** Below the header while a part of the platform does not work: which, since when, what that means, what to do. */
-export function PlatformBand() {
+export function PlatformStatusBar() {
   const { data } = usePlatformState();
   const troubles = data ? listTroubles(data) : [];
   if (troubles.length === 0) return null;
@@ -38,7 +38,7 @@ function TroubleItem({ trouble: { name, state, part } }: { trouble: Trouble }) {
       {part.since && (
         <span className="dim">
           {" "}
-          (<Ago at={part.since} />)
+          (<RelativeTime at={part.since} />)
         </span>
       )}
       {end && state !== "stopped" && ` ${end}`} {state !== "starting" && t(`platform.effect.${name}`)}

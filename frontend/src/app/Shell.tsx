@@ -11,36 +11,36 @@ import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { Activity, CircleHelp, Moon, OctagonX, Search as SearchIcon, Sun, UserRound } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { BlockSkeleton, ErrorState } from "../components/EmptyState";
 import { Link } from "../components/Link";
-import { BlockSkeleton, ErrorState } from "../components/States";
-import { KillSwitchBand } from "../features/killswitch/KillSwitchBand";
-import { PlatformBand } from "../features/platform/PlatformBand";
+import { KillSwitchBar } from "../features/kill-switch/KillSwitchBar";
 import { ApiError, get, remove } from "../lib/api";
-import { setLocale, useLocale } from "../lib/i18n";
 import { setPrefs, usePrefs } from "../lib/prefs";
-import { useMay, useMe } from "../lib/queries";
+import { useMe, usePermission } from "../lib/queries";
+import { setLocale, useLocale } from "../lib/text/i18n";
 import { Dialogs } from "./Dialogs";
-import { OnCallNow } from "./OnCallNow";
-import { Places } from "./Places";
+import { Navigation } from "./Navigation";
+import { OnCallStatus } from "./OnCallStatus";
+import { PlatformStatusBar } from "./PlatformStatusBar";
 import classes from "./Shell.module.css";
 
 const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
 const Shortcuts = lazy(() => import("./Shortcuts").then((m) => ({ default: m.Shortcuts })));
 
 const KillSwitchDialog = lazy(() =>
-  import("../features/killswitch/KillSwitchDialog").then((m) => ({ default: m.KillSwitchDialog })),
+  import("../features/kill-switch/KillSwitchDialog").then((m) => ({ default: m.KillSwitchDialog })),
 );
 
 const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
 /** Ends the session here, and at the identity provider where the person came from one. */
 async function signOut() {
-  const elsewhere = await get<{ url: string | null }>("/session/oidc/end").catch(() => null);
+  const elsewhere = await get("/session/oidc/end").catch(() => null);
   await remove("/session").catch(() => undefined);
   location.assign(elsewhere?.url ?? "/login");
 }
 
-/** What stands around every screen: places, palette, zone, theme, account. */
+/** The frame around every screen: navigation, palette, time zone, theme, account. */
 export function Shell() {
   const me = useMe();
   const location = useLocation();
@@ -58,10 +58,10 @@ export function Shell() {
   const away = needsLogin || me.data?.needs_password === true;
   const left = useRef(false);
   useEffect(() => {
-    // Once: while the sign-in screen loads, this one still stands and its address is already the next one.
+    // Once: while the sign-in screen loads, this screen is still mounted and its address is already the next one.
     if (!away || left.current) return;
     left.current = true;
-    void navigate({ to: "/login", search: { next: location.href } as never, replace: true });
+    void navigate({ to: "/login", search: { next: location.href }, replace: true });
   }, [away, location.href, navigate]);
   if (away) return null;
   return (
@@ -74,7 +74,7 @@ export function Shell() {
           <Activity size={18} aria-hidden />
           <span>Culprit</span>
         </Link>
-        <Places />
+        <Navigation />
         <UnstyledButton
           className={classes.search}
           onClick={() => setPalette(true)}
@@ -85,7 +85,7 @@ export function Shell() {
           <kbd>{PALETTE_KEY}</kbd>
         </UnstyledButton>
         <div className={classes.tools}>
-          {me.data && <OnCallNow />}
+          {me.data && <OnCallStatus />}
           <KillSwitchButton />
           <ZoneToggle />
           <LanguageToggle />
@@ -102,8 +102,8 @@ export function Shell() {
           <Account />
         </div>
       </header>
-      {me.data && <KillSwitchBand />}
-      {(me.data || (me.error && !needsLogin)) && <PlatformBand />}
+      {me.data && <KillSwitchBar />}
+      {(me.data || (me.error && !needsLogin)) && <PlatformStatusBar />}
       {me.error && !needsLogin ? (
         <main id="main">
           <h1 className="visually-hidden">Culprit</h1>
@@ -128,7 +128,7 @@ export function Shell() {
 /** For those who may stop everything: always at hand, on every screen. */
 function KillSwitchButton() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [open, setOpen] = useState(false);
   if (!may("kill_switch.manage")) return null;
   return (
@@ -195,7 +195,7 @@ function SchemeToggle() {
 function Account() {
   const { t } = useTranslation();
   const { data } = useMe();
-  const may = useMay();
+  const may = usePermission();
   const navigate = useNavigate();
   return (
     <Menu position="bottom-end" withinPortal>

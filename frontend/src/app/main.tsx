@@ -9,7 +9,8 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "../lib/api";
-import { startI18n } from "../lib/i18n";
+import { startI18n } from "../lib/text/i18n";
+import { reloadOnMissingPart } from "./reloadOnMissingPart";
 import { router } from "./router";
 import { theme } from "./theme";
 
@@ -25,6 +26,7 @@ const queries = new QueryClient({
 });
 const scheme = localStorageColorSchemeManager({ key: "culprit.scheme" });
 
+reloadOnMissingPart();
 await startI18n();
 const root = document.getElementById("root");
 if (root)

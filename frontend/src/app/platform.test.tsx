@@ -1,9 +1,9 @@
 import { screen, waitFor } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
-import { answerInstead } from "../../mock/msw";
-import { state } from "../../mock/state";
+import { answerInstead } from "../../mock/server/msw";
+import { state } from "../../mock/server/state";
 import { listTroubles, type PlatformPart, type PlatformState } from "../lib/platform";
-import { open } from "../testing/screen";
+import { openScreen } from "../testing/screen";
 
 const READY = state.platform;
 const CHECKS = { database: "ok", migrations: "ok", broker: "ok" };
@@ -22,14 +22,14 @@ afterEach(() => {
 describe("the state of the platform", () => {
   it("is not shown while everything works", async () => {
     state.platform = degraded({ api: { state: "ok", restarts: 3, signal: "SIGKILL" } });
-    open("/captures");
+    openScreen("/captures");
     await screen.findByRole("navigation", { name: "Main" });
     expect(screen.queryByText(/The API/)).toBeNull();
   });
 
   it("shows a part that is being restarted, with its time and its end", async () => {
     state.platform = degraded({ "worker-ssh": { state: "restarting", since: SINCE, signal: "SIGKILL" } });
-    open("/captures");
+    openScreen("/captures");
     const text = await screen.findByText("The SSH worker stopped and is being restarted.");
     const band = text.closest("[role=status]");
     expect(band).toHaveTextContent("It was killed by SIGKILL.");
@@ -39,9 +39,9 @@ describe("the state of the platform", () => {
     expect(band).toHaveAttribute("data-temporary");
   });
 
-  it("says what does not work and what to do where a part failed", async () => {
+  it("describes what does not work and what to do where a part failed", async () => {
     state.platform = degraded({ scheduler: { state: "failed", since: SINCE, exit_code: 1 } });
-    open("/captures");
+    openScreen("/captures");
     const band = (await screen.findByText("The scheduler failed.")).closest("[role=status]");
     expect(band).toHaveTextContent("It ended with exit code 1.");
     expect(band).toHaveTextContent("Scheduled captures do not start");
@@ -52,14 +52,14 @@ describe("the state of the platform", () => {
   it("shows that the database is away, on a screen that cannot load either", async () => {
     state.platform = { state: "not_ready", checks: { ...CHECKS, database: "away" }, parts: {} };
     answerInstead(() => ({ status: 503, body: { title: "Unavailable", status: 503, detail: "", key: "" } }));
-    open("/captures");
+    openScreen("/captures");
     await waitFor(() => expect(screen.getByText("The database does not answer.")).toBeVisible());
   });
 
   it("is not shown to a person who has not signed in", async () => {
     state.signedIn = false;
     state.platform = degraded({ scheduler: { state: "failed" } });
-    open("/captures");
+    openScreen("/captures");
     await screen.findByRole("button", { name: "Sign in" });
     expect(screen.queryByText("The scheduler failed.")).toBeNull();
   });

@@ -8,18 +8,20 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { formatSearch, parseSearch, type Search } from "../core/search";
-import { Crash, Missing } from "./Fallbacks";
+import type { PageRoute } from "../lib/manifest";
+import { NotFound, ScreenError } from "./ErrorScreens";
+import { type FEATURES, MANIFESTS } from "./features";
 import { Shell } from "./Shell";
 
 const keep = (search: Record<string, unknown>): Search => search as Search;
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: Missing, errorComponent: Crash });
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: ScreenError });
 
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
   validateSearch: keep,
-  component: lazyRouteComponent(() => import("../features/session/LoginPage"), "LoginPage"),
+  component: lazyRouteComponent(() => import("../features/sign-in/SignInPage"), "SignInPage"),
 });
 
 /** The first-login link may carry its token in the path; it moves to the fragment, which no log sees. */
@@ -34,7 +36,10 @@ const loginLink = createRoute({
 const proved = createRoute({
   getParentRoute: () => root,
   path: "/proved",
-  component: lazyRouteComponent(() => import("../features/session/ProvedPage"), "ProvedPage"),
+  component: lazyRouteComponent(
+    () => import("../features/sign-in/ReauthenticatedPage"),
+    "ReauthenticatedPage",
+  ),
 });
 
 const shell = createRoute({
@@ -44,116 +49,30 @@ const shell = createRoute({
   validateSearch: keep,
 });
 
-const screen = <const Path extends string>(
-  path: Path,
-  load: () => Promise<Record<string, unknown>>,
-  name: string,
-) =>
+const page = <const Path extends string>(path: Path, { load }: PageRoute) =>
   createRoute({
     getParentRoute: () => shell,
     path,
     validateSearch: keep,
-    component: lazyRouteComponent(load as never, name),
+    component: lazyRouteComponent(async () => ({ default: await load() })),
   });
 
-const home = screen("/", () => import("../features/start/StartPage"), "StartPage");
-const hosts = screen("/hosts", () => import("../features/hosts/HostsPage"), "HostsPage");
-const addHost = screen("/hosts/new", () => import("../features/hosts/AddHostPage"), "AddHostPage");
-const host = screen("/hosts/$hostId", () => import("../features/hosts/HostPage"), "HostPage");
-const captures = screen("/captures", () => import("../features/captures/CapturesPage"), "CapturesPage");
-const capture = screen(
-  "/captures/$captureId",
-  () => import("../features/captures/CapturePage"),
-  "CapturePage",
-);
-const run = screen("/runs/$runId", () => import("../features/runs/RunPage"), "RunPage");
-const calls = screen("/runs/$runId/calls", () => import("../features/calls/CallsPage"), "CallsPage");
-const artifact = screen(
-  "/artifacts/$artifactId",
-  () => import("../features/runs/ArtifactPage"),
-  "ArtifactPage",
-);
-const diagnoses = screen("/diagnoses", () => import("../features/diagnoses/DiagnosesPage"), "DiagnosesPage");
-const diagnosis = screen(
-  "/diagnoses/$diagnosisId",
-  () => import("../features/diagnoses/DiagnosisPage"),
-  "DiagnosisPage",
-);
-const incidents = screen("/incidents", () => import("../features/incidents/IncidentsPage"), "IncidentsPage");
-const incident = screen(
-  "/incidents/$incidentId",
-  () => import("../features/incidents/IncidentPage"),
-  "IncidentPage",
-);
-const reports = screen(
-  "/incidents/$incidentId/reports",
-  () => import("../features/reports/ReportsPage"),
-  "ReportsPage",
-);
-const report = screen("/reports/$reportId", () => import("../features/reports/ReportPage"), "ReportPage");
-const fleet = screen("/fleet", () => import("../features/fleet/FleetPage"), "FleetPage");
-const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
-const playbooks = screen("/playbooks", () => import("../features/playbooks/PlaybooksPage"), "PlaybooksPage");
-const profiles = screen("/profiles", () => import("../features/profile/ProfilesPage"), "ProfilesPage");
-const profile = screen(
-  "/profiles/$profileId",
-  () => import("../features/profile/ProfilePage"),
-  "ProfilePage",
-);
-const compare = screen("/compare", () => import("../features/profile/ComparePage"), "ComparePage");
-const diff = screen("/diffs/$diffId", () => import("../features/profile/DiffPage"), "DiffPage");
-const services = screen("/services", () => import("../features/services/ServicesPage"), "ServicesPage");
-const schedules = screen("/schedules", () => import("../features/schedules/SchedulesPage"), "SchedulesPage");
-const events = screen("/events", () => import("../features/events/EventsPage"), "EventsPage");
-const oncall = screen("/oncall", () => import("../features/oncall/OnCallPage"), "OnCallPage");
-const triggers = screen("/triggers", () => import("../features/triggers/TriggersPage"), "TriggersPage");
-const settings = screen("/settings", () => import("../features/settings/SettingsPage"), "SettingsPage");
-const settingsPart = screen(
-  "/settings/$part",
-  () => import("../features/settings/SettingsPage"),
-  "SettingsPage",
-);
+type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void
+  ? I
+  : never;
+type Feature = (typeof FEATURES)[keyof typeof FEATURES];
+type Path = keyof Intersection<Feature["routes"]> & string;
+type Pages = { [P in Path]: ReturnType<typeof page<P>> };
+
+/** The pages of all features by path. `Object.fromEntries` loses the literal types of the paths, which links are checked by. */
+const pages = Object.fromEntries(
+  MANIFESTS.flatMap(({ routes }) => Object.entries(routes).map(([path, route]) => [path, page(path, route)])),
+) as unknown as Pages;
 
 /** An unknown address keeps the places around it. */
-const nowhere = createRoute({ getParentRoute: () => shell, path: "$", component: Missing });
+const nowhere = createRoute({ getParentRoute: () => shell, path: "$", component: NotFound });
 
-const routeTree = root.addChildren([
-  login,
-  loginLink,
-  proved,
-  shell.addChildren([
-    home,
-    hosts,
-    addHost,
-    host,
-    captures,
-    capture,
-    run,
-    calls,
-    artifact,
-    diagnoses,
-    diagnosis,
-    incidents,
-    incident,
-    reports,
-    report,
-    fleet,
-    rules,
-    playbooks,
-    profiles,
-    profile,
-    compare,
-    diff,
-    services,
-    schedules,
-    events,
-    oncall,
-    triggers,
-    settings,
-    settingsPart,
-    nowhere,
-  ]),
-]);
+const routeTree = root.addChildren([login, loginLink, proved, shell.addChildren({ ...pages, nowhere })]);
 
 /** The router of one browser tab; tests make their own over a history in memory. */
 export const createAppRouter = (history?: RouterHistory) =>
@@ -165,8 +84,8 @@ export const createAppRouter = (history?: RouterHistory) =>
     defaultPreload: "intent",
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
-    defaultErrorComponent: Crash,
-    defaultNotFoundComponent: Missing,
+    defaultErrorComponent: ScreenError,
+    defaultNotFoundComponent: NotFound,
   });
 
 export const router = createAppRouter();

@@ -104,7 +104,8 @@ export const theme = createTheme({
     Select: Select.extend({
       defaultProps: { allowDeselect: false, comboboxProps: { transitionProps: { duration: 60 } } },
     }),
-    Anchor: { defaultProps: { inherit: true } },
+    // Color alone does not tell a link from the words around it.
+    Anchor: { defaultProps: { inherit: true, underline: "always" } },
     TextInput: { defaultProps: { size: "sm" } },
     PasswordInput: { defaultProps: { size: "sm" } },
     Textarea: { defaultProps: { size: "sm" } },
@@ -113,7 +114,7 @@ export const theme = createTheme({
   },
 });
 
-/** Our own words for colours: ground, panel, rule, ink; states; the two brushes; the data inks. */
+/** CSS variables for colors: ground, panel, rule, ink; states; the two brushes; the data inks. */
 export const resolver: CSSVariablesResolver = () => ({
   variables: { "--c-row": "28px" },
   light: {

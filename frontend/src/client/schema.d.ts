@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List Alerts
-         * @description Alerts that were received, the newest first; those that nothing was done about say why.
+         * @description List received alerts, newest first, with the reason if nothing was started.
          */
         get: operations["triggers_list_alerts"];
         put?: never;
@@ -30,7 +30,7 @@ export interface paths {
         };
         /**
          * Get Content
-         * @description The bytes as they are stored.
+         * @description Download an artifact as it is stored.
          */
         get: operations["evidence_get_content"];
         put?: never;
@@ -50,7 +50,7 @@ export interface paths {
         };
         /**
          * Get Lines
-         * @description A window of its lines as text; each is cut at 4 KiB.
+         * @description Return a range of lines of an artifact as text; each line is cut at 4 KiB.
          */
         get: operations["evidence_get_lines"];
         put?: never;
@@ -70,7 +70,7 @@ export interface paths {
         };
         /**
          * What was done, by whom
-         * @description Newest first.
+         * @description List audit entries, newest first.
          */
         get: operations["audit_list_audit"];
         put?: never;
@@ -90,29 +90,9 @@ export interface paths {
         };
         /**
          * Check the audit log's hash chain
-         * @description Walks all entries.
+         * @description Verify the chain of all audit entries.
          */
         get: operations["audit_check_audit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/bundle": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * A plan as a script to carry by hand
-         * @description Its output becomes a run when it is imported. Who may run the plan may have its script.
-         */
-        get: operations["catalogue_get_bundle"];
         put?: never;
         post?: never;
         delete?: never;
@@ -130,13 +110,13 @@ export interface paths {
         };
         /**
          * List Captures
-         * @description Captures, the newest first.
+         * @description List captures, the newest first.
          */
         get: operations["captures_list_captures"];
         put?: never;
         /**
          * Create Capture
-         * @description Starts a capture.
+         * @description Create a capture.
          */
         post: operations["captures_create_capture"];
         delete?: never;
@@ -156,7 +136,9 @@ export interface paths {
         put?: never;
         /**
          * Preview Capture
-         * @description Which commands would run, what they may cost, and where they will work. Nothing is sent to a host.
+         * @description Preview a capture:
+         *
+         *     its commands, its expected cost and where they will work. Nothing is sent to a host.
          */
         post: operations["captures_preview_capture"];
         delete?: never;
@@ -174,7 +156,7 @@ export interface paths {
         };
         /**
          * Get Capture
-         * @description One capture.
+         * @description Get a capture.
          */
         get: operations["captures_get_capture"];
         put?: never;
@@ -196,7 +178,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Capture
-         * @description Calls it off.
+         * @description Cancel a capture. Results collected before the cancellation are kept.
          */
         post: operations["captures_cancel_capture"];
         delete?: never;
@@ -214,13 +196,95 @@ export interface paths {
         };
         /**
          * Capture Progress
-         * @description Server-sent events: `run` with a run's summary, `capture` with its state; ends with the capture, or when its
-         *     reader loses access. 429 and 503 say that too many streams are open: read the capture every few seconds instead.
+         * @description Stream server-sent events: `run` with a run's summary, `capture` with its state.
          *
-         *     With `Last-Event-ID` only what came after that event is sent; without, or where that is too long ago, all
-         *     runs as they are now come first.
+         *     The stream ends with the capture, or when its reader loses access. 429 and 503 mean that too many streams
+         *     are open: poll the capture every few seconds instead. With `Last-Event-ID`, only later events are sent;
+         *     without it, or if that event is too old, all runs are sent first.
          */
         get: operations["captures_capture_progress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/capture-script": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a plan as a shell script
+         * @description Build a plan as a shell script for a host that Culprit cannot reach. Import its output to get a run.
+         *
+         *     Requires the permission to run the plan.
+         */
+        get: operations["catalog_get_capture_script"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/collectors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Collectors
+         * @description List the collectors with what they need and what they cost.
+         */
+        get: operations["catalog_list_collectors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Metrics
+         * @description List the metrics and how a timeline shows them.
+         */
+        get: operations["catalog_list_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Plans
+         * @description List the plans.
+         */
+        get: operations["catalog_list_plans"];
         put?: never;
         post?: never;
         delete?: never;
@@ -238,7 +302,7 @@ export interface paths {
         };
         /**
          * List Causes
-         * @description Every cause that may be named, and how often that turned out right and wrong.
+         * @description List all causes, and how often incidents confirmed and rejected each.
          */
         get: operations["findings_list_causes"];
         put?: never;
@@ -258,7 +322,7 @@ export interface paths {
         };
         /**
          * List Outcomes
-         * @description How often each cause was named and was it, and how often it was not.
+         * @description List how often each cause was right and wrong.
          */
         get: operations["incidents_list_outcomes"];
         put?: never;
@@ -278,13 +342,13 @@ export interface paths {
         };
         /**
          * List Channels
-         * @description Channels, the newest first.
+         * @description List channels, newest first.
          */
         get: operations["notices_list_channels"];
         put?: never;
         /**
          * Create Channel
-         * @description A new channel; where it leads must be on the allow-list. `secret` of the answer is told this once.
+         * @description Create a channel; its address must be on the network allow-list. Only this response contains `secret`.
          */
         post: operations["notices_create_channel"];
         delete?: never;
@@ -304,20 +368,20 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove Channel
-         * @description Forget it and its messages.
+         * Delete Channel
+         * @description Delete a channel and its notifications.
          */
-        delete: operations["notices_remove_channel"];
+        delete: operations["notices_delete_channel"];
         options?: never;
         head?: never;
         /**
-         * Change Channel
-         * @description What is not mentioned stays.
+         * Update Channel
+         * @description Change the given fields.
          */
-        patch: operations["notices_change_channel"];
+        patch: operations["notices_update_channel"];
         trace?: never;
     };
-    "/api/v1/channels/{channel_id}/again": {
+    "/api/v1/channels/{channel_id}/retry": {
         parameters: {
             query?: never;
             header?: never;
@@ -327,10 +391,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send All Again
-         * @description Tries everything again that was given up for this channel: messages, or annotations of a Grafana.
+         * Retry Channel
+         * @description Retry all failed notifications of a channel, or all failed annotations of a Grafana.
          */
-        post: operations["notices_send_all_again"];
+        post: operations["notices_retry_channel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -347,17 +411,17 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try Channel
-         * @description Sends a message with made-up numbers.
+         * Test Channel
+         * @description Send a notification with example numbers.
          */
-        post: operations["notices_try_channel"];
+        post: operations["notices_test_channel"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/cite": {
+    "/api/v1/chart-images/{token}": {
         parameters: {
             query?: never;
             header?: never;
@@ -365,10 +429,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Citation
-         * @description The line of the artifact that a value was read from.
+         * Get Shared Chart
+         * @description Return the chart of a notification by its link, as PNG, for 30 days: chat programs have no account.
          */
-        get: operations["timeline_read_citation"];
+        get: operations["notices_get_shared_chart"];
         put?: never;
         post?: never;
         delete?: never;
@@ -377,7 +441,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/collectors": {
+    "/api/v1/chart-types": {
         parameters: {
             query?: never;
             header?: never;
@@ -385,10 +449,90 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Collectors
-         * @description What can be collected, what it needs and what it costs.
+         * List Chart Types
+         * @description List all charts with their summary, their collectors and the rules that they illustrate.
          */
-        get: operations["catalogue_list_collectors"];
+        get: operations["charts_list_chart_types"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/citations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Citation
+         * @description The line of the artifact that a value was read from.
+         */
+        get: operations["timeline_get_citation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comparisons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Comparison
+         * @description Compare B (after) with A (before); a worker builds it, and `state` shows when it is ready.
+         */
+        post: operations["profiles_create_comparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comparisons/{comparison_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Comparison
+         * @description One comparison.
+         */
+        get: operations["profiles_get_comparison"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comparisons/{comparison_id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Comparison Tree
+         * @description Its tree, as wide as B; every node holds a, b and delta = B - A.
+         */
+        get: operations["profiles_get_comparison_tree"];
         put?: never;
         post?: never;
         delete?: never;
@@ -406,13 +550,13 @@ export interface paths {
         };
         /**
          * Credentials
-         * @description What may be shown of them.
+         * @description List credentials without their secrets.
          */
         get: operations["credentials_list_credentials"];
         put?: never;
         /**
          * Make a credential
-         * @description For a generated key the answer's `public.authorized_keys_line` is what to paste on the host.
+         * @description Create a credential. For a generated key, add `public.authorized_keys_line` to the host.
          */
         post: operations["credentials_create_credential"];
         delete?: never;
@@ -433,15 +577,15 @@ export interface paths {
         post?: never;
         /**
          * Remove one
-         * @description Refused while an active host uses it.
+         * @description Delete a credential; refused while an active host uses it.
          */
-        delete: operations["credentials_remove_credential"];
+        delete: operations["credentials_delete_credential"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/demo/busy": {
+    "/api/v1/demo/load": {
         parameters: {
             query?: never;
             header?: never;
@@ -452,9 +596,9 @@ export interface paths {
         put?: never;
         /**
          * Make this machine busy
-         * @description Four kinds of work under nice, in a process group of their own.
+         * @description Start four kinds of work with low priority, in a separate process group.
          */
-        post: operations["demo_make_busy"];
+        post: operations["demo_start_demo_load"];
         delete?: never;
         options?: never;
         head?: never;
@@ -525,118 +669,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/diffs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create Diff
-         * @description Compare B (after) with A (before); it is built by a worker, `state` says when it can be drawn.
-         */
-        post: operations["profiles_create_diff"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/diffs/{diff_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Diff
-         * @description One comparison.
-         */
-        get: operations["profiles_get_diff"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/diffs/{diff_id}/tree": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Diff Tree
-         * @description Its tree, as wide as B; every node holds a, b and delta = B - A.
-         */
-        get: operations["profiles_get_diff_tree"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What was told: deploys, changes, notes
-         * @description The newest telling first.
-         */
-        get: operations["events_list_events"];
-        put?: never;
-        /**
-         * Tell an event
-         * @description Puts it on the timelines of its hosts. With an `external_id` that was told before: corrects that one (200).
-         */
-        post: operations["events_tell_event"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/events/{event_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * One event that was told
-         * @description Also where it was withdrawn.
-         */
-        get: operations["events_get_event"];
-        put?: never;
-        post?: never;
-        /**
-         * Withdraw an event
-         * @description It leaves every timeline; the list shows it on demand.
-         */
-        delete: operations["events_withdraw_event"];
-        options?: never;
-        head?: never;
-        /**
-         * Correct an event
-         * @description Who told it may, and who manages what others told.
-         */
-        patch: operations["events_correct_event"];
-        trace?: never;
-    };
     "/api/v1/fleet/findings": {
         parameters: {
             query?: never;
@@ -645,8 +677,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What fired where
-         * @description Host × rule, for every rule that fired somewhere.
+         * Findings matrix
+         * @description Host × rule, for every rule that matched on at least one host.
          */
         get: operations["fleet_get_findings"];
         put?: never;
@@ -665,8 +697,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which host is unlike the others
-         * @description Groups of hosts with the same label, and the measures in which one of them is unlike the others.
+         * Outliers among peers
+         * @description Groups of hosts with the same label, and the measures in which one of them is an outlier.
          */
         get: operations["fleet_get_peers"];
         put?: never;
@@ -686,7 +718,7 @@ export interface paths {
         };
         /**
          * USE grid
-         * @description Host × resource × (utilisation, saturation, errors): the worst that rules last said, for up to 500 hosts.
+         * @description Host × resource × (utilization, saturation, errors): the worst of the newest findings, for up to 500 hosts.
          */
         get: operations["fleet_get_use"];
         put?: never;
@@ -706,7 +738,7 @@ export interface paths {
         };
         /**
          * List Grafana Annotations
-         * @description Annotations in Grafana, the newest first; `dead` ones never arrived.
+         * @description List annotations in Grafana, newest first; `failed` ones were not delivered.
          */
         get: operations["notices_list_grafana_annotations"];
         put?: never;
@@ -717,7 +749,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/grafana-annotations/{annotation_id}/again": {
+    "/api/v1/grafana-annotations/{annotation_id}/retry": {
         parameters: {
             query?: never;
             header?: never;
@@ -727,10 +759,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send Annotation Again
-         * @description Tries a dead annotation again.
+         * Retry Annotation
+         * @description Retry a failed annotation.
          */
-        post: operations["notices_send_annotation_again"];
+        post: operations["notices_retry_annotation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -746,13 +778,35 @@ export interface paths {
         };
         /**
          * Annotations for Grafana
-         * @description Captures, incidents, causes, fixes and told events of a range of time, 500 or 200 of a kind at most.
+         * @description List captures, incidents, causes, fixes and reported events of a time range.
          *
-         *     In the form that the JSON and Infinity data sources read: one row each, times in milliseconds.
+         *     Up to 500 captures and events and 200 incidents are returned.
+         *
+         *     The form is that of the JSON and Infinity data sources: one row each, times in milliseconds.
          */
         get: operations["exports_get_annotations"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/host-key-scans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a server for its host key
+         * @description Read the key of a server. It is not trusted until a user compares its fingerprint with the host.
+         */
+        post: operations["hosts_scan_host_key"];
         delete?: never;
         options?: never;
         head?: never;
@@ -768,15 +822,15 @@ export interface paths {
         };
         /**
          * Hosts
-         * @description The visible ones, newest first; retired ones only when asked for.
+         * @description List visible hosts, newest first; retired ones only on request.
          */
         get: operations["hosts_list_hosts"];
         put?: never;
         /**
-         * Enrol a host
-         * @description Its address must be on the allow-list; its key must be the one that somebody confirmed.
+         * Add a host
+         * @description Add a host. Its address must be on the network allow-list, and its key must be the confirmed one.
          */
-        post: operations["hosts_enrol"];
+        post: operations["hosts_add_host"];
         delete?: never;
         options?: never;
         head?: never;
@@ -793,30 +847,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Enrol many hosts
-         * @description From ssh_config, an Ansible inventory, CSV or known_hosts, with a verdict for each host.
+         * Import hosts
+         * @description Import hosts from ssh_config, an Ansible inventory, CSV or known_hosts, with a result for each host.
          */
         post: operations["hosts_import_hosts"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/hosts/scan-key": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Ask a server for its host key
-         * @description Nobody trusts it until its fingerprint was compared with what the host itself says.
-         */
-        post: operations["hosts_scan_key"];
         delete?: never;
         options?: never;
         head?: never;
@@ -832,21 +866,21 @@ export interface paths {
         };
         /**
          * One host
-         * @description With its facts, its pinned key and its newest run.
+         * @description Return a host with its facts, its trusted key and its newest run.
          */
         get: operations["hosts_get_host"];
         put?: never;
         post?: never;
         /**
          * Retire a host
-         * @description Its captures stay.
+         * @description Retire a host. Its captures are kept.
          */
-        delete: operations["hosts_retire"];
+        delete: operations["hosts_retire_host"];
         options?: never;
         head?: never;
         /**
          * Change a host
-         * @description What is not mentioned stays.
+         * @description Change the given fields.
          */
         patch: operations["hosts_update_host"];
         trace?: never;
@@ -859,12 +893,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Changes
-         * @description What changed on a host since a time (30 days, where none is named): kernel, settings, mounts, limits, devices.
+         * Get Host Changes
+         * @description Return what changed on a host since a time, 30 days by default: kernel, settings, mounts, limits, devices.
          *
-         *     Each with the last reading before and the first one after, between which it changed, and their lines.
+         *     Each change has the last reading before it and the first reading after it, with their lines.
          */
-        get: operations["context_read_changes"];
+        get: operations["context_get_host_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -884,9 +918,9 @@ export interface paths {
         put?: never;
         /**
          * Look at a host
-         * @description What it is, and which collectors will work there.
+         * @description Start a preflight check: the host's facts, and which collectors work there.
          */
-        post: operations["hosts_check"];
+        post: operations["hosts_check_host"];
         delete?: never;
         options?: never;
         head?: never;
@@ -901,10 +935,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Context
-         * @description Where am I: the machine, its kernel, limits, neighbours, what changed, and whether a twin is healthy.
+         * Get Host Context
+         * @description Return the host context: machine, kernel, limits, neighbors, changes, and the comparison with peers.
          */
-        get: operations["context_read_context"];
+        get: operations["context_get_host_context"];
         put?: never;
         post?: never;
         delete?: never;
@@ -922,7 +956,7 @@ export interface paths {
         };
         /**
          * Get Host Findings
-         * @description The same of the newest run on a host; null where none was evaluated yet.
+         * @description Return the findings of the newest evaluated run of a host, or null without one.
          */
         get: operations["findings_get_host_findings"];
         put?: never;
@@ -933,7 +967,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/hosts/{host_id}/pin": {
+    "/api/v1/hosts/{host_id}/host-key": {
         parameters: {
             query?: never;
             header?: never;
@@ -941,12 +975,12 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        put?: never;
         /**
          * Trust a host key from now on
-         * @description The first key or a changed one. A changed key stops everything until this was done.
+         * @description Trust the first or a changed key. Captures of a host with a changed key are refused until then.
          */
-        post: operations["hosts_pin"];
+        put: operations["hosts_trust_host_key"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -962,7 +996,7 @@ export interface paths {
         };
         /**
          * The newest look at a host
-         * @description 404 before the first.
+         * @description Return the latest preflight check; 404 if there is none.
          */
         get: operations["hosts_get_preflight"];
         put?: never;
@@ -981,10 +1015,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Timeline
-         * @description Lanes, captures and events in a range of time; without a range, of all time.
+         * Get Timeline
+         * @description Tracks, captures and events in a range of time; without a range, of all time.
          */
-        get: operations["timeline_read_timeline"];
+        get: operations["timeline_get_timeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1001,10 +1035,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Overview
-         * @description Which lanes a host has, since when, and its runs.
+         * Get Timeline Overview
+         * @description Which tracks a host has, since when, and its runs.
          */
-        get: operations["timeline_read_overview"];
+        get: operations["timeline_get_timeline_overview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1024,7 +1058,7 @@ export interface paths {
         put?: never;
         /**
          * Create Import
-         * @description Makes a capture out of a file. At most 256 MiB packed and 1 GiB unpacked (gzip, zstd).
+         * @description Create a capture from a file. At most 256 MiB compressed and 1 GiB uncompressed (gzip, zstd).
          */
         post: operations["imports_create_import"];
         delete?: never;
@@ -1044,7 +1078,7 @@ export interface paths {
         put?: never;
         /**
          * Open Example
-         * @description Opens the recorded example: a busy host, without a host. Opening it again gives the same capture.
+         * @description Open the recorded example of a busy host. Opening it again returns the same capture.
          */
         post: operations["imports_open_example"];
         delete?: never;
@@ -1062,13 +1096,13 @@ export interface paths {
         };
         /**
          * List Incidents
-         * @description Incidents, the newest first.
+         * @description List incidents, the newest first.
          */
         get: operations["incidents_list_incidents"];
         put?: never;
         /**
          * Create Incident
-         * @description Opens an incident, from nothing, from a diagnosis or from runs.
+         * @description Create an incident, empty, from a diagnosis or from runs.
          */
         post: operations["incidents_create_incident"];
         delete?: never;
@@ -1088,9 +1122,9 @@ export interface paths {
         put?: never;
         /**
          * Import Incident
-         * @description Makes an incident out of a bundle. Its runs are read and its rules asked here anew, and the verdicts compared.
+         * @description Import a bundle as an incident. Its runs are parsed and evaluated here, and the verdicts are compared.
          *
-         *     The same file again gives the same incident.
+         *     Importing the same file again returns the same incident.
          */
         post: operations["incidents_import_incident"];
         delete?: never;
@@ -1108,7 +1142,7 @@ export interface paths {
         };
         /**
          * Get Incident
-         * @description All of an incident: its chain with a verdict for each step and host, what is missing, and what to do next.
+         * @description Get an incident: its evidence chain with a verdict for each step and host, its gaps and its next step.
          */
         get: operations["incidents_get_incident"];
         put?: never;
@@ -1118,7 +1152,7 @@ export interface paths {
         head?: never;
         /**
          * Change Incident
-         * @description Title, symptom, window, severity, state.
+         * @description Update title, symptom, window, severity or state.
          */
         patch: operations["incidents_change_incident"];
         trace?: never;
@@ -1134,12 +1168,12 @@ export interface paths {
         put?: never;
         /**
          * Start Autopilot
-         * @description The proposed captures are made one after another, up to a tier, until a person is needed.
+         * @description Start the autopilot: run the proposed captures up to a tier, until a person is needed.
          */
         post: operations["incidents_start_autopilot"];
         /**
          * Stop Autopilot
-         * @description By hand again, at once. It takes no version: stopping is always right.
+         * @description Stop the autopilot. Needs no version.
          */
         delete: operations["incidents_stop_autopilot"];
         options?: never;
@@ -1147,20 +1181,20 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/incidents/{incident_id}/bundle": {
+    "/api/v1/incidents/{incident_id}/cause-rejections": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get Bundle
-         * @description The cited artifacts, what was concluded and what it was, without names: a case to test rules with (zip).
-         */
-        get: operations["incidents_get_bundle"];
+        get?: never;
         put?: never;
-        post?: never;
+        /**
+         * Reject Cause
+         * @description Reject a named cause.
+         */
+        post: operations["incidents_reject_cause"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1176,13 +1210,13 @@ export interface paths {
         };
         /**
          * List Comments
-         * @description The newest first. Whoever may read the incident may read them.
+         * @description List the comments, the newest first.
          */
         get: operations["incidents_list_comments"];
         put?: never;
         /**
          * Add Comment
-         * @description Plain text; `@name` tells that person through a channel of theirs. It takes no version: nobody is overwritten.
+         * @description Add a comment in plain text. `@name` notifies that user through their channels. Needs no version.
          */
         post: operations["incidents_add_comment"];
         delete?: never;
@@ -1205,10 +1239,10 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Mend Comment
-         * @description Only one's own; what it said before stays to be seen.
+         * Edit Comment
+         * @description Edit an own comment. Earlier texts stay visible.
          */
-        patch: operations["incidents_mend_comment"];
+        patch: operations["incidents_edit_comment"];
         trace?: never;
     };
     "/api/v1/incidents/{incident_id}/comments/{comment_id}/withdraw": {
@@ -1222,32 +1256,9 @@ export interface paths {
         put?: never;
         /**
          * Withdraw Comment
-         * @description One's own, or anybody's for who may resolve incidents. Its words are gone, that it was there is not.
+         * @description Withdraw an own comment, or any with the permission to resolve. Its text is deleted, the entry stays.
          */
         post: operations["incidents_withdraw_comment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/incidents/{incident_id}/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Incident Events
-         * @description Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).
-         *
-         *     Ends when its reader loses access. With `once` it tells how they stand and ends, for whoever cannot hold a stream
-         *     open. 429 and 503 say that too many streams are open: read the incident every few seconds instead.
-         */
-        get: operations["incidents_incident_events"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1263,10 +1274,10 @@ export interface paths {
         };
         /**
          * Export Incident
-         * @description All of an incident with the bytes of its runs, for another Culprit (zip).
+         * @description Export an incident with the bytes of its runs for another Culprit (zip).
          *
-         *     `redacted`: names of hosts, people, addresses and paths are replaced by steady pseudonyms. An artifact of which a
-         *     parser would then read something else is left out, and the bundle says so.
+         *     `redacted`: names of hosts, users, addresses and paths are replaced by pseudonyms. An artifact that would be parsed
+         *     differently then is left out, with the reason in the bundle.
          */
         get: operations["incidents_export_incident"];
         put?: never;
@@ -1288,7 +1299,7 @@ export interface paths {
         put?: never;
         /**
          * Add Fix
-         * @description Writes down a fix.
+         * @description Create a fix; `created_id` is the fix.
          */
         post: operations["incidents_add_fix"];
         delete?: never;
@@ -1312,7 +1323,7 @@ export interface paths {
         head?: never;
         /**
          * Change Fix
-         * @description It was applied, or taken back, or is told better.
+         * @description Mark a fix as applied or rolled back, or edit it.
          */
         patch: operations["incidents_change_fix"];
         trace?: never;
@@ -1328,7 +1339,7 @@ export interface paths {
         put?: never;
         /**
          * Verify Fix
-         * @description Asks whether it helped; `made` is the verification.
+         * @description Verify a fix; `created_id` is the verification.
          */
         post: operations["incidents_verify_fix"];
         delete?: never;
@@ -1348,7 +1359,7 @@ export interface paths {
         put?: never;
         /**
          * Add Hosts
-         * @description More hosts.
+         * @description Add hosts.
          */
         post: operations["incidents_add_hosts"];
         delete?: never;
@@ -1368,7 +1379,7 @@ export interface paths {
         put?: never;
         /**
          * Add Hypothesis
-         * @description An explanation of one's own.
+         * @description Add a hypothesis.
          */
         post: operations["incidents_add_hypothesis"];
         delete?: never;
@@ -1392,7 +1403,7 @@ export interface paths {
         head?: never;
         /**
          * Decide Hypothesis
-         * @description Refuted, likely, confirmed, or open again.
+         * @description Decide a hypothesis: refuted, likely, confirmed, or open again.
          */
         patch: operations["incidents_decide_hypothesis"];
         trace?: never;
@@ -1406,7 +1417,7 @@ export interface paths {
         };
         /**
          * Get Journal
-         * @description What happened after a version of the incident, at most a thousand entries.
+         * @description List the journal entries after a version, at most 1000.
          */
         get: operations["incidents_get_journal"];
         put?: never;
@@ -1428,7 +1439,7 @@ export interface paths {
         put?: never;
         /**
          * Add Note
-         * @description Something to remember.
+         * @description Add a note to the journal.
          */
         post: operations["incidents_add_note"];
         delete?: never;
@@ -1446,7 +1457,7 @@ export interface paths {
         };
         /**
          * List People
-         * @description Who can be named in a comment: accounts for which this incident exists, 500 at most.
+         * @description List the users who can be mentioned: those who see this incident, at most 500.
          */
         get: operations["incidents_list_people"];
         put?: never;
@@ -1468,7 +1479,7 @@ export interface paths {
         put?: never;
         /**
          * Add Pin
-         * @description Evidence; what it shows is read by the server.
+         * @description Pin evidence. The server reads what it shows.
          */
         post: operations["incidents_add_pin"];
         delete?: never;
@@ -1486,7 +1497,7 @@ export interface paths {
         };
         /**
          * Check Pin
-         * @description A pin, and whether the bytes behind it are still those that came home.
+         * @description Get a pin and whether its artifacts are intact.
          */
         get: operations["incidents_check_pin"];
         put?: never;
@@ -1508,7 +1519,7 @@ export interface paths {
         put?: never;
         /**
          * Add Playbooks
-         * @description More playbooks, or their newest versions.
+         * @description Attach playbooks in their current versions.
          */
         post: operations["incidents_add_playbooks"];
         delete?: never;
@@ -1532,9 +1543,29 @@ export interface paths {
         head?: never;
         /**
          * Change Playbook
-         * @description Set aside as a whole, with one reason for all that it still asks; or taken up again.
+         * @description Dismiss a playbook with a reason, or restore it.
          */
         patch: operations["incidents_change_playbook"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/regression-bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Bundle
+         * @description Get a test case for rules (zip): cited artifacts, verdicts and confirmed causes, without names.
+         */
+        get: operations["incidents_get_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/incidents/{incident_id}/reports": {
@@ -1546,13 +1577,13 @@ export interface paths {
         };
         /**
          * List Reports
-         * @description The reports of an incident, the newest first.
+         * @description List the reports of an incident, the newest first.
          */
         get: operations["reports_list_reports"];
         put?: never;
         /**
          * Create Report
-         * @description A draft, with what the incident already knows.
+         * @description Create a draft from the data of the incident.
          */
         post: operations["reports_create_report"];
         delete?: never;
@@ -1572,7 +1603,7 @@ export interface paths {
         put?: never;
         /**
          * Add Runs
-         * @description Runs to look at; their hosts come along.
+         * @description Add runs and their hosts.
          */
         post: operations["incidents_add_runs"];
         delete?: never;
@@ -1581,7 +1612,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/incidents/{incident_id}/step": {
+    "/api/v1/incidents/{incident_id}/step-runs": {
         parameters: {
             query?: never;
             header?: never;
@@ -1591,10 +1622,33 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take Step
-         * @description Collects what a step needs on a host; `made` is the capture.
+         * Run Step
+         * @description Capture what a step needs on a host; `created_id` is the capture.
          */
-        post: operations["incidents_take_step"];
+        post: operations["incidents_run_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/updates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream Incident
+         * @description Stream changes as server-sent events: `version`, `presence` (who has it open), `runs` (their states).
+         *
+         *     The stream ends when the reader loses access. With `once` it sends the current events and ends, for clients that
+         *     cannot keep a stream open. 429 and 503: too many streams are open; poll the incident every few seconds instead.
+         */
+        get: operations["incidents_stream_incident"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1612,7 +1666,7 @@ export interface paths {
         put?: never;
         /**
          * Add Verdict
-         * @description What a step shows, and the pins that show it.
+         * @description Give a verdict for a step, with pins as evidence.
          */
         post: operations["incidents_add_verdict"];
         delete?: never;
@@ -1632,7 +1686,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw Verdict
-         * @description It does not hold any more.
+         * @description Withdraw a verdict.
          */
         post: operations["incidents_withdraw_verdict"];
         delete?: never;
@@ -1652,29 +1706,9 @@ export interface paths {
         put?: never;
         /**
          * Waive Steps
-         * @description Steps of one playbook may stay unanswered, for a reason.
+         * @description Waive steps of one playbook with a reason.
          */
         post: operations["incidents_waive_steps"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/incidents/{incident_id}/wrong": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cause Was Wrong
-         * @description A cause that was named was not it.
-         */
-        post: operations["incidents_cause_was_wrong"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1690,66 +1724,22 @@ export interface paths {
         };
         /**
          * List Kill Switches
-         * @description Those that hold now, the newest first; with `lifted` also the last ones that do not any more.
+         * @description List the active switches, newest first; with `include_inactive`, also the latest inactive ones.
          */
         get: operations["kill_switches_list_kill_switches"];
         put?: never;
         /**
-         * Pull Kill Switch
-         * @description Nothing starts there from now on. Sending it twice is harmless and needs no key.
+         * Activate Kill Switch
+         * @description Activate a kill switch: nothing starts there from now on. Repeating it is harmless and needs no key.
          */
-        post: operations["kill_switches_pull_kill_switch"];
+        post: operations["kill_switches_activate_kill_switch"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/kill-switches/{switch_id}/lift": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Lift Kill Switch
-         * @description Captures may start there again.
-         */
-        post: operations["kill_switches_lift_kill_switch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/maintenance": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Windows
-         * @description Times in which no scheduled capture starts; with `over` those that have ended, too.
-         */
-        get: operations["schedules_list_windows"];
-        put?: never;
-        /**
-         * Add Window
-         * @description Keeps scheduled captures away from a host, from all with some labels, or from everywhere.
-         */
-        post: operations["schedules_add_window"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/maintenance/{window_id}": {
+    "/api/v1/kill-switches/{switch_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1760,10 +1750,54 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove Window
-         * @description Ends it now, or forgets it where it has not begun.
+         * Deactivate Kill Switch
+         * @description Deactivate a kill switch: captures can start there again.
          */
-        delete: operations["schedules_remove_window"];
+        delete: operations["kill_switches_deactivate_kill_switch"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/maintenance-windows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Maintenance Windows
+         * @description List the times without scheduled captures; with `include_ended`, also past ones.
+         */
+        get: operations["schedules_list_maintenance_windows"];
+        put?: never;
+        /**
+         * Create Maintenance Window
+         * @description Prevent scheduled captures on a host, on all hosts with some labels, or on all hosts.
+         */
+        post: operations["schedules_create_maintenance_window"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/maintenance-windows/{window_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Maintenance Window
+         * @description End a current window, or delete a future one.
+         */
+        delete: operations["schedules_delete_maintenance_window"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1778,7 +1812,7 @@ export interface paths {
         };
         /**
          * Who am I, and what may I
-         * @description Oneself.
+         * @description Return the own account.
          */
         get: operations["session_get_me"];
         put?: never;
@@ -1788,29 +1822,9 @@ export interface paths {
         head?: never;
         /**
          * Change my language or password
-         * @description A new password needs a session and the current password, and ends the other sessions.
+         * @description Change the own password: requires a session and the current password, and ends other sessions.
          */
-        patch: operations["session_patch_me"];
-        trace?: never;
-    };
-    "/api/v1/metric-catalogue": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Metrics
-         * @description What can be measured, and how a timeline draws it.
-         */
-        get: operations["catalogue_list_metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
+        patch: operations["session_update_me"];
         trace?: never;
     };
     "/api/v1/metrics/rules": {
@@ -1822,7 +1836,7 @@ export interface paths {
         };
         /**
          * Rule values for Prometheus
-         * @description The newest values of up to 500 hosts in Prometheus' text format; what was not measured lately is not there.
+         * @description Return the latest values of up to 500 hosts in Prometheus' text format, without outdated ones.
          */
         get: operations["exports_get_rule_metrics"];
         put?: never;
@@ -1842,13 +1856,13 @@ export interface paths {
         };
         /**
          * List Mutes
-         * @description Rules that are muted on hosts; with `over` those whose time has ended too.
+         * @description List the active mutes; `include_expired`: expired ones too.
          */
         get: operations["incidents_list_mutes"];
         put?: never;
         /**
          * Add Mute
-         * @description A rule is known to fire on a host: until then it counts for no verdict there.
+         * @description Mute a rule on a host: its findings count for no verdict until the mute expires.
          */
         post: operations["incidents_add_mute"];
         delete?: never;
@@ -1869,7 +1883,7 @@ export interface paths {
         post?: never;
         /**
          * Remove Mute
-         * @description It counts again.
+         * @description Remove a mute.
          */
         delete: operations["incidents_remove_mute"];
         options?: never;
@@ -1886,15 +1900,15 @@ export interface paths {
         };
         /**
          * The allow-list
-         * @description Networks and ports in which hosts may be enrolled.
+         * @description List the networks and ports of hosts that can be added.
          */
-        get: operations["network_rules_list_rules"];
+        get: operations["network_rules_list_network_rules"];
         put?: never;
         /**
          * Allow a network
-         * @description Loopback, link-local and metadata addresses need a rule of their own; no wider one covers them.
+         * @description Allow a network. Loopback, link-local and metadata addresses require a rule of their own.
          */
-        post: operations["network_rules_create_rule"];
+        post: operations["network_rules_create_network_rule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1913,15 +1927,15 @@ export interface paths {
         post?: never;
         /**
          * Disallow
-         * @description What only this rule allowed is not dialled any more.
+         * @description Delete a rule; addresses that only it allowed are not contacted any more.
          */
-        delete: operations["network_rules_remove_rule"];
+        delete: operations["network_rules_delete_network_rule"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/notices": {
+    "/api/v1/notifications": {
         parameters: {
             query?: never;
             header?: never;
@@ -1929,10 +1943,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Notices
-         * @description Messages, the newest first; `dead` ones never arrived.
+         * List Notifications
+         * @description List notifications, newest first; `failed` ones were not delivered.
          */
-        get: operations["notices_list_notices"];
+        get: operations["notices_list_notifications"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1941,7 +1955,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/notices/{notice_id}/again": {
+    "/api/v1/notifications/{notification_id}/chart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Notification Chart
+         * @description Return the chart of a notification as SVG.
+         */
+        get: operations["notices_get_notification_chart"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification_id}/retry": {
         parameters: {
             query?: never;
             header?: never;
@@ -1951,30 +1985,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send Again
-         * @description Tries a dead message again.
+         * Retry Notification
+         * @description Retry a failed notification.
          */
-        post: operations["notices_send_again"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/notices/{notice_id}/picture": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Picture
-         * @description The picture of a message as SVG.
-         */
-        get: operations["notices_get_picture"];
-        put?: never;
-        post?: never;
+        post: operations["notices_retry_notification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1990,20 +2004,20 @@ export interface paths {
         };
         /**
          * The identity provider
-         * @description Its settings without the secret.
+         * @description Return the settings without the secret.
          */
         get: operations["accounts_get_provider"];
         /**
          * Set up the identity provider
-         * @description Its address must be on the allow-list, and an admin with a password must be left.
+         * @description Change the settings. The address must be on the network allow-list, and an admin with a password must remain.
          */
-        put: operations["accounts_put_provider"];
+        put: operations["accounts_update_provider"];
         post?: never;
         /**
          * Forget the identity provider
-         * @description Whoever came from it is logged out.
+         * @description Delete the provider and end the sessions of its users.
          */
-        delete: operations["accounts_remove_provider"];
+        delete: operations["accounts_delete_provider"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2020,7 +2034,7 @@ export interface paths {
         put?: never;
         /**
          * Try the identity provider
-         * @description Reads what it says about itself; nobody is signed in.
+         * @description Read the provider's metadata; no user signs in.
          */
         post: operations["accounts_check_provider"];
         delete?: never;
@@ -2038,7 +2052,7 @@ export interface paths {
         };
         /**
          * Get Oncall
-         * @description Who is on call now, and who is next.
+         * @description Return who is on call now and next.
          */
         get: operations["oncall_get_oncall"];
         put?: never;
@@ -2049,7 +2063,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/oncall/people": {
+    "/api/v1/oncall/candidates": {
         parameters: {
             query?: never;
             header?: never;
@@ -2057,50 +2071,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List People
-         * @description Accounts that can be put on call.
+         * List Candidates
+         * @description List accounts that can be on call.
          */
-        get: operations["oncall_list_people"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/pictures/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Shared Picture
-         * @description The picture of a message by its link, as PNG, for 30 days: for chat programs, which have no account.
-         */
-        get: operations["notices_get_shared_picture"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/plans": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Plans
-         * @description Named sets of collectors.
-         */
-        get: operations["catalogue_list_plans"];
+        get: operations["oncall_list_candidates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2118,7 +2092,7 @@ export interface paths {
         };
         /**
          * List Playbooks
-         * @description Cases, methods, snippets and collections of cards.
+         * @description List the playbook catalog.
          */
         get: operations["playbooks_list_playbooks"];
         put?: never;
@@ -2140,7 +2114,7 @@ export interface paths {
         put?: never;
         /**
          * Check Playbook
-         * @description Look whether a playbook is sound, without keeping it.
+         * @description Validate a playbook without storing it.
          */
         post: operations["playbooks_check_playbook"];
         delete?: never;
@@ -2158,7 +2132,7 @@ export interface paths {
         };
         /**
          * Get Playbook
-         * @description One of them in full.
+         * @description Return one playbook.
          */
         get: operations["playbooks_get_playbook"];
         put?: never;
@@ -2169,7 +2143,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/playbooks/{playbook_id}/chain": {
+    "/api/v1/playbooks/{playbook_id}/dry-run": {
         parameters: {
             query?: never;
             header?: never;
@@ -2177,10 +2151,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Try Playbook
-         * @description Try it against a run: a verdict for each step, what is missing, and what to look at next.
+         * Dry Run Playbook
+         * @description Evaluate a playbook on a run: a verdict per step, the gaps and the next step.
          */
-        get: operations["playbooks_try_playbook"];
+        get: operations["playbooks_dry_run_playbook"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2218,7 +2192,7 @@ export interface paths {
         };
         /**
          * Get Profile
-         * @description One profile; `state` says whether it can be drawn yet.
+         * @description One profile; `state` shows whether it is ready to display.
          */
         get: operations["profiles_get_profile"];
         put?: never;
@@ -2361,7 +2335,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Share
-         * @description The link opens nothing any more.
+         * @description Revoke a link.
          */
         delete: operations["reports_revoke_share"];
         options?: never;
@@ -2378,7 +2352,7 @@ export interface paths {
         };
         /**
          * List Visits
-         * @description Who opened a link, the newest first, at most a thousand.
+         * @description List visits of a link, the newest first, at most 1,000.
          */
         get: operations["reports_list_visits"];
         put?: never;
@@ -2398,7 +2372,7 @@ export interface paths {
         };
         /**
          * Get Version
-         * @description A frozen version, as it leaves.
+         * @description Return a frozen version.
          */
         get: operations["reports_get_version"];
         put?: never;
@@ -2420,7 +2394,7 @@ export interface paths {
         put?: never;
         /**
          * Approve Version
-         * @description A second person lets it go out.
+         * @description Approve a version as a second person.
          */
         post: operations["reports_approve_version"];
         delete?: never;
@@ -2438,7 +2412,7 @@ export interface paths {
         };
         /**
          * Get Version File
-         * @description A frozen version as one file that needs nothing but itself, as Markdown, or as the JSON that was frozen.
+         * @description Return a frozen version as a self-contained HTML file, as Markdown or as the frozen JSON.
          */
         get: operations["reports_get_version_file"];
         put?: never;
@@ -2458,7 +2432,7 @@ export interface paths {
         };
         /**
          * Get Names
-         * @description The private map of a version: {kind: {original: pseudonym}}.
+         * @description Return the private map of a version: {kind: {original: pseudonym}}.
          */
         get: operations["reports_get_names"];
         put?: never;
@@ -2480,13 +2454,65 @@ export interface paths {
         put?: never;
         /**
          * Share Version
-         * @description A link for people without an account; its address is told this once.
+         * @description Create a link for readers without an account; the response contains its URL only once.
          */
         post: operations["reports_share_version"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reported-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List reported events
+         * @description Return deploys, configuration changes and notes, the latest report first.
+         */
+        get: operations["events_list_events"];
+        put?: never;
+        /**
+         * Report an event
+         * @description Add an event to the timelines of its hosts. A known `external_id` updates that event instead (200).
+         */
+        post: operations["events_report_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reported-events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a reported event
+         * @description Return an event, also if it is withdrawn.
+         */
+        get: operations["events_get_event"];
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw a reported event
+         * @description Remove an event from every timeline. The list shows it on request.
+         */
+        delete: operations["events_withdraw_event"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a reported event
+         * @description Change an event. Requires the reporter, or permission to manage events of others.
+         */
+        patch: operations["events_update_event"];
         trace?: never;
     };
     "/api/v1/reports/{report_id}": {
@@ -2498,7 +2524,7 @@ export interface paths {
         };
         /**
          * Get Report
-         * @description A draft, its frozen versions and the links to them.
+         * @description Return a draft with its frozen versions and share links.
          */
         get: operations["reports_get_report"];
         put?: never;
@@ -2507,10 +2533,10 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change Report
-         * @description The draft is written on; frozen versions stay as they are.
+         * Update Report
+         * @description Update the draft; frozen versions do not change.
          */
-        patch: operations["reports_change_report"];
+        patch: operations["reports_update_report"];
         trace?: never;
     };
     "/api/v1/reports/{report_id}/preview": {
@@ -2522,7 +2548,7 @@ export interface paths {
         };
         /**
          * Preview Report
-         * @description What would leave now, and what was replaced in it by what.
+         * @description Preview the redacted content and its replacements.
          */
         get: operations["reports_preview_report"];
         put?: never;
@@ -2542,7 +2568,7 @@ export interface paths {
         };
         /**
          * Preview Page
-         * @description The page that would leave now.
+         * @description Return the page in its current redacted form.
          */
         get: operations["reports_preview_page"];
         put?: never;
@@ -2564,7 +2590,7 @@ export interface paths {
         put?: never;
         /**
          * Freeze Report
-         * @description Freezes what the draft and the incident say now, redacted, with its SHA-256.
+         * @description Freeze the redacted report with its SHA-256.
          */
         post: operations["reports_freeze_report"];
         delete?: never;
@@ -2582,13 +2608,13 @@ export interface paths {
         };
         /**
          * List Rotations
-         * @description Every rotation with its turns of the next weeks, by name.
+         * @description List rotations with the shifts of the next weeks, by name.
          */
         get: operations["oncall_list_rotations"];
         put?: never;
         /**
          * Create Rotation
-         * @description People in turn, a calendar, or PagerDuty. What is fetched from must be on the allow-list.
+         * @description Create a rotation from accounts, a calendar or PagerDuty. Its server must be on the network allow-list.
          */
         post: operations["oncall_create_rotation"];
         delete?: never;
@@ -2606,21 +2632,21 @@ export interface paths {
         };
         /**
          * Get Rotation
-         * @description One rotation.
+         * @description Return a rotation.
          */
         get: operations["oncall_get_rotation"];
         put?: never;
         post?: never;
         /**
-         * Remove Rotation
-         * @description With its overrides and its secret.
+         * Delete Rotation
+         * @description Delete a rotation with its overrides and its secret.
          */
-        delete: operations["oncall_remove_rotation"];
+        delete: operations["oncall_delete_rotation"];
         options?: never;
         head?: never;
         /**
          * Update Rotation
-         * @description What is not mentioned stays.
+         * @description Change the given fields.
          */
         patch: operations["oncall_update_rotation"];
         trace?: never;
@@ -2634,10 +2660,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Bring Calendar
-         * @description An iCalendar as a file, for one that nobody can fetch. It takes the place of the one before.
+         * Upload Calendar
+         * @description Upload an iCalendar file that the platform cannot fetch. It replaces the previous one.
          */
-        put: operations["oncall_bring_calendar"];
+        put: operations["oncall_upload_calendar"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2656,7 +2682,7 @@ export interface paths {
         put?: never;
         /**
          * Fetch Rotation
-         * @description Fetch it again now. What came of it stands in the rotation a moment later.
+         * @description Fetch the shifts again now. The result is in the rotation a moment later.
          */
         post: operations["oncall_fetch_rotation"];
         delete?: never;
@@ -2675,10 +2701,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Add Override
-         * @description Somebody takes over for a while.
+         * Create Override
+         * @description Put an account on call for a time.
          */
-        post: operations["oncall_add_override"];
+        post: operations["oncall_create_override"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2696,10 +2722,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove Override
-         * @description The rotation holds again.
+         * Delete Override
+         * @description Delete an override; the rotation applies again.
          */
-        delete: operations["oncall_remove_override"];
+        delete: operations["oncall_delete_override"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2714,7 +2740,7 @@ export interface paths {
         };
         /**
          * List Rules
-         * @description Every rule with its thresholds, where they are from, and the causes that it speaks for.
+         * @description List all rules with their thresholds, sources and causes.
          */
         get: operations["findings_list_rules"];
         put?: never;
@@ -2734,7 +2760,7 @@ export interface paths {
         };
         /**
          * Get Run
-         * @description All about one run: collectors, costs, clock, artifacts, profiles, tables.
+         * @description Return one run: collectors, costs, clock, artifacts, profiles, tables.
          */
         get: operations["evidence_get_run"];
         put?: never;
@@ -2753,12 +2779,34 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Calls
-         * @description Follow the call: whom a process calls and who calls it, each with the enrolled host and process behind it.
+         * Get Call Graph
+         * @description Return the call graph of a process: its calls in both directions, with the host and process at the other end.
          *
-         *     `from_ns` and `to_ns` are kept in the addresses that go on from here.
+         *     `from_ns` and `to_ns` are passed on in the URLs of the other ends.
          */
-        get: operations["context_read_calls"];
+        get: operations["context_get_call_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/charts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Charts
+         * @description Draw the charts of a run: all of them, or those with these ids and those that illustrate these rules.
+         *
+         *     Charts that can show two runs compare with `baseline`.
+         */
+        get: operations["charts_get_run_charts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2776,7 +2824,7 @@ export interface paths {
         };
         /**
          * Get Events
-         * @description What happened during a run.
+         * @description Return the events of a run.
          */
         get: operations["evidence_get_events"];
         put?: never;
@@ -2796,7 +2844,7 @@ export interface paths {
         };
         /**
          * Get Run Findings
-         * @description What every rule said about a run, and which causes that adds up to.
+         * @description Return the findings of a run and the causes that follow from them.
          */
         get: operations["findings_get_run_findings"];
         put?: never;
@@ -2815,10 +2863,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Sched
+         * Get Scheduler
          * @description Every task of a run: how long it ran, and how long it waited for a CPU.
          */
-        get: operations["profiles_get_sched"];
+        get: operations["profiles_get_scheduler"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2827,7 +2875,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/runs/{run_id}/sched/lanes": {
+    "/api/v1/runs/{run_id}/sched/tracks": {
         parameters: {
             query?: never;
             header?: never;
@@ -2835,10 +2883,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Sched Lanes
+         * Get Cpu Tracks
          * @description Who ran on each CPU, at most about two segments per pixel.
          */
-        get: operations["profiles_get_sched_lanes"];
+        get: operations["profiles_get_cpu_tracks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2856,31 +2904,9 @@ export interface paths {
         };
         /**
          * Get Series
-         * @description Every series of a run in numbers.
+         * @description Return a summary of every series of a run.
          */
         get: operations["evidence_get_series"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/runs/{run_id}/visuals": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Run Visuals
-         * @description What a run brought home, as pictures: all, those with these ids, and those that illustrate these rules.
-         *
-         *     Where a picture can show two runs, that of `baseline` is the one before.
-         */
-        get: operations["visuals_get_run_visuals"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2898,13 +2924,13 @@ export interface paths {
         };
         /**
          * List Schedules
-         * @description Those that capture a visible host, the newest first.
+         * @description List the schedules that capture a visible host, newest first.
          */
         get: operations["schedules_list_schedules"];
         put?: never;
         /**
          * Create Schedule
-         * @description A schedule of one's own. Tracing with ptrace is never scheduled; deep tools wait for an administrator's yes.
+         * @description Create a schedule. The ptrace tier is never scheduled; the deep tier requires the approval of an admin.
          */
         post: operations["schedules_create_schedule"];
         delete?: never;
@@ -2924,7 +2950,7 @@ export interface paths {
         put?: never;
         /**
          * Preview Schedule
-         * @description When it would be due, in its zone and in UTC. Nothing is stored.
+         * @description Preview due times in the zone of the cadence and in UTC. Nothing is stored.
          */
         post: operations["schedules_preview_schedule"];
         delete?: never;
@@ -2942,21 +2968,21 @@ export interface paths {
         };
         /**
          * Get Schedule
-         * @description One schedule, with its next due instants and what became of the last ones.
+         * @description Return a schedule with its next due times and its latest results.
          */
         get: operations["schedules_get_schedule"];
         put?: never;
         post?: never;
         /**
-         * Remove Schedule
-         * @description What it captured stays.
+         * Delete Schedule
+         * @description Delete a schedule. Its captures are kept.
          */
-        delete: operations["schedules_remove_schedule"];
+        delete: operations["schedules_delete_schedule"];
         options?: never;
         head?: never;
         /**
          * Update Schedule
-         * @description What is not mentioned stays. Who changes what, where or when it captures owns it from then on.
+         * @description Change the given fields. The user who changes plan, hosts or times becomes the owner.
          */
         patch: operations["schedules_update_schedule"];
         trace?: never;
@@ -2970,7 +2996,7 @@ export interface paths {
         };
         /**
          * List Firings
-         * @description What became of each due instant, the latest decision first.
+         * @description List the result of each due time, newest first.
          */
         get: operations["schedules_list_firings"];
         put?: never;
@@ -2990,13 +3016,13 @@ export interface paths {
         };
         /**
          * Services
-         * @description Those that could run on a visible host, newest first.
+         * @description List the services that can run on a visible host, newest first.
          */
         get: operations["services_list_services"];
         put?: never;
         /**
          * Declare a service
-         * @description The address of its Prometheus must be on the allow-list.
+         * @description Create a service. The address of its Prometheus must be on the network allow-list.
          */
         post: operations["services_create_service"];
         delete?: never;
@@ -3014,21 +3040,21 @@ export interface paths {
         };
         /**
          * One service
-         * @description With what it does not measure.
+         * @description Return a service, including what it does not measure.
          */
         get: operations["services_get_service"];
         put?: never;
         post?: never;
         /**
          * Forget a service
-         * @description What was captured of it stays.
+         * @description Delete a service; its captures are kept.
          */
-        delete: operations["services_remove_service"];
+        delete: operations["services_delete_service"];
         options?: never;
         head?: never;
         /**
          * Change a service
-         * @description What is not mentioned stays.
+         * @description Change the given fields.
          */
         patch: operations["services_update_service"];
         trace?: never;
@@ -3044,7 +3070,7 @@ export interface paths {
         put?: never;
         /**
          * Try its source
-         * @description Every query over the last five minutes, or the reason why there is no answer.
+         * @description Run every query over the last five minutes, and return the results or the reason of a failure.
          */
         post: operations["services_check_service"];
         delete?: never;
@@ -3064,12 +3090,12 @@ export interface paths {
         put?: never;
         /**
          * Log in
-         * @description Answers with a session cookie. At most ten failures per minute for an account from one address.
+         * @description Log in and set a session cookie. Ten failures per minute and account from one address are the limit.
          */
         post: operations["session_log_in"];
         /**
          * Log out
-         * @description Ends this session; without a session (API token) nothing happens.
+         * @description End this session; with an API token, nothing happens.
          */
         delete: operations["session_log_out"];
         options?: never;
@@ -3088,9 +3114,29 @@ export interface paths {
         put?: never;
         /**
          * Log in with a one-time link
-         * @description Uses the link up.
+         * @description Log in with a one-time link.
          */
         post: operations["session_log_in_by_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How people may sign in
+         * @description Return the name of the identity provider for the login page, if there is one.
+         */
+        get: operations["session_list_sign_in_methods"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3108,9 +3154,9 @@ export interface paths {
         put?: never;
         /**
          * Leave for the identity provider
-         * @description Answers with the address to go to, and with a cookie that binds the way back to this browser.
+         * @description Start a sign-in: return the provider's address, and set a cookie that binds the flow to this browser.
          */
-        post: operations["session_leave"];
+        post: operations["session_start_sign_in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3126,9 +3172,9 @@ export interface paths {
         };
         /**
          * Come back from the identity provider
-         * @description To where the person wanted to go, with a session; or to the login page, which says why not.
+         * @description Finish a flow: redirect to the requested page with a session, or to the login page with an error.
          */
-        get: operations["session_come_back"];
+        get: operations["session_handle_callback"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3146,9 +3192,9 @@ export interface paths {
         };
         /**
          * Where the session at the provider ends
-         * @description For people who came from the provider: where the browser goes after logging out here. Else null.
+         * @description Return where the browser goes after logout, for users of the provider; otherwise null.
          */
-        get: operations["session_end_elsewhere"];
+        get: operations["session_get_logout_url"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3168,9 +3214,9 @@ export interface paths {
         put?: never;
         /**
          * Prove again who I am, at the identity provider
-         * @description As for signing in. The provider is told to ask the person again; coming back renews this session's proof.
+         * @description Start a reauthentication: the provider must ask the user again; the callback renews the session's proof.
          */
-        post: operations["session_leave_to_prove"];
+        post: operations["session_start_proof"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3188,113 +3234,9 @@ export interface paths {
         put?: never;
         /**
          * Prove again who I am
-         * @description Renews the proof of this session with the account's password, for the routes that need a recent one.
+         * @description Reauthenticate this session with the password, for routes that require a recent proof.
          */
         post: operations["session_prove_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/session/ways": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * How people may sign in
-         * @description For the login page: the name of the identity provider, where there is one.
-         */
-        get: operations["session_sign_in_ways"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/standbys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Standbys
-         * @description What waits on hosts, the newest first; with `over` also what does not any more.
-         */
-        get: operations["standbys_list_standbys"];
-        put?: never;
-        /**
-         * Create Standby
-         * @description Keep the last minutes on a host, or capture it as soon as something begins. One of each kind a host.
-         */
-        post: operations["standbys_create_standby"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/standbys/conditions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Conditions
-         * @description What an armed capture may wait for.
-         */
-        get: operations["standbys_list_conditions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/standbys/{standby_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Standby
-         * @description One, with its last readings and what it takes of the host.
-         */
-        get: operations["standbys_get_standby"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/standbys/{standby_id}/end": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * End Standby
-         * @description Ends it before its time; nothing stays on the host. What it has captured stays.
-         */
-        post: operations["standbys_end_standby"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3309,10 +3251,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Storage
+         * Get Storage
          * @description What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept.
          */
-        get: operations["storage_read_storage"];
+        get: operations["storage_get_storage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3321,7 +3263,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/storage/looks": {
+    "/api/v1/storage/checks": {
         parameters: {
             query?: never;
             header?: never;
@@ -3331,17 +3273,17 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask For Look
+         * Request Storage Check
          * @description Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once.
          */
-        post: operations["storage_ask_for_look"];
+        post: operations["storage_request_storage_check"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/storage/looks/{look_id}": {
+    "/api/v1/storage/checks/{check_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -3349,10 +3291,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read Look
+         * Get Storage Check
          * @description How far it is, and its outcome.
          */
-        get: operations["storage_read_look"];
+        get: operations["storage_get_storage_check"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3361,7 +3303,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/storage/mend": {
+    "/api/v1/storage/orphans": {
         parameters: {
             query?: never;
             header?: never;
@@ -3370,12 +3312,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
+        post?: never;
         /**
-         * Mend Storage
+         * Delete Orphan Files
          * @description Deletes bytes that no row names.
          */
-        post: operations["storage_mend_storage"];
-        delete?: never;
+        delete: operations["storage_delete_orphan_files"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3396,7 +3338,7 @@ export interface paths {
         head?: never;
         /**
          * Set Policy
-         * @description How long a kind is kept from now on. Deletion begins at once; neither limit: for ever.
+         * @description Set how long a kind is kept. Deletion starts at once. Without a limit, data is kept indefinitely.
          */
         patch: operations["storage_set_policy"];
         trace?: never;
@@ -3412,7 +3354,7 @@ export interface paths {
         put?: never;
         /**
          * Preview Policy
-         * @description What these limits would delete, and what they would leave because somebody cites it. Changes nothing.
+         * @description Preview what these limits would delete, and what they would keep because it is cited. Changes nothing.
          */
         post: operations["storage_preview_policy"];
         delete?: never;
@@ -3430,12 +3372,12 @@ export interface paths {
         };
         /**
          * List Thresholds
-         * @description The thresholds that somebody set.
+         * @description List the overridden thresholds.
          */
         get: operations["findings_list_thresholds"];
         /**
          * Set Threshold
-         * @description Set one for the fleet, for hosts with a label, or for one host.
+         * @description Override a threshold for all hosts, for hosts with a label, or for one host.
          */
         put: operations["findings_set_threshold"];
         post?: never;
@@ -3456,54 +3398,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Unset Threshold
-         * @description Take one back.
+         * Reset Threshold
+         * @description Remove an override. The default applies again.
          */
-        delete: operations["findings_unset_threshold"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tier-allowances": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Allowances
-         * @description The labels on whose hosts the standard tier may run without a person.
-         */
-        get: operations["triggers_list_allowances"];
-        put?: never;
-        /**
-         * Allow Tier
-         * @description Allow it for a label. Sending it twice is harmless and needs no key.
-         */
-        post: operations["triggers_allow_tier"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tier-allowances/{allowance_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Forbid Tier
-         * @description Only the light tier again.
-         */
-        delete: operations["triggers_forbid_tier"];
+        delete: operations["findings_reset_threshold"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3518,13 +3416,13 @@ export interface paths {
         };
         /**
          * My API tokens
-         * @description One's own, without those that were revoked.
+         * @description List own tokens that are not revoked.
          */
         get: operations["accounts_list_tokens"];
         put?: never;
         /**
          * Make an API token
-         * @description The text of the token is in this answer and nowhere else. A token cannot create another one.
+         * @description Create a token; only this response contains its text. A token cannot create another one.
          */
         post: operations["accounts_create_token"];
         delete?: never;
@@ -3545,7 +3443,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API token
-         * @description It stops working at once.
+         * @description Revoke a token immediately.
          */
         delete: operations["accounts_revoke_token"];
         options?: never;
@@ -3562,13 +3460,13 @@ export interface paths {
         };
         /**
          * List Triggers
-         * @description Triggers, the newest first.
+         * @description List triggers, newest first.
          */
         get: operations["triggers_list_triggers"];
         put?: never;
         /**
          * Create Trigger
-         * @description A new trigger; `secret` of the answer is told this once.
+         * @description Create a trigger; only this response contains `secret`.
          */
         post: operations["triggers_create_trigger"];
         delete?: never;
@@ -3589,14 +3487,14 @@ export interface paths {
         post?: never;
         /**
          * Remove Trigger
-         * @description Forget it and its alerts.
+         * @description Delete a trigger and its alerts.
          */
         delete: operations["triggers_remove_trigger"];
         options?: never;
         head?: never;
         /**
          * Change Trigger
-         * @description What is not mentioned stays; with `new_secret` the answer tells a new one, and the old one ends.
+         * @description Change the given fields; with `new_secret`, the response contains a new secret and the old one is invalid.
          */
         patch: operations["triggers_change_trigger"];
         trace?: never;
@@ -3612,7 +3510,7 @@ export interface paths {
         put?: never;
         /**
          * Receive Alerts
-         * @description Alerts from another system, proven by the trigger's token or signature; no account is needed.
+         * @description Receive alerts from another system, authenticated by the trigger's token or signature, without an account.
          */
         post: operations["triggers_receive_alerts"];
         delete?: never;
@@ -3632,10 +3530,54 @@ export interface paths {
         put?: never;
         /**
          * Try Trigger
-         * @description What would become of an alert with these labels. Nothing is started.
+         * @description Preview the response to an alert with these labels. Nothing is started.
          */
         post: operations["triggers_try_trigger"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/unattended-tiers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Allowances
+         * @description List the labels on whose hosts the standard tier may run unattended.
+         */
+        get: operations["triggers_list_allowances"];
+        put?: never;
+        /**
+         * Allow Tier
+         * @description Allow the standard tier for a label. Repeating it is harmless and needs no key.
+         */
+        post: operations["triggers_allow_tier"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/unattended-tiers/{unattended_tier_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forbid Tier
+         * @description Allow only the light tier for a label again.
+         */
+        delete: operations["triggers_forbid_tier"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3649,14 +3591,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Addresses that take one bundle
-         * @description With what became of each, newest first.
+         * List upload addresses
+         * @description List upload addresses with their results, the newest first.
          */
         get: operations["imports_list_uploads"];
         put?: never;
         /**
-         * Make an upload address
-         * @description For a host that is reached only by its console. The address is in this answer and nowhere else.
+         * Create an upload address
+         * @description Create an upload address for a host that is reachable only by its console.
+         *
+         *     The URL is only in this response.
          */
         post: operations["imports_make_upload"];
         delete?: never;
@@ -3677,7 +3621,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an upload address
-         * @description It takes nothing any more.
+         * @description Revoke an upload address. It accepts no upload afterwards.
          */
         delete: operations["imports_revoke_upload"];
         options?: never;
@@ -3694,13 +3638,13 @@ export interface paths {
         };
         /**
          * Accounts
-         * @description All accounts, newest first.
+         * @description List accounts, newest first.
          */
         get: operations["accounts_list_users"];
         put?: never;
         /**
          * Make an account
-         * @description Without a password the answer holds a login link, once.
+         * @description Create an account. Without a password, only this response contains a login link.
          */
         post: operations["accounts_create_user"];
         delete?: never;
@@ -3724,12 +3668,12 @@ export interface paths {
         head?: never;
         /**
          * Change an account
-         * @description Role, scope, disabled, or a new login link.
+         * @description Change role, scope or state, or create a login link.
          */
         patch: operations["accounts_update_user"];
         trace?: never;
     };
-    "/api/v1/visuals": {
+    "/api/v1/watchers": {
         parameters: {
             query?: never;
             header?: never;
@@ -3737,12 +3681,76 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Visuals
-         * @description Every picture that can be drawn, how to read it, what it is made of and which rules it illustrates.
+         * List Watchers
+         * @description List the watchers on visible hosts, newest first.
          */
-        get: operations["visuals_list_visuals"];
+        get: operations["watchers_list_watchers"];
+        put?: never;
+        /**
+         * Create Watcher
+         * @description Start a look-back buffer or a conditional capture. A host has at most one of each.
+         */
+        post: operations["watchers_create_watcher"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/watchers/conditions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Condition Kinds
+         * @description List the conditions that a conditional capture can use.
+         */
+        get: operations["watchers_list_condition_kinds"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/watchers/{watcher_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Watcher
+         * @description Return one watcher with its last readings and its cost on the host.
+         */
+        get: operations["watchers_get_watcher"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/watchers/{watcher_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop Watcher
+         * @description Stop a watcher and remove it from the host. Captures that it started are kept.
+         */
+        post: operations["watchers_stop_watcher"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3754,10 +3762,10 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * AcceptsSource
-         * @description Accepts per second of a listening port: a proxy of the request rate, and always called one.
+         * AcceptsSourceConfig
+         * @description Accepted connections per second of a listening port: an approximation of the request rate, labeled as one.
          */
-        AcceptsSource: {
+        AcceptsSourceConfig: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3767,10 +3775,10 @@ export interface components {
             port: number;
         };
         /**
-         * AccessLogSource
+         * AccessLogSourceConfig
          * @description An access log on the host, read there; only numbers leave the host.
          */
-        AccessLogSource: {
+        AccessLogSourceConfig: {
             /**
              * Format
              * @default auto
@@ -3785,10 +3793,61 @@ export interface components {
             path: string;
         };
         /**
-         * AlertRead
-         * @description An alert, how often it was sent, and what became of it.
+         * AlertDeliveryResponse
+         * @description Answer to the sender: the number of alerts by result. `duplicate`: the request was processed before.
          */
-        AlertRead: {
+        AlertDeliveryResponse: {
+            /**
+             * Alerts
+             * @default 0
+             */
+            alerts: number;
+            /**
+             * Deferred
+             * @default 0
+             */
+            deferred: number;
+            /**
+             * Duplicate
+             * @default false
+             */
+            duplicate: boolean;
+            /**
+             * Joined
+             * @default 0
+             */
+            joined: number;
+            /**
+             * Left Out
+             * @default 0
+             */
+            left_out: number;
+            /**
+             * Refused
+             * @default 0
+             */
+            refused: number;
+            /**
+             * Resolved
+             * @default 0
+             */
+            resolved: number;
+            /**
+             * Started
+             * @default 0
+             */
+            started: number;
+            /**
+             * Unmatched
+             * @default 0
+             */
+            unmatched: number;
+        };
+        /**
+         * AlertResponse
+         * @description An alert, its number of repetitions, and the response to it.
+         */
+        AlertResponse: {
             /** Began At */
             began_at: string | null;
             /** Cause */
@@ -3804,7 +3863,7 @@ export interface components {
             diagnosis_id: string | null;
             /** Fingerprint */
             fingerprint: string;
-            host: components["schemas"]["TriggerNamed"] | null;
+            host: components["schemas"]["NamedRef"] | null;
             /**
              * Id
              * Format: uuid
@@ -3826,10 +3885,15 @@ export interface components {
             /** Number */
             number: number;
             /** Peers */
-            peers: components["schemas"]["TriggerNamed"][];
+            peers: components["schemas"]["NamedRef"][];
             /** Reason */
             reason: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /** Resolved At */
             resolved_at: string | null;
@@ -3839,51 +3903,18 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "fired" | "joined" | "held" | "refused" | "unmatched";
+            state: "started" | "joined" | "deferred" | "refused" | "unmatched";
             /** Summary */
             summary: string;
             /** Title */
             title: string;
-            trigger: components["schemas"]["TriggerNamed"];
+            trigger: components["schemas"]["NamedRef"];
         };
         /**
-         * AllowanceCreate
-         * @description On hosts with this label the standard tier may run without a person.
+         * AnnotationRow
+         * @description An annotation under Grafana's names; `timeEnd` is null for a moment or an open range.
          */
-        AllowanceCreate: {
-            /** Label */
-            label: {
-                [key: string]: string;
-            };
-        };
-        /**
-         * AllowanceRead
-         * @description A label on whose hosts the standard tier may run without a person.
-         */
-        AllowanceRead: {
-            by: components["schemas"]["TriggerNamed"] | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Label */
-            label: {
-                [key: string]: string;
-            };
-            /** Tier */
-            tier: string;
-        };
-        /**
-         * AnnotationRead
-         * @description One annotation, under Grafana's names; `timeEnd` is null for a moment, and for what still goes on.
-         */
-        AnnotationRead: {
+        AnnotationRow: {
             /** Tags */
             tags: string[];
             /** Text */
@@ -3894,102 +3925,22 @@ export interface components {
             timeEnd: number | null;
         };
         /**
-         * AnswerRead
-         * @description The verdict of one step, by whom, and the findings that it rests on.
+         * ArtifactLinesResponse
+         * @description Lines of an artifact; `from` is the number of the first one; `total` where the end was reached.
          */
-        AnswerRead: {
-            /**
-             * By
-             * @enum {string}
-             */
-            by: "rule" | "person" | "nobody";
-            /** Findings */
-            findings: {
-                [key: string]: unknown;
-            }[];
-            /** Grade */
-            grade: string;
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-            /** Step */
-            step: string;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        ArtifactLinesResponse: {
+            /** From */
+            from: number;
+            /** Lines */
+            lines: string[];
+            /** Total */
+            total: number | null;
         };
         /**
-         * ArmedCreate
-         * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
-         *
-         *     With `incident_id`, of an incident that the host is part of, what is captured is evidence there.
+         * ArtifactResponse
+         * @description One artifact; `sha256` is of the stored bytes, in `encoding`.
          */
-        ArmedCreate: {
-            /** Collectors */
-            collectors?: string[] | null;
-            /** Conditions */
-            conditions: components["schemas"]["ConditionGiven"][];
-            /**
-             * Cooldown S
-             * @default 600
-             */
-            cooldown_s: number;
-            /**
-             * Fires Max
-             * @default 1
-             */
-            fires_max: number;
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /**
-             * Hours
-             * @default 4
-             */
-            hours: number;
-            /** Incident Id */
-            incident_id?: string | null;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "armed";
-            /** Options */
-            options?: {
-                [key: string]: {
-                    [key: string]: string;
-                };
-            };
-            /**
-             * Plan
-             * @default triage
-             */
-            plan: string;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-            /**
-             * @default {
-             *       "kind": "host",
-             *       "value": ""
-             *     }
-             */
-            scope: components["schemas"]["ScopeGiven"];
-            /** Seconds */
-            seconds?: number | null;
-        };
-        /**
-         * ArtifactRead
-         * @description One stored part; `sha256` is of the bytes as they are stored, in `encoding`.
-         */
-        ArtifactRead: {
+        ArtifactResponse: {
             /** Attempt */
             attempt: number;
             /** Collector */
@@ -4015,10 +3966,10 @@ export interface components {
             stored_size: number;
         };
         /**
-         * AuditChain
-         * @description The state of the whole chain; `broken_at` is the first entry that does not follow.
+         * AuditChainResponse
+         * @description State of the whole chain; `broken_at` is the first entry that does not match.
          */
-        AuditChain: {
+        AuditChainResponse: {
             /** Broken At */
             broken_at: number | null;
             /** Entries */
@@ -4027,22 +3978,10 @@ export interface components {
             head: string;
         };
         /**
-         * AuditPage
-         * @description One page of the log and its newest hash, to be kept elsewhere.
+         * AuditEntryResponse
+         * @description One action.
          */
-        AuditPage: {
-            /** Head */
-            head: string;
-            /** Items */
-            items: components["schemas"]["AuditRead"][];
-            /** Next */
-            next: string | null;
-        };
-        /**
-         * AuditRead
-         * @description One act.
-         */
-        AuditRead: {
+        AuditEntryResponse: {
             /** Action */
             action: string;
             /** Actor Id */
@@ -4075,16 +4014,35 @@ export interface components {
             seq: number;
         };
         /**
-         * AutopilotRead
-         * @description How far it is by itself: `taken` captures, the last one for `step`, and why it stopped.
+         * AuditPageResponse
+         * @description One page of the log and its newest hash, which can be stored elsewhere.
          */
-        AutopilotRead: {
+        AuditPageResponse: {
+            /** Head */
+            head: string;
+            /** Items */
+            items: components["schemas"]["AuditEntryResponse"][];
+            /** Next */
+            next: string | null;
+        };
+        /**
+         * AutopilotResponse
+         * @description State of the autopilot: its number of captures, the last capture with its step, and why it stopped.
+         */
+        AutopilotResponse: {
             by: components["schemas"]["PersonRef"] | null;
+            /** Capture Count */
+            capture_count: number;
             /** Capture Id */
             capture_id: string | null;
             /** Reason */
             reason: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /**
              * State
@@ -4093,81 +4051,43 @@ export interface components {
             state: "running" | "stopped";
             /** Step */
             step: string | null;
-            /** Taken */
-            taken: number;
-            /** Tier */
-            tier: string;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
         };
         /**
-         * AutopilotStart
-         * @description Go on by itself, up to this tier.
+         * AutopilotStartRequest
+         * @description Start the autopilot, up to this tier.
          */
-        AutopilotStart: {
+        AutopilotStartRequest: {
             /**
              * Tier
              * @default standard
              * @enum {string}
              */
-            tier: "light" | "standard" | "deep";
+            tier?: "light" | "standard" | "deep";
             /** Version */
             version: number;
-        };
-        /**
-         * Band
-         * @description A range that has a meaning of its own.
-         */
-        Band: {
-            /** High */
-            high: number;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            /** Low */
-            low: number;
-            /**
-             * Tone
-             * @enum {string}
-             */
-            tone: "good" | "warn" | "bad" | "none";
-        };
-        /**
-         * BesideRead
-         * @description A number that a rule tells beside those that it compares.
-         */
-        BesideRead: {
-            /** Measure */
-            measure: string;
-            title: components["schemas"]["culprit__findings__schemas__TextRead"];
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * Bin
-         * @description What fell from `low` (included) to `high`; `count` cites the lines of the first that did.
-         */
-        Bin: {
-            count: components["schemas"]["Figure"];
-            /** High */
-            high: number;
-            /** Low */
-            low: number;
         };
         /** Body_imports_create_import */
         Body_imports_create_import: {
             /**
              * File
-             * @description perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), an answer of Prometheus, or what wrk, vegeta, iperf3 or JMeter measured
+             * @description perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of wrk, vegeta, iperf3 or JMeter
              */
             file: string;
             /**
              * Host Id
-             * @description The host that it was taken on
+             * @description The host on which it was recorded
              */
             host_id?: string | null;
             /**
              * Kind
              * @default auto
              */
-            kind: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
+            kind?: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
             /** Name */
             name?: string | null;
         };
@@ -4175,12 +4095,12 @@ export interface components {
         Body_incidents_import_incident: {
             /**
              * File
-             * @description What an export of an incident wrote
+             * @description An exported incident
              */
             file: string;
         };
-        /** Body_oncall_bring_calendar */
-        Body_oncall_bring_calendar: {
+        /** Body_oncall_upload_calendar */
+        Body_oncall_upload_calendar: {
             /**
              * File
              * @description An iCalendar (.ics) of at most 2 MiB
@@ -4188,97 +4108,38 @@ export interface components {
             file: string;
         };
         /**
-         * Bracket
-         * @description What spans of a lane were for: a request from `at_ms` for `ms`, read from `line`.
-         *
-         *     `open`: its end was not seen.
+         * CadencePreviewRequest
+         * @description A cadence whose due times are previewed.
          */
-        Bracket: {
-            /** At Ms */
-            at_ms: number;
-            /** Label */
-            label: string;
-            /** Line */
-            line: number;
-            /** Ms */
-            ms: number;
-            /**
-             * Open
-             * @default false
-             */
-            open: boolean;
-        };
-        /**
-         * BuilderRead
-         * @description One kind of picture.
-         */
-        BuilderRead: {
-            /** Collectors */
-            collectors: string[];
-            /** Id */
-            id: string;
-            /** Rules */
-            rules: string[];
-            says: components["schemas"]["culprit__visuals__schemas__TextRead"];
-            title: components["schemas"]["culprit__visuals__schemas__TextRead"];
-        };
-        /**
-         * BusyRead
-         * @description What was started, and where.
-         */
-        BusyRead: {
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /** Seconds */
-            seconds: number;
-        };
-        /**
-         * BusyRequest
-         * @description For how long.
-         */
-        BusyRequest: {
-            /**
-             * Seconds
-             * @default 20
-             */
-            seconds: number;
-        };
-        /**
-         * CadencePreview
-         * @description When would this be due?
-         */
-        CadencePreview: {
+        CadencePreviewRequest: {
             /** Cadence */
-            cadence: components["schemas"]["Once"] | components["schemas"]["Cron"];
+            cadence: components["schemas"]["OnceCadence"] | components["schemas"]["CronCadence"];
             /**
              * Count
              * @default 10
              */
-            count: number;
-            target?: components["schemas"]["Target"] | null;
+            count?: number;
+            target?: components["schemas"]["ScheduleTarget"] | null;
         };
         /**
-         * CadenceRead
-         * @description When would it be due, and how the fields are understood.
+         * CadencePreviewResponse
+         * @description The due times of a cadence, and its normalized fields.
          */
-        CadenceRead: {
+        CadencePreviewResponse: {
             /** Cron */
             cron: string | null;
             /** Upcoming */
-            upcoming: components["schemas"]["Upcoming"][];
+            upcoming: components["schemas"]["UpcomingTime"][];
             /** Zone */
             zone: string;
         };
         /**
-         * CalendarFrom
-         * @description An iCalendar that is fetched from `url`, or uploaded afterwards. `zone` is for what names none itself.
+         * CalendarSource
+         * @description An iCalendar that is fetched from `url`, or uploaded. `zone` applies to times without a zone.
          *
-         *     The address of such a calendar is a secret as a rule, and kept like one.
+         *     The address usually grants access to the calendar, so it is stored as a secret.
          */
-        CalendarFrom: {
+        CalendarSource: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4290,33 +4151,109 @@ export interface components {
              * Zone
              * @default UTC
              */
-            zone: string;
+            zone?: string;
         };
         /**
-         * CallEnds
-         * @description One wait seen from both sides, in mean numbers of requests: at the caller, inside the callee, in between.
+         * CallEndpointResponse
+         * @description The other end of a call.
+         *
+         *     `kind` is `unix` for a socket of this host, `process` for another process of this host, `host` for an added host,
+         *     `ambiguous` if several hosts have the address (`candidates`), `not_added` if no host has it. `source` is
+         *     `connection` if the process was observed at the other end, `listener` if it only listens there. `same_capture`:
+         *     both ends belong to one capture. `url` opens the other end with the same time range; `reason` explains what is
+         *     not known.
          */
-        CallEnds: {
-            /** Between */
-            between: number;
-            /** Callee */
-            callee: number;
-            /** Caller */
-            caller: number;
-            /** Citations */
-            citations: components["schemas"]["ContextCited"][];
+        CallEndpointResponse: {
+            /**
+             * Candidates
+             * @default []
+             */
+            candidates: components["schemas"]["HostRef"][];
+            /**
+             * Citations
+             * @default []
+             */
+            citations: components["schemas"]["ContextCitationResponse"][];
+            /**
+             * Comm
+             * @default
+             */
+            comm: string;
+            host?: components["schemas"]["HostRef"] | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unix" | "process" | "host" | "ambiguous" | "not_added";
+            /** Pid */
+            pid?: number | null;
+            /** Reason */
+            reason?: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Run Id */
+            run_id?: string | null;
+            /**
+             * Same Capture
+             * @default false
+             */
+            same_capture: boolean;
+            /** Source */
+            source?: ("connection" | "listener") | null;
+            /** Url */
+            url?: string | null;
         };
         /**
-         * CallLogged
-         * @description Median response times of the same time by the access logs of caller and callee.
+         * CallGraphResponse
+         * @description The calls of a process, of the scope of a capture, or of a host, in one run.
+         *
+         *     `pids` are the process and those of its name that serve the same port. `omitted` is the number of calls over the
+         *     limit, which are not listed.
          */
-        CallLogged: {
-            /** Callee Ms */
-            callee_ms: number;
-            /** Caller Ms */
-            caller_ms: number;
-            /** Citations */
-            citations: components["schemas"]["ContextCited"][];
+        CallGraphResponse: {
+            /** Comm */
+            comm: string;
+            host: components["schemas"]["HostRef"] | null;
+            /** Incoming */
+            incoming: components["schemas"]["CallResponse"][];
+            /** Missing */
+            missing: components["schemas"]["MissingCallDataResponse"][];
+            /** Omitted */
+            omitted: number;
+            /** Outgoing */
+            outgoing: components["schemas"]["CallResponse"][];
+            /** Pid */
+            pid: number | null;
+            /** Pids */
+            pids: number[];
+            response_time: components["schemas"]["ResponseTimeResponse"] | null;
+            /** Response Time Reason */
+            response_time_reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+            /** T0 Ns */
+            t0_ns: number | null;
+            /** T1 Ns */
+            t1_ns: number | null;
         };
         /**
          * CallPath
@@ -4332,64 +4269,15 @@ export interface components {
             kind: "path";
         };
         /**
-         * CallPlace
-         * @description Whose the other end of a call is, and where to go on.
-         *
-         *     `kind` is `unix` for a socket of this host, `process` for another process of this host, `host` for an enrolled
-         *     host, `ambiguous` where several have the address, `not_enrolled` where none has it. `how` says whether the process
-         *     was met at the other end of the connection or only listens there. `url` goes on there with the same range of time;
-         *     `why` says what is not known.
-         */
-        CallPlace: {
-            /**
-             * Among
-             * @default []
-             */
-            among: components["schemas"]["HostRef"][];
-            /**
-             * Citations
-             * @default []
-             */
-            citations: components["schemas"]["ContextCited"][];
-            /**
-             * Comm
-             * @default
-             */
-            comm: string;
-            host?: components["schemas"]["HostRef"] | null;
-            /** How */
-            how?: ("connection" | "listener") | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "unix" | "process" | "host" | "ambiguous" | "not_enrolled";
-            /** Pid */
-            pid?: number | null;
-            /** Run Id */
-            run_id?: string | null;
-            /**
-             * Together
-             * @default false
-             */
-            together: boolean;
-            /** Url */
-            url?: string | null;
-            /** Why */
-            why?: {
-                [key: string]: unknown;
-            } | null;
-        };
-        /**
-         * CallRead
+         * CallResponse
          * @description All connections of processes of one name with one address and port.
          *
-         *     `port` is the remote one of `out`, the own one of `in`. Counts are of connections; `waiting` is how many of them
-         *     owed an answer on average over `looks`. Null is not known, which is not zero.
+         *     `port` is the remote port of `out`, the local port of `in`. Counts are numbers of connections; `waiting` is the
+         *     mean number that wait for a response, over `samples`. Null means not known, which is not zero.
          */
-        CallRead: {
+        CallResponse: {
             /** Citations */
-            citations: components["schemas"]["ContextCited"][];
+            citations: components["schemas"]["ContextCitationResponse"][];
             /** Close Wait */
             close_wait: number | null;
             /** Comm */
@@ -4401,21 +4289,24 @@ export interface components {
              * @enum {string}
              */
             direction: "out" | "in";
-            ends: components["schemas"]["CallEnds"] | null;
-            /** Ends Why */
-            ends_why: {
-                [key: string]: unknown;
+            endpoint: components["schemas"]["CallEndpointResponse"];
+            endpoint_times: components["schemas"]["EndpointTimesResponse"] | null;
+            /** Endpoint Times Reason */
+            endpoint_times_reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /** Established */
             established: number | null;
             /** Key */
             key: string;
-            logged: components["schemas"]["CallLogged"] | null;
-            /** Looks */
-            looks: number;
+            logged_times: components["schemas"]["LoggedTimesResponse"] | null;
             /** Pids */
             pids: number[];
-            place: components["schemas"]["CallPlace"];
             /** Port */
             port: number | null;
             /**
@@ -4435,6 +4326,8 @@ export interface components {
             rtt_max_ms: number | null;
             /** Rtt Mean Ms */
             rtt_mean_ms: number | null;
+            /** Samples */
+            samples: number;
             /** Send Queue Bytes */
             send_queue_bytes: number | null;
             /** Syn Sent */
@@ -4447,101 +4340,10 @@ export interface components {
             waiting_oldest_ms: number | null;
         };
         /**
-         * CallSegment
-         * @description One part of the response time: `call` is the key of a call, empty for the processes' own time.
-         *
-         *     `share` lies between `low` and `high` in 95 of 100 cases; `ms` is a request's, where their rate is known.
+         * CaptureBlockResponse
+         * @description One run as a block on the timeline. Data from `look_back_ns` on comes from a look-back buffer on the host.
          */
-        CallSegment: {
-            /** Call */
-            call: string;
-            /** Citations */
-            citations: components["schemas"]["ContextCited"][];
-            /** High */
-            high: number;
-            /** Low */
-            low: number;
-            /** Ms */
-            ms: number | null;
-            /** Share */
-            share: number;
-        };
-        /**
-         * CallSplit
-         * @description The response time in segments: `requests` were inside on average, `met` in all looks together.
-         *
-         *     `parallel`: the processes wait for several answers at once, so the shares do not add up to one.
-         */
-        CallSplit: {
-            /** Met */
-            met: number;
-            /** Parallel */
-            parallel: boolean;
-            /** Rate Per S */
-            rate_per_s: number | null;
-            /** Requests */
-            requests: number;
-            /** Segments */
-            segments: components["schemas"]["CallSegment"][];
-        };
-        /**
-         * CallsMissing
-         * @description What was not collected, and why.
-         */
-        CallsMissing: {
-            /** Collector */
-            collector: string;
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * CallsRead
-         * @description Whom a process, the scope of a capture or a host calls, and who calls it, in one run.
-         *
-         *     `pids` are the process and those of its name that serve the same port. `left_out` calls were too many to be listed.
-         */
-        CallsRead: {
-            /** Comm */
-            comm: string;
-            host: components["schemas"]["HostRef"] | null;
-            /** Into */
-            into: components["schemas"]["CallRead"][];
-            /** Left Out */
-            left_out: number;
-            /** Missing */
-            missing: components["schemas"]["CallsMissing"][];
-            /** Out */
-            out: components["schemas"]["CallRead"][];
-            /** Pid */
-            pid: number | null;
-            /** Pids */
-            pids: number[];
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-            /** Scope */
-            scope: {
-                [key: string]: unknown;
-            };
-            split: components["schemas"]["CallSplit"] | null;
-            /** Split Why */
-            split_why: {
-                [key: string]: unknown;
-            } | null;
-            /** T0 Ns */
-            t0_ns: number | null;
-            /** T1 Ns */
-            t1_ns: number | null;
-        };
-        /**
-         * CaptureBlock
-         * @description One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too.
-         */
-        CaptureBlock: {
+        CaptureBlockResponse: {
             /**
              * Capture Id
              * Format: uuid
@@ -4568,8 +4370,20 @@ export interface components {
             uncertainty_ns: number;
         };
         /**
+         * CaptureCostResponse
+         * @description Estimated cost on the host: percent of one core, seconds, and collected bytes if known.
+         */
+        CaptureCostResponse: {
+            /** Bytes */
+            bytes: number | null;
+            /** Cpu Pct */
+            cpu_pct: number;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
          * CaptureCreate
-         * @description What to capture, where, and why. `confirm`: the name of the host, typed, where the tier is ptrace.
+         * @description A capture to create. `confirm`: the typed name of the host, required for tier ptrace.
          */
         CaptureCreate: {
             /** Collectors */
@@ -4582,7 +4396,7 @@ export interface components {
              * Options
              * @default {}
              */
-            options: {
+            options?: {
                 [key: string]: {
                     [key: string]: string;
                 };
@@ -4593,29 +4407,29 @@ export interface components {
              * Reason
              * @default
              */
-            reason: string;
+            reason?: string;
             /**
              * @default {
              *       "kind": "host",
              *       "value": ""
              *     }
              */
-            scope: components["schemas"]["ScopeGiven"];
+            scope?: components["schemas"]["ScopeRequest"];
             /** Seconds */
             seconds?: number | null;
             /**
              * Service
              * @default true
              */
-            service: boolean;
+            service?: boolean;
         };
         /**
-         * CapturePreview
-         * @description What one would like to capture, and where.
+         * CapturePreviewRequest
+         * @description A capture to preview.
          *
-         *     `service`: the requests of the service that is declared for these hosts are measured too, where that is light.
+         *     `service`: also measure the requests of the service of these hosts, if a light collector can.
          */
-        CapturePreview: {
+        CapturePreviewRequest: {
             /** Collectors */
             collectors?: string[] | null;
             /** Host Ids */
@@ -4624,7 +4438,7 @@ export interface components {
              * Options
              * @default {}
              */
-            options: {
+            options?: {
                 [key: string]: {
                     [key: string]: string;
                 };
@@ -4637,20 +4451,80 @@ export interface components {
              *       "value": ""
              *     }
              */
-            scope: components["schemas"]["ScopeGiven"];
+            scope?: components["schemas"]["ScopeRequest"];
             /** Seconds */
             seconds?: number | null;
             /**
              * Service
              * @default true
              */
-            service: boolean;
+            service?: boolean;
         };
         /**
-         * CaptureRead
-         * @description A capture with its runs. `options` are the values that were given to collectors, by collector and name.
+         * CapturePreviewResponse
+         * @description The complete preview. `refusal` is the reason if the capture is not allowed.
+         *
+         *     `service` is the reason why services are not measured.
          */
-        CaptureRead: {
+        CapturePreviewResponse: {
+            /** Allowed */
+            allowed: boolean;
+            /** Collectors */
+            collectors: components["schemas"]["PreviewCollector"][];
+            /** Refusal */
+            refusal: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Service */
+            service?: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+            /** Total Seconds */
+            total_seconds: number;
+        };
+        /**
+         * CaptureRejection
+         * @description A capture that was not started, and why.
+         */
+        CaptureRejection: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+        };
+        /**
+         * CaptureResponse
+         * @description A capture with its runs. `options` are the values set by the requester, by collector and name.
+         */
+        CaptureResponse: {
             /**
              * Created At
              * Format: date-time
@@ -4678,125 +4552,110 @@ export interface components {
             requested_by: components["schemas"]["UserRef"] | null;
             /** Runs */
             runs: components["schemas"]["RunSummary"][];
-            scope: components["schemas"]["ScopeRead"];
+            scope: components["schemas"]["ScopeResponse"];
             /** Seconds */
             seconds: number | null;
-            /** Source */
-            source: string;
-            /** State */
-            state: string;
-            /** Tier */
-            tier: string;
-        };
-        /**
-         * CaptureRef
-         * @description The capture that a run belongs to.
-         */
-        CaptureRef: {
             /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Number */
-            number: number;
-            /** Plan */
-            plan: string;
-            /** Reason */
-            reason: string;
-            /** Source */
-            source: string;
-        };
-        /**
-         * CardRead
-         * @description One thing to do or to know.
-         */
-        CardRead: {
-            back: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
-            /** Causes */
-            causes: string[];
-            /** Command */
-            command: string;
-            correction: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
-            /** Findings */
-            findings: string[];
-            /** Id */
-            id: string;
-            risk: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
-            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-            /** Verifies */
-            verifies: string;
-            when: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-        };
-        /**
-         * CarriedRead
-         * @description The incident that a bundle is here. `new`: it became one just now; else it was here already.
-         */
-        CarriedRead: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** New */
-            new: boolean;
-            /** Number */
-            number: number;
-            /** Runs */
-            runs: number;
-            /** Title */
-            title: string;
-        };
-        /**
-         * CauseNamed
-         * @description A cause that was named, with the numbers that prove it and the causes that it explains.
-         */
-        CauseNamed: {
-            /**
-             * Confidence
+             * Source
              * @enum {string}
              */
-            confidence: "likely" | "possible" | "confirmed";
-            /** Evidence */
-            evidence: components["schemas"]["EvidenceRead"][];
+            source: "manual" | "import" | "api" | "schedule" | "trigger" | "watcher";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ingesting" | "done" | "partial" | "failed" | "canceled" | "expired";
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+        };
+        /**
+         * CauseOutcomeResponse
+         * @description How often a cause was right and wrong; `instead` counts the correct causes.
+         */
+        CauseOutcomeResponse: {
+            /** Cause */
+            cause: string;
+            /** Instead */
+            instead: {
+                [key: string]: number;
+            };
+            /** Right */
+            right: number;
+            /** Wrong */
+            wrong: number;
+        };
+        /**
+         * CauseRejectionCreate
+         * @description A cause that was wrong, and the correct one if it is known.
+         */
+        CauseRejectionCreate: {
+            /** Cause */
+            cause: string;
+            /**
+             * Note
+             * @default
+             */
+            note?: string;
+            /**
+             * Pins
+             * @default []
+             */
+            pins?: string[];
+            /** True Cause */
+            true_cause?: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * CauseRejectionResponse
+         * @description A rejected cause: the correct cause if known, the reason, and the pins that show it.
+         */
+        CauseRejectionResponse: {
+            by: components["schemas"]["PersonRef"] | null;
+            /** Cause */
+            cause: string;
+            /** Note */
+            note: string;
+            /** Pins */
+            pins: string[];
+            /** True Cause */
+            true_cause: string | null;
+        };
+        /**
+         * CauseResponse
+         * @description One cause. `right` and `wrong` count how often incidents confirmed and rejected it.
+         */
+        CauseResponse: {
             /** Explains */
             explains: string[];
+            fix: components["schemas"]["LocalizedText"];
             /** Id */
             id: string;
-            /** Scope */
-            scope: {
-                [key: string]: string;
-            };
+            /** Proven */
+            proven: boolean;
+            /** Right */
+            right: number;
+            risk: components["schemas"]["LocalizedText"];
+            /** Rules */
+            rules: string[];
+            /** Suspected By */
+            suspected_by: string[];
+            /** Tested By */
+            tested_by: string[];
+            title: components["schemas"]["LocalizedText"];
+            verify: components["schemas"]["LocalizedText"];
+            what: components["schemas"]["LocalizedText"];
+            /** Wrong */
+            wrong: number;
         };
         /**
-         * ChainRead
-         * @description A playbook tried against a run: the steps gone through, what is missing among them, and what would tell most.
+         * ChangedTextResponse
+         * @description Line before and after the redaction.
          */
-        ChainRead: {
-            /** Answers */
-            answers: components["schemas"]["AnswerRead"][];
-            /** Gaps */
-            gaps: string[];
-            /** Leads To */
-            leads_to: string;
-            next: components["schemas"]["ProposalRead"] | null;
-            /** Path */
-            path: string[];
-            /** Playbook */
-            playbook: string;
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-            /** Stands */
-            stands: components["schemas"]["StandRead"][];
-        };
-        /**
-         * ChangedRead
-         * @description A line before and after.
-         */
-        ChangedRead: {
+        ChangedTextResponse: {
             /** After */
             after: string;
             /** Before */
@@ -4804,18 +4663,23 @@ export interface components {
         };
         /**
          * ChannelCreate
-         * @description A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
+         * @description A channel. `url` of a webhook or Slack-compatible service is a secret; `secret` signs webhook requests.
          *
-         *     Grafana is told by annotations and not by messages: `url` is its address, `secret` the token of a service account.
-         *     `user_id`: it reaches this person when a comment names them.
-         *     `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
+         *     Grafana receives annotations instead of messages: `url` is its address, `secret` the token of a service
+         *     account. `user_id` makes it the personal channel of a user, for mentions. `chart_link` shows the chart in
+         *     a Slack-compatible service by a link that needs no account, for 30 days.
          */
         ChannelCreate: {
+            /**
+             * Chart Link
+             * @default true
+             */
+            chart_link?: boolean;
             /**
              * Enabled
              * @default true
              */
-            enabled: boolean;
+            enabled?: boolean;
             /**
              * Kind
              * @enum {string}
@@ -4826,15 +4690,10 @@ export interface components {
              * @default en
              * @enum {string}
              */
-            locale: "en" | "zh";
+            locale?: "en" | "zh";
             mail?: components["schemas"]["MailTo"] | null;
             /** Name */
             name: string;
-            /**
-             * Picture Link
-             * @default true
-             */
-            picture_link: boolean;
             /** Secret */
             secret?: string | null;
             /** Url */
@@ -4843,21 +4702,34 @@ export interface components {
             user_id?: string | null;
         };
         /**
-         * ChannelRead
-         * @description A channel. `shown` is what may be seen of where it leads. `secret` is there once, in the answer that made it.
+         * ChannelResponse
+         * @description A channel. `destination` is the part of its address that users may see.
          *
-         *     `queued` and `dead` count its messages, of a Grafana its annotations; `last` tells of the newest.
+         *     `secret` is set only in the response that created it. `queued` and `failed` count its messages, or the annotations
+         *     of a Grafana; `last_state` and `last_at` are of the newest message.
          */
-        ChannelRead: {
+        ChannelResponse: {
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
-            /** Dead */
-            dead: number;
+            /**
+             * PublicDestination
+             * @description The parts of a destination that are no secret: the server, or the mail addresses.
+             */
+            destination: {
+                /** Server */
+                server?: string | null;
+                /** To */
+                to?: string[] | null;
+            } & {
+                [key: string]: unknown;
+            };
             /** Enabled */
             enabled: boolean;
+            /** Failed */
+            failed: number;
             /**
              * Id
              * Format: uuid
@@ -4871,7 +4743,7 @@ export interface components {
             /** Last At */
             last_at: string | null;
             /** Last State */
-            last_state: ("queued" | "sent" | "dead") | null;
+            last_state: ("queued" | "sent" | "failed") | null;
             /**
              * Locale
              * @enum {string}
@@ -4883,16 +4755,12 @@ export interface components {
             queued: number;
             /** Secret */
             secret?: string | null;
-            /** Shown */
-            shown: {
-                [key: string]: unknown;
-            };
             /** User Id */
             user_id: string | null;
         };
         /**
          * ChannelUpdate
-         * @description What is not mentioned stays; where it leads is changed by making another.
+         * @description A change; absent fields are kept. To change the address, create another channel.
          */
         ChannelUpdate: {
             /** Enabled */
@@ -4903,38 +4771,73 @@ export interface components {
             name?: string | null;
         };
         /**
-         * CheckRead
-         * @description What is wrong with a playbook; the playbook itself where nothing is.
+         * ChartResponse
+         * @description One chart. `body` is null without data; `reason` then has the cause.
+         *
+         *     `rules` are the rules that it illustrates; `left_out` counts the items that were left out for size.
          */
-        CheckRead: {
-            playbook: components["schemas"]["PlaybookRead"] | null;
-            /** Problems */
-            problems: components["schemas"]["ProblemRead"][];
-        };
-        /**
-         * Checked
-         * @description Rows against bytes.
-         */
-        Checked: {
+        ChartResponse: {
+            /** Body */
+            body: (components["schemas"]["CallPath"] | components["schemas"]["CpuHeat"] | components["schemas"]["Gantt"] | components["schemas"]["Gauges"] | components["schemas"]["Graph"] | components["schemas"]["Histogram"] | components["schemas"]["Ladder"] | components["schemas"]["NumaMatrix"] | components["schemas"]["Panels"] | components["schemas"]["PeerStrips"] | components["schemas"]["SchedLatency"] | components["schemas"]["Stacked"] | components["schemas"]["Stages"] | components["schemas"]["UseGrid"]) | null;
+            /** Builder */
+            builder: string;
+            /** Collectors */
+            collectors: string[];
+            /** Id */
+            id: string;
+            /** Left Out */
+            left_out: number;
+            /** Notes */
+            notes: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            }[];
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Rules */
+            rules: string[];
             /**
-             * At
-             * Format: date-time
+             * State
+             * @enum {string}
              */
-            at: string;
-            /** Bytes */
-            bytes: number;
-            /** Files */
-            files: number;
-            lost: components["schemas"]["Lost"];
-            orphans: components["schemas"]["Orphans"];
-            /** Rows */
-            rows: number;
+            state: "ok" | "no_data";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            summary: components["schemas"]["LocalizedText"];
+            title: components["schemas"]["LocalizedText"];
         };
         /**
-         * ChunkSource
-         * @description Whose bytes a part of a lane was read from.
+         * ChartTypeResponse
+         * @description One type of chart.
          */
-        ChunkSource: {
+        ChartTypeResponse: {
+            /** Collectors */
+            collectors: string[];
+            /** Id */
+            id: string;
+            /** Rules */
+            rules: string[];
+            summary: components["schemas"]["LocalizedText"];
+            title: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * ChunkSourceResponse
+         * @description Whose bytes a part of a track was read from.
+         */
+        ChunkSourceResponse: {
             /** Artifact Id */
             artifact_id: string | null;
             /** Collector */
@@ -4975,10 +4878,10 @@ export interface components {
             run: string;
         };
         /**
-         * CitationRead
+         * CitationResponse
          * @description Where a number was read: lines of a part of an artifact, or a frame of a profile.
          */
-        CitationRead: {
+        CitationResponse: {
             /**
              * Artifact
              * @default
@@ -5016,91 +4919,65 @@ export interface components {
             run: string;
         };
         /**
-         * CiteRead
-         * @description The line of an artifact that a value was read from.
+         * CollectionMethodResponse
+         * @description A collection method with its command line as displayed.
          */
-        CiteRead: {
-            /**
-             * Artifact Id
-             * Format: uuid
-             */
-            artifact_id: string;
-            /** Line */
-            line: number | null;
-            /** Part */
-            part: string;
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-            /** T Ns */
-            t_ns: number;
-            /** Text */
-            text: string | null;
-            /** Values */
-            values: {
-                [key: string]: number | null;
-            };
-        };
-        /**
-         * ClockRead
-         * @description How the host's clock stood to UTC; and the readings themselves, for whoever reads the artifacts again.
-         */
-        ClockRead: {
-            /** Offset Ms */
-            offset_ms?: number | null;
-            /**
-             * Perf Reference
-             * @default {}
-             */
-            perf_reference: {
-                [key: string]: unknown;
-            };
-            /**
-             * Records
-             * @default []
-             */
-            records: {
-                [key: string]: unknown;
-            }[];
-            /** Server Offset Ns */
-            server_offset_ns?: number | null;
-            /** Server Uncertainty Ns */
-            server_uncertainty_ns?: number | null;
-            /** Source */
-            source?: string | null;
-            /**
-             * Steps
-             * @default []
-             */
-            steps: {
-                [key: string]: unknown;
-            }[];
-            /** Uncertainty Ms */
-            uncertainty_ms?: number | null;
-        };
-        /**
-         * Colleague
-         * @description Somebody who can be put on call.
-         */
-        Colleague: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
+        CollectionMethodResponse: {
+            /** Command */
+            command: string;
             /** Name */
             name: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "viewer" | "investigator" | "oncall" | "admin";
+            needs: components["schemas"]["CollectionNeedsResponse"];
+        };
+        /**
+         * CollectionNeedsResponse
+         * @description What a collection method needs on a host.
+         */
+        CollectionNeedsResponse: {
+            /** Files */
+            files: string[];
+            /** Perf */
+            perf: boolean;
+            /** Remedy */
+            remedy: string;
+            /** Root */
+            root: boolean;
+            /** Target */
+            target: boolean;
+            /** Tools */
+            tools: string[];
+        };
+        /**
+         * CollectorCostResponse
+         * @description The expected cost on a host.
+         */
+        CollectorCostResponse: {
+            /** Bytes Per S */
+            bytes_per_s: number;
+            /** Cpu Pct */
+            cpu_pct: number;
+            note: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * CollectorOptionResponse
+         * @description An option of a collector. The whole value must match `pattern`; a missing value means `default`.
+         *
+         *     A `required` option has no default.
+         */
+        CollectorOptionResponse: {
+            /** Default */
+            default: string;
+            /** Name */
+            name: string;
+            /** Pattern */
+            pattern: string;
+            /** Required */
+            required: boolean;
+            title: components["schemas"]["LocalizedText"];
         };
         /**
          * CollectorProgress
-         * @description How far a collector is, in milliseconds since it began.
+         * @description Progress of a collector in milliseconds since its start.
          */
         CollectorProgress: {
             /** Elapsed Ms */
@@ -5109,8 +4986,42 @@ export interface components {
             planned_ms: number;
         };
         /**
+         * CollectorResponse
+         * @description A collector. Those with `on_demand` are part of custom plans only.
+         */
+        CollectorResponse: {
+            cost: components["schemas"]["CollectorCostResponse"];
+            /** Exclusive */
+            exclusive: boolean;
+            /** Id */
+            id: string;
+            /** Mandatory */
+            mandatory: boolean;
+            /** Max Bytes */
+            max_bytes: number;
+            /** Methods */
+            methods: components["schemas"]["CollectionMethodResponse"][];
+            /** On Demand */
+            on_demand: boolean;
+            /** Options */
+            options: components["schemas"]["CollectorOptionResponse"][];
+            /** Parser Version */
+            parser_version: number;
+            /** Seconds Max */
+            seconds_max: number;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+            title: components["schemas"]["LocalizedText"];
+            why: components["schemas"]["LocalizedText"];
+            /** Yields */
+            yields: string[];
+        };
+        /**
          * CollectorSummary
-         * @description What became of one collector. `started_ns`, UTC, is known as soon as it was heard to run.
+         * @description State of one collector. `started_ns` (UTC) is set as soon as its start was reported.
          */
         CollectorSummary: {
             /** Bytes */
@@ -5120,73 +5031,67 @@ export interface components {
             progress: components["schemas"]["CollectorProgress"] | null;
             /** Reason */
             reason: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /** Seconds */
             seconds: number | null;
             /** Started Ns */
             started_ns: number | null;
-            /** State */
-            state: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "skipped" | "failed" | "timed_out" | "unreadable" | "canceled";
         };
         /**
-         * CollectorWarning
-         * @description What a parser could not read.
+         * CollectorWarningResponse
+         * @description Something that a parser could not read.
          */
-        CollectorWarning: {
+        CollectorWarningResponse: {
             /** Collector */
             collector: string;
-            /** Warning */
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
             warning: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             };
         };
         /**
-         * CommandRead
-         * @description What will run. `why`: the step does not need it, and it is taken for this.
+         * CommentCreate
+         * @description A comment in plain text. `about` and `ref`: the incident, a step or hypothesis by key, or a pin by ID.
          */
-        CommandRead: {
-            /** Collector */
-            collector: string;
-            /** Text */
-            text: string;
-            /** Why */
-            why?: {
-                [key: string]: unknown;
-            } | null;
-        };
-        /**
-         * CommentAdd
-         * @description Plain text. `about` and `ref`: the incident, a step or a hypothesis by its key, or a pin by its id.
-         */
-        CommentAdd: {
+        CommentCreate: {
             /**
              * About
              * @default incident
              * @enum {string}
              */
-            about: "incident" | "step" | "hypothesis" | "pin";
+            about?: "incident" | "step" | "hypothesis" | "pin";
             /**
              * Ref
              * @default
              */
-            ref: string;
+            ref?: string;
             /** Text */
             text: string;
         };
         /**
-         * CommentPatch
-         * @description What it says now.
+         * CommentResponse
+         * @description A comment in plain text. A withdrawn comment has no text.
          */
-        CommentPatch: {
-            /** Text */
-            text: string;
-        };
-        /**
-         * CommentRead
-         * @description A comment, as plain text. A withdrawn one has no text any more.
-         */
-        CommentRead: {
+        CommentResponse: {
             /**
              * About
              * @enum {string}
@@ -5198,8 +5103,12 @@ export interface components {
              */
             at: string;
             by: components["schemas"]["PersonRef"] | null;
+            /** Can Edit */
+            can_edit: boolean;
+            /** Can Withdraw */
+            can_withdraw: boolean;
             /** Earlier */
-            earlier: components["schemas"]["EarlierRead"][];
+            earlier: components["schemas"]["EarlierTextResponse"][];
             /** Edited At */
             edited_at: string | null;
             /**
@@ -5207,12 +5116,8 @@ export interface components {
              * Format: uuid
              */
             id: string;
-            /** May Withdraw */
-            may_withdraw: boolean;
             /** Mentions */
-            mentions: components["schemas"]["MentionRead"][];
-            /** Mine */
-            mine: boolean;
+            mentions: components["schemas"]["MentionResponse"][];
             /** Ref */
             ref: string;
             /** Text */
@@ -5222,18 +5127,29 @@ export interface components {
             withdrawn_by: components["schemas"]["PersonRef"] | null;
         };
         /**
-         * ComparedRead
-         * @description How many verdicts of a kind are here what they were there.
+         * CommentUpdate
+         * @description The new text of a comment.
          */
-        ComparedRead: {
-            /** Equal */
-            equal: number;
-            /** Total */
-            total: number;
+        CommentUpdate: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * ComparisonCreate
+         * @description What to compare: A is before, the baseline; B is after, and what is drawn is as wide as B.
+         */
+        ComparisonCreate: {
+            a: components["schemas"]["ComparisonSide"];
+            b: components["schemas"]["ComparisonSide"];
+            /**
+             * Normalize
+             * @default true
+             */
+            normalize?: boolean | ("share" | "absolute");
         };
         /**
          * ComparisonPin
-         * @description A comparison.
+         * @description A pin of a comparison.
          */
         ComparisonPin: {
             /**
@@ -5250,21 +5166,8 @@ export interface components {
             view: string;
         };
         /**
-         * ComparisonRead
-         * @description What rules, steps and hypotheses said there, beside what they say here; `different` has at most 200.
-         */
-        ComparisonRead: {
-            /** Different */
-            different: components["schemas"]["DifferenceRead"][];
-            hypothesis: components["schemas"]["ComparedRead"];
-            rule: components["schemas"]["ComparedRead"];
-            step: components["schemas"]["ComparedRead"];
-            /** Unequal */
-            unequal: number;
-        };
-        /**
          * ComparisonRef
-         * @description Two of a kind beside each other.
+         * @description Two runs or two profiles to compare.
          */
         ComparisonRef: {
             /**
@@ -5284,22 +5187,207 @@ export interface components {
             what: "runs" | "profiles";
         };
         /**
-         * ConditionGiven
-         * @description Holds where `hits` of the last `of` readings, one a second, are over or under the limit.
-         *
-         *     Something that starts (`…_start`) takes a key alone.
+         * ComparisonResponse
+         * @description A comparison without its tree. `by_base`: names are without the marks of a build.
          */
-        ConditionGiven: {
+        ComparisonResponse: {
+            a: components["schemas"]["ComparisonSideResponse"];
+            b: components["schemas"]["ComparisonSideResponse"];
+            /** By Base */
+            by_base: boolean;
             /**
-             * Hits
-             * @default 1
+             * Created At
+             * Format: date-time
              */
-            hits: number;
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Normalize
+             * @enum {string}
+             */
+            normalize: "share" | "absolute";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ready" | "failed";
+        };
+        /**
+         * ComparisonSide
+         * @description One side of a comparison.
+         */
+        ComparisonSide: {
+            /**
+             * @default {
+             *       "comm": [],
+             *       "cpu": [],
+             *       "hide_idle": false,
+             *       "pid": [],
+             *       "thread": [],
+             *       "tid": []
+             *     }
+             */
+            filter?: components["schemas"]["ProfileFilterParams"];
+            /**
+             * Profile Id
+             * Format: uuid
+             */
+            profile_id: string;
+        };
+        /**
+         * ComparisonSideResponse
+         * @description One side, with what it is called; a profile that was deleted since has no label.
+         *
+         *     `profiles`: how many are added up in it, of which `profile_id` is the first.
+         */
+        ComparisonSideResponse: {
+            filter: components["schemas"]["ProfileFilterResponse"];
+            /** Label */
+            label: string | null;
+            /**
+             * Profile Id
+             * Format: uuid
+             */
+            profile_id: string;
+            /** Profiles */
+            profiles: number;
+            /** Run Id */
+            run_id: string | null;
+        };
+        /**
+         * ComparisonTreeNode
+         * @description A frame of both sides: its weights, delta = B - A, and whether that is more than chance.
+         *
+         *     `z` and `significant` are null where there are too few samples to tell.
+         */
+        ComparisonTreeNode: {
+            /** A */
+            a: number;
+            /** B */
+            b: number;
+            /** Children */
+            children: components["schemas"]["ComparisonTreeNode"][];
+            /** Delta */
+            delta: number;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "root" | "comm" | "user" | "kernel" | "jit" | "inlined" | "unknown" | "pruned" | "idle";
+            /**
+             * Module
+             * @default
+             */
+            module: string;
+            /** Name */
+            name: string;
+            /** Self */
+            self: number;
+            /** Significant */
+            significant: boolean | null;
+            /** Value */
+            value: number;
+            /** Z */
+            z: number | null;
+        };
+        /**
+         * ComparisonTreeResponse
+         * @description The tree of a comparison, as wide as B, and the paths that only one side has.
+         *
+         *     `merged`: base name → the names of functions that are drawn under it.
+         */
+        ComparisonTreeResponse: {
+            /** Merged */
+            merged: {
+                [key: string]: string[];
+            };
+            /** New */
+            new: components["schemas"]["NewPath"][];
+            /**
+             * Normalize
+             * @enum {string}
+             */
+            normalize: "share" | "absolute";
+            /** Path */
+            path: components["schemas"]["PathStep"][];
+            /** Pruned Weight */
+            pruned_weight: number;
+            /** Samples A */
+            samples_a: number;
+            /** Samples B */
+            samples_b: number;
+            /** Total A */
+            total_a: number;
+            /** Total B */
+            total_b: number;
+            tree: components["schemas"]["ComparisonTreeNode"];
+            /** Vanished */
+            vanished: components["schemas"]["VanishedPath"][];
+        };
+        /**
+         * ConditionKindResponse
+         * @description A kind of condition. `key` is a regular expression that the whole key must match.
+         */
+        ConditionKindResponse: {
+            /** Example */
+            example: string;
+            /** Is Start */
+            is_start: boolean;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            title: components["schemas"]["LocalizedText"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * ConditionReadingsResponse
+         * @description The last readings of each condition, one every `step_s`; the newest is from `at`. Null means no data.
+         */
+        ConditionReadingsResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Step S */
+            step_s: number;
+            /** Values */
+            values: (number | null)[][];
+        };
+        /**
+         * ConditionRequest
+         * @description Holds when `required_hits` of the last `window_readings` readings, one a second, are over or under the limit.
+         *
+         *     A start condition (`…_start`) takes only a key.
+         */
+        ConditionRequest: {
             /**
              * Key
              * @default
              */
-            key: string;
+            key?: string;
             /**
              * Kind
              * @enum {string}
@@ -5309,26 +5397,31 @@ export interface components {
              * Limit
              * @default 1
              */
-            limit: number;
-            /**
-             * Of
-             * @default 1
-             */
-            of: number;
+            limit?: number;
             /**
              * Op
              * @default over
              * @enum {string}
              */
-            op: "over" | "under";
+            op?: "over" | "under";
+            /**
+             * Required Hits
+             * @default 1
+             */
+            required_hits?: number;
+            /**
+             * Window Readings
+             * @default 1
+             */
+            window_readings?: number;
         };
         /**
-         * ConditionKind
-         * @description A kind of condition that may be waited for. `key` is an expression that the whole key must match.
+         * ConditionResponse
+         * @description A condition with its unit. `is_start`: it holds when something starts.
          */
-        ConditionKind: {
-            /** Example */
-            example: string;
+        ConditionResponse: {
+            /** Is Start */
+            is_start: boolean;
             /** Key */
             key: string;
             /**
@@ -5336,45 +5429,108 @@ export interface components {
              * @enum {string}
              */
             kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
-            /** Starts */
-            starts: boolean;
-            /** Title */
-            title: {
-                [key: string]: string;
-            };
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * ConditionRead
-         * @description A condition with its unit.
-         */
-        ConditionRead: {
-            /** Hits */
-            hits: number;
-            /** Key */
-            key: string;
-            /** Kind */
-            kind: string;
             /** Limit */
             limit: number;
-            /** Of */
-            of: number;
             /**
              * Op
              * @enum {string}
              */
             op: "over" | "under";
-            /** Starts */
-            starts: boolean;
+            /** Required Hits */
+            required_hits: number;
             /** Unit */
             unit: string;
+            /** Window Readings */
+            window_readings: number;
         };
         /**
-         * ContextCited
-         * @description Where something was read: lines (1-based) of a part of an artifact.
+         * ConditionalWatcherCreate
+         * @description Capture a host when one of the conditions begins to hold, at most `max_captures` times within `hours`.
+         *
+         *     With `incident_id`, the captures become evidence of that incident; the host must be part of it.
          */
-        ContextCited: {
+        ConditionalWatcherCreate: {
+            /** Collectors */
+            collectors?: string[] | null;
+            /** Conditions */
+            conditions: components["schemas"]["ConditionRequest"][];
+            /**
+             * Cooldown S
+             * @default 600
+             */
+            cooldown_s?: number;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 4
+             */
+            hours?: number;
+            /** Incident Id */
+            incident_id?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "conditional";
+            /**
+             * Max Captures
+             * @default 1
+             */
+            max_captures?: number;
+            /** Options */
+            options?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /**
+             * Plan
+             * @default triage
+             */
+            plan?: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope?: components["schemas"]["ScopeRequest"];
+            /** Seconds */
+            seconds?: number | null;
+        };
+        /**
+         * ConsistencyResult
+         * @description The comparison of rows with files.
+         */
+        ConsistencyResult: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Files */
+            files: number;
+            missing: components["schemas"]["MissingFiles"];
+            orphans: components["schemas"]["OrphanFiles"];
+            /** Rows */
+            rows: number;
+        };
+        /**
+         * ContextCitationResponse
+         * @description The source of a value: lines (1-based) of a part of an artifact.
+         */
+        ContextCitationResponse: {
             /**
              * Artifact
              * @default
@@ -5402,55 +5558,50 @@ export interface components {
             run: string;
         };
         /**
-         * ContextDifference
-         * @description What is otherwise here than in the twins: 0..1 is how surprising that is, and how alike the twins are.
+         * ContextGapResponse
+         * @description A missing value, the reason, and the collectors that provide it.
          */
-        ContextDifference: {
-            /** Agree */
-            agree: number;
-            /** Here */
-            here: unknown;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "fact" | "setting" | "metric" | "stack";
-            /** Name */
-            name: string;
-            /** Surprise */
-            surprise: number;
-            /** There */
-            there: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * ContextGap
-         * @description What is not known, why, and which collectors would tell.
-         */
-        ContextGap: {
+        ContextGapResponse: {
             /** Collectors */
             collectors: string[];
             /** Id */
             id: string;
-            /** Reason */
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
             reason: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             };
         };
         /**
-         * ContextItem
-         * @description One thing that is known of where a run was.
+         * ContextItemResponse
+         * @description One value of the host context.
          *
-         *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
-         *     the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
-         *     account in `told_by`, and perhaps a `link`. Of a fact that has changed, `was` is its value at the last reading
-         *     before.
+         *     `name` distinguishes several items of one `id`. `atypical` explains why the value needs attention. `checked`: the
+         *     value is from the last preflight check and not from the run. `at_s` is the clock of the host. A reported event
+         *     has the account in `reported_by` and an optional `link`. `previous` is the last value before a fact changed.
          */
-        ContextItem: {
+        ContextItemResponse: {
             /** At S */
             at_s: number | null;
-            citation: components["schemas"]["ContextCited"] | null;
+            /** Atypical */
+            atypical: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Checked */
+            checked: boolean;
+            citation: components["schemas"]["ContextCitationResponse"] | null;
             /** Detail */
             detail: string;
             /** Id */
@@ -5460,67 +5611,28 @@ export interface components {
              * @default
              */
             link: string;
-            /** Looked At */
-            looked_at: boolean;
             /** Name */
             name: string;
+            /** Previous */
+            previous?: string | number | null;
+            /** Previous At S */
+            previous_at_s?: number | null;
+            previous_citation?: components["schemas"]["ContextCitationResponse"] | null;
             /**
-             * Told By
+             * Reported By
              * @default
              */
-            told_by: string;
+            reported_by: string;
             /** Unit */
             unit: string;
-            /** Unusual */
-            unusual: {
-                [key: string]: unknown;
-            } | null;
             /** Value */
             value: string | number | null;
-            /** Was */
-            was?: string | number | null;
-            /** Was At S */
-            was_at_s?: number | null;
-            was_citation?: components["schemas"]["ContextCited"] | null;
         };
         /**
-         * ContextRead
-         * @description Where am I.
+         * ContextPeerResponse
+         * @description A host with the same labels, and its run nearest in time; `healthy` is null if no rule was evaluated.
          */
-        ContextRead: {
-            host: components["schemas"]["HostRef"];
-            /** Run Id */
-            run_id: string | null;
-            /** Scope */
-            scope: {
-                [key: string]: unknown;
-            };
-            /** Sections */
-            sections: components["schemas"]["ContextSection"][];
-            /** T0 Ns */
-            t0_ns: number | null;
-            twins: components["schemas"]["ContextTwins"];
-        };
-        /**
-         * ContextSection
-         * @description The items that answer one question.
-         */
-        ContextSection: {
-            /** Gaps */
-            gaps: components["schemas"]["ContextGap"][];
-            /**
-             * Id
-             * @enum {string}
-             */
-            id: "machine" | "kernel" | "limits" | "neighbours" | "changes";
-            /** Items */
-            items: components["schemas"]["ContextItem"][];
-        };
-        /**
-         * ContextTwin
-         * @description A host with the same labels, and its capture nearest in time; `healthy` is None where no rule was asked.
-         */
-        ContextTwin: {
+        ContextPeerResponse: {
             /** Causes */
             causes: string[];
             /** Healthy */
@@ -5532,24 +5644,29 @@ export interface components {
             t0_ns: number | null;
         };
         /**
-         * ContextTwins
-         * @description Is an identical instance healthy? `compared` are names of the twins that `differences` were made with.
+         * ContextSectionResponse
+         * @description The items of one subject.
          */
-        ContextTwins: {
-            /** Compared */
-            compared: string[];
-            /** Differences */
-            differences: components["schemas"]["ContextDifference"][];
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Twins */
-            twins: components["schemas"]["ContextTwin"][];
-            /** Why */
-            why: {
-                [key: string]: unknown;
-            } | null;
+        ContextSectionResponse: {
+            /** Gaps */
+            gaps: components["schemas"]["ContextGapResponse"][];
+            /**
+             * Id
+             * @enum {string}
+             */
+            id: "machine" | "kernel" | "limits" | "neighbors" | "changes";
+            /** Items */
+            items: components["schemas"]["ContextItemResponse"][];
+        };
+        /**
+         * CpuFacet
+         * @description A CPU and the weight of its samples.
+         */
+        CpuFacet: {
+            /** Cpu */
+            cpu: number;
+            /** Weight */
+            weight: number;
         };
         /**
          * CpuHeat
@@ -5568,33 +5685,47 @@ export interface components {
              */
             kind: "cpu_heat";
             /** Matrices */
-            matrices: components["schemas"]["CpuMatrix"][];
+            matrices: components["schemas"]["SoftirqMatrix"][];
             /** Step Ns */
             step_ns: number;
             /** T Ns */
             t_ns: number[];
         };
         /**
-         * CpuMatrix
-         * @description `values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `cite` that they were read from.
-         *
-         *     `uneven` is the rate of the busiest CPU over the mean of all, `most` that of the busiest one, `busiest`.
+         * CpuTrackResponse
+         * @description One CPU; segments are [offset_ns, len_ns, index into tasks, slices drawn as one].
          */
-        CpuMatrix: {
-            /** Busiest */
-            busiest: string;
-            cite: components["schemas"]["Citation"];
-            /** Lines */
-            lines: number[];
-            most: components["schemas"]["Figure"];
-            total: components["schemas"]["Figure"];
-            uneven: components["schemas"]["Figure"] | null;
-            /** Unit */
-            unit: string;
-            /** Values */
-            values: (number | null)[][];
-            /** Vector */
-            vector: string;
+        CpuTrackResponse: {
+            /** Cpu */
+            cpu: number;
+            /** Segments */
+            segments: number[][];
+        };
+        /**
+         * CpuTrackTask
+         * @description A thread that ran on a CPU.
+         */
+        CpuTrackTask: {
+            /** Pid */
+            pid: number;
+            /** Task */
+            task: string;
+            /** Tid */
+            tid: number;
+        };
+        /**
+         * CpuTracksResponse
+         * @description Who ran on each CPU in a range.
+         */
+        CpuTracksResponse: {
+            /** Cpus */
+            cpus: components["schemas"]["CpuTrackResponse"][];
+            /** T0 Ns */
+            t0_ns: number;
+            /** T1 Ns */
+            t1_ns: number;
+            /** Tasks */
+            tasks: components["schemas"]["CpuTrackTask"][];
         };
         /**
          * Cpuset
@@ -5603,7 +5734,7 @@ export interface components {
         Cpuset: {
             /** About */
             about: string;
-            cite: components["schemas"]["Citation"];
+            citation: components["schemas"]["Citation"];
             /** Cpu Nodes */
             cpu_nodes: string;
             /** Cpus */
@@ -5620,7 +5751,7 @@ export interface components {
         };
         /**
          * CredentialCreate
-         * @description A credential with a name of its own, for several hosts.
+         * @description A named credential that several hosts can use.
          */
         CredentialCreate: {
             /** Certificate */
@@ -5644,37 +5775,10 @@ export interface components {
             username?: string | null;
         };
         /**
-         * CredentialIn
-         * @description What opens a host. Which fields belong to a kind is checked by the server.
-         *
-         *     key: private_key (and its passphrase); certificate: private_key and certificate; password: password;
-         *     generated_key: nothing, the answer holds the line for authorized_keys; agent: the fingerprint of the one
-         *     key to offer, or nothing.
+         * CredentialResponse
+         * @description The public part of a credential.
          */
-        CredentialIn: {
-            /** Certificate */
-            certificate?: string | null;
-            /** Fingerprint */
-            fingerprint?: string | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "key" | "generated_key" | "certificate" | "agent" | "password";
-            /** Passphrase */
-            passphrase?: string | null;
-            /** Password */
-            password?: string | null;
-            /** Private Key */
-            private_key?: string | null;
-            /** Username */
-            username?: string | null;
-        };
-        /**
-         * CredentialRead
-         * @description What may be shown of a credential: never what opens.
-         */
-        CredentialRead: {
+        CredentialResponse: {
             /**
              * Created At
              * Format: date-time
@@ -5694,18 +5798,53 @@ export interface components {
             kind: "key" | "generated_key" | "certificate" | "agent" | "password";
             /** Name */
             name: string;
-            /** Public */
+            /**
+             * PublicCredential
+             * @description The parts of a credential that are no secret.
+             */
             public: {
+                /** Authorized Keys Line */
+                authorized_keys_line?: string | null;
+                /** Fingerprint */
+                fingerprint?: string | null;
+            } & {
                 [key: string]: unknown;
             };
             /** Username */
             username: string | null;
         };
         /**
-         * Cron
-         * @description Five fields on the wall clock of a zone: minute, hour, day of month, month, day of week.
+         * CredentialSpec
+         * @description A credential. The server checks which fields belong to a kind.
+         *
+         *     key: private_key (and its passphrase); certificate: private_key and certificate; password: password;
+         *     generated_key: nothing, the response contains the line for authorized_keys; agent: the fingerprint of the
+         *     key to offer, or nothing.
          */
-        Cron: {
+        CredentialSpec: {
+            /** Certificate */
+            certificate?: string | null;
+            /** Fingerprint */
+            fingerprint?: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "key" | "generated_key" | "certificate" | "agent" | "password";
+            /** Passphrase */
+            passphrase?: string | null;
+            /** Password */
+            password?: string | null;
+            /** Private Key */
+            private_key?: string | null;
+            /** Username */
+            username?: string | null;
+        };
+        /**
+         * CronCadence
+         * @description Five fields in the local time of a zone: minute, hour, day of month, month, day of week.
+         */
+        CronCadence: {
             /** Cron */
             cron: string;
             /**
@@ -5717,28 +5856,67 @@ export interface components {
             zone: string;
         };
         /**
+         * DelayHistogramResponse
+         * @description Number of waits by duration; `edges_us` are the lower edges of the bins.
+         */
+        DelayHistogramResponse: {
+            /** Counts */
+            counts: number[];
+            /** Edges Us */
+            edges_us: number[];
+        };
+        /**
+         * DemoLoadRequest
+         * @description Duration of the demo load.
+         */
+        DemoLoadRequest: {
+            /**
+             * Seconds
+             * @default 20
+             */
+            seconds?: number;
+        };
+        /**
+         * DemoLoadResponse
+         * @description What was started, and on which host.
+         */
+        DemoLoadResponse: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
          * DiagnosisCreate
-         * @description Which host, what on it, for how long the first look lasts, and what to compare with.
+         * @description A request to diagnose a host: its scope, the length of triage in seconds, and what it is compared with.
          *
-         *     `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a declared service (else of a
-         *     systemd unit). `baseline` is `auto`, `none`, or the id of a run on the same host.
+         *     `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a service or of a systemd
+         *     unit. `baseline` is `auto`, `none`, or the ID of a run on the same host. `peer_ids` are hosts that run triage too.
          */
         DiagnosisCreate: {
             /**
              * Baseline
              * @default auto
              */
-            baseline: string;
+            baseline?: string;
             /**
              * Host Id
              * Format: uuid
              */
             host_id: string;
             /**
+             * Peer Ids
+             * @default []
+             */
+            peer_ids?: string[];
+            /**
              * Reason
              * @default
              */
-            reason: string;
+            reason?: string;
             /** Scope */
             scope?: {
                 [key: string]: string;
@@ -5747,18 +5925,13 @@ export interface components {
              * Seconds
              * @default 8
              */
-            seconds: number;
-            /**
-             * Twin Ids
-             * @default []
-             */
-            twin_ids: string[];
+            seconds?: number;
         };
         /**
-         * DiagnosisRead
-         * @description A diagnosis. `result` has the causes and what speaks for and against them; None until there is one.
+         * DiagnosisResponse
+         * @description A diagnosis. `result` has the causes with the evidence for and against them; None until it is computed.
          */
-        DiagnosisRead: {
+        DiagnosisResponse: {
             /** Baseline */
             baseline: string;
             /** Baseline Run Id */
@@ -5774,7 +5947,12 @@ export interface components {
             ended_at: string | null;
             /** Failure */
             failure: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             host: components["schemas"]["HostRef"];
             /**
@@ -5784,185 +5962,128 @@ export interface components {
             id: string;
             /** Number */
             number: number;
+            /** Peers */
+            peers: components["schemas"]["HostRef"][];
             /** Reason */
             reason: string;
             /** Result */
-            result: {
-                [key: string]: unknown;
-            } | null;
+            result: components["schemas"]["DiagnosisResult"] | null;
             /** Scope */
             scope: {
-                [key: string]: unknown;
+                [key: string]: string;
             };
             /** Seconds */
             seconds: number;
             /** Stages */
-            stages: components["schemas"]["StageRead"][];
+            stages: components["schemas"]["DiagnosisStageResponse"][];
             /**
              * State
              * @enum {string}
              */
-            state: "running" | "done" | "failed" | "cancelled";
-            /** Twins */
-            twins: components["schemas"]["HostRef"][];
+            state: "running" | "done" | "failed" | "canceled";
         };
         /**
-         * DiffCreate
-         * @description What to compare: A is before, the baseline; B is after, and what is drawn is as wide as B.
+         * DiagnosisResult
+         * @description The ranked causes of a diagnosis, as stored.
          */
-        DiffCreate: {
-            a: components["schemas"]["DiffSide"];
-            b: components["schemas"]["DiffSide"];
+        DiagnosisResult: {
+            /** Baseline Run */
+            baseline_run: string | null;
             /**
-             * Normalise
-             * @default true
+             * Causes
+             * @default []
              */
-            normalise: boolean | ("share" | "absolute");
+            causes: components["schemas"]["NamedCauseResponse"][];
+            /**
+             * Context
+             * @default []
+             */
+            context: components["schemas"]["FindingResponse"][];
+            /** Differences */
+            differences: components["schemas"]["PeerDifference"][];
+            /**
+             * Inconclusive
+             * @default []
+             */
+            inconclusive: components["schemas"]["FindingResponse"][];
+            /**
+             * Not Checked
+             * @default []
+             */
+            not_checked: string[];
+            /**
+             * Not Collected
+             * @default []
+             */
+            not_collected: components["schemas"]["UnevaluatedRuleResponse"][];
+            /**
+             * Open
+             * @default []
+             */
+            open: string[];
+            /** Refused */
+            refused: string[];
+            /**
+             * Refuted
+             * @default []
+             */
+            refuted: components["schemas"]["FindingResponse"][];
+            /**
+             * Ruled Out
+             * @default []
+             */
+            ruled_out: components["schemas"]["RuledOutCauseResponse"][];
+            /** Runs */
+            runs: string[];
+            /** Seconds */
+            seconds: number;
         };
         /**
-         * DiffRead
-         * @description A comparison without its tree. `by_base`: names are without the marks of a build.
+         * DiagnosisStageResponse
+         * @description One stage: its capture, collectors with their seconds, tier, and the hypotheses that it decides.
          */
-        DiffRead: {
-            a: components["schemas"]["DiffSideRead"];
-            b: components["schemas"]["DiffSideRead"];
-            /** By Base */
-            by_base: boolean;
+        DiagnosisStageResponse: {
             /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Ended At */
-            ended_at: string | null;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Id
+             * Capture Id
              * Format: uuid
              */
-            id: string;
-            /** Normalise */
-            normalise: string;
-            /** State */
-            state: string;
-        };
-        /**
-         * DiffSide
-         * @description One side of a comparison.
-         */
-        DiffSide: {
-            /**
-             * @default {
-             *       "comm": [],
-             *       "cpu": [],
-             *       "hide_idle": false,
-             *       "pid": [],
-             *       "thread": [],
-             *       "tid": []
-             *     }
-             */
-            filter: components["schemas"]["FilterParams"];
-            /**
-             * Profile Id
-             * Format: uuid
-             */
-            profile_id: string;
-        };
-        /**
-         * DiffSideRead
-         * @description One side, with what it is called; a profile that was deleted since has no label.
-         *
-         *     `profiles`: how many are added up in it, of which `profile_id` is the first.
-         */
-        DiffSideRead: {
-            /** Filter */
-            filter: {
-                [key: string]: unknown;
+            capture_id: string;
+            /** Collectors */
+            collectors: {
+                [key: string]: number;
             };
-            /** Label */
-            label: string | null;
-            /**
-             * Profile Id
-             * Format: uuid
-             */
-            profile_id: string;
-            /** Profiles */
-            profiles: number;
+            /** Cpu Pct */
+            cpu_pct: number;
+            /** Host Cpu Ms */
+            host_cpu_ms: number | null;
+            /** Hypotheses */
+            hypotheses: string[];
+            /** Refused */
+            refused: string[];
             /** Run Id */
             run_id: string | null;
-        };
-        /**
-         * DiffTreeRead
-         * @description The tree of a comparison; nodes also hold a, b, delta (B - A), z and significant.
-         *
-         *     `merged`: base name → the names of functions that are drawn under it.
-         */
-        DiffTreeRead: {
-            /** Merged */
-            merged: {
-                [key: string]: string[];
+            /** Scope */
+            scope: {
+                [key: string]: string;
             };
-            /** New */
-            new: {
-                [key: string]: unknown;
-            }[];
-            /** Normalise */
-            normalise: string;
-            /** Path */
-            path: components["schemas"]["PathStep"][];
-            /** Pruned Weight */
-            pruned_weight: number;
-            /** Samples A */
-            samples_a: number;
-            /** Samples B */
-            samples_b: number;
-            /** Total A */
-            total_a: number;
-            /** Total B */
-            total_b: number;
-            /** Tree */
-            tree: {
-                [key: string]: unknown;
-            };
-            /** Vanished */
-            vanished: {
-                [key: string]: unknown;
-            }[];
-        };
-        /**
-         * DifferenceRead
-         * @description A verdict that is another one here; null: nobody said one. `why` is the likeliest reason.
-         *
-         *     `on` is a run for a rule, a host for a step.
-         */
-        DifferenceRead: {
-            /** About */
-            about: string;
-            /** Here */
-            here: string | null;
+            /** Seconds */
+            seconds: number;
             /**
-             * Kind
+             * State
              * @enum {string}
              */
-            kind: "rule" | "step" | "hypothesis";
-            /** On */
-            on: string;
-            /** There */
-            there: string | null;
+            state: "queued" | "running" | "ingesting" | "done" | "partial" | "failed" | "canceled" | "expired";
             /**
-             * Why
+             * Tier
              * @enum {string}
              */
-            why: "left_out" | "muted" | "rules" | "unknown";
+            tier: "light" | "standard" | "deep" | "ptrace";
         };
         /**
-         * Disk
+         * DiskSpace
          * @description The disk of the artifact store, or of what is on its way to a bucket.
          */
-        Disk: {
+        DiskSpace: {
             /** Free */
             free: number;
             /** Low */
@@ -5971,27 +6092,34 @@ export interface components {
             total: number;
         };
         /**
-         * Dot
-         * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
-         *
-         *     `own` is the host that is asked about, whose name may be empty.
+         * DryRunResponse
+         * @description Result of a dry run: the path, its gaps, the verdicts and the proposed next step.
          */
-        Dot: {
-            figure: components["schemas"]["Figure"];
-            /** Host */
-            host: string;
-            /** Own */
-            own: boolean;
-            /** Unlike */
-            unlike: boolean;
-            /** Z */
-            z: number | null;
+        DryRunResponse: {
+            /** Answers */
+            answers: components["schemas"]["StepAnswerResponse"][];
+            /** Gaps */
+            gaps: string[];
+            /** Hypotheses */
+            hypotheses: components["schemas"]["HypothesisStateResponse"][];
+            next: components["schemas"]["StepProposalResponse"] | null;
+            /** Next Playbook */
+            next_playbook: string;
+            /** Path */
+            path: string[];
+            /** Playbook */
+            playbook: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
         };
         /**
-         * EarlierRead
-         * @description What a comment said before.
+         * EarlierTextResponse
+         * @description An earlier text of a comment.
          */
-        EarlierRead: {
+        EarlierTextResponse: {
             /** Text */
             text: string;
             /**
@@ -6001,125 +6129,74 @@ export interface components {
             until: string;
         };
         /**
-         * Edge
-         * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
+         * EndpointTimesResponse
+         * @description Mean numbers of requests of one call: waiting at the caller, inside the callee, and in between.
          */
-        Edge: {
-            /** Source */
-            source: string;
-            /** Target */
-            target: string;
-            times?: components["schemas"]["Figure"] | null;
-            /** Via */
-            via: components["schemas"]["Text"] | string;
-            waited: components["schemas"]["Figure"];
+        EndpointTimesResponse: {
+            /** Between */
+            between: number;
+            /** Callee */
+            callee: number;
+            /** Caller */
+            caller: number;
+            /** Citations */
+            citations: components["schemas"]["ContextCitationResponse"][];
         };
         /**
-         * EventCorrect
-         * @description What is not mentioned stays; `until` and `link` that are null are taken away.
+         * EventReporterResponse
+         * @description The reporter of an event: the account `by`, and `who` did it according to the report.
          */
-        EventCorrect: {
-            /** At */
-            at?: string | null;
-            /** Detail */
-            detail?: string | null;
-            /**
-             * Everywhere
-             * @default false
-             */
+        EventReporterResponse: {
+            /** By */
+            by: string;
+            /** Everywhere */
             everywhere: boolean;
-            /** Hosts */
-            hosts?: string[];
-            /** Kind */
-            kind?: string | null;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            } | null;
             /** Link */
-            link?: string | null;
-            /** Service */
-            service?: string | null;
-            /** Until */
-            until?: string | null;
-            /** What */
-            what?: string | null;
+            link: string | null;
             /** Who */
-            who?: string | null;
-        };
-        /**
-         * EventTell
-         * @description Something that happened. `what` in a line, `who` did it, `detail` and `link` for who wants to know more.
-         *
-         *     `at` is now where nothing is said. The same `external_id` again from the same account corrects what was told first:
-         *     only fields that are sent change.
-         */
-        EventTell: {
-            /** At */
-            at?: string | null;
-            /**
-             * Detail
-             * @default
-             */
-            detail: string;
-            /**
-             * Everywhere
-             * @default false
-             */
-            everywhere: boolean;
-            /** External Id */
-            external_id?: string | null;
-            /** Hosts */
-            hosts?: string[];
-            /**
-             * Kind
-             * @default note
-             */
-            kind: string;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            } | null;
-            /** Link */
-            link?: string | null;
-            /** Service */
-            service?: string | null;
-            /** Until */
-            until?: string | null;
-            /** What */
-            what: string;
-            /**
-             * Who
-             * @default
-             */
             who: string;
         };
         /**
-         * EventWhere
-         * @description How the hosts were named, and the visible ones of them; `hosts_total` counts those that are left out too.
+         * EvidenceLocatorResponse
+         * @description Where in the artifact a number was read.
          */
-        EventWhere: {
-            /** Hosts */
-            hosts: components["schemas"]["HostRef"][];
-            /** Hosts Total */
-            hosts_total: number;
+        EvidenceLocatorResponse: {
             /**
-             * Kind
-             * @enum {string}
+             * Collector
+             * @default
              */
-            kind: "everywhere" | "hosts" | "labels" | "service";
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            } | null;
-            /** Service */
-            service: string | null;
+            collector: string;
+            /**
+             * Frame
+             * @default
+             */
+            frame: string;
+            /**
+             * Lines
+             * @default []
+             */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part: string;
+            /**
+             * Profile
+             * @default
+             */
+            profile: string;
+            /**
+             * Run
+             * @default
+             */
+            run: string;
         };
         /**
-         * EvidenceRead
-         * @description One number that speaks for or against a cause, or stands beside those that do: then `op` is null.
+         * EvidenceResponse
+         * @description One number for or against a cause. `op` is null for related numbers.
          */
-        EvidenceRead: {
+        EvidenceResponse: {
             /** Artifact */
             artifact: string | null;
             /** Baseline */
@@ -6130,23 +6207,23 @@ export interface components {
             };
             /** Finding */
             finding: string;
-            /**
-             * Grade
-             * @enum {string}
-             */
-            grade: "direct" | "mechanism" | "correlational" | "context";
-            locator: components["schemas"]["LocatorRead"];
+            locator: components["schemas"]["EvidenceLocatorResponse"];
             /** Metric */
             metric: string;
-            /** N */
-            n: number;
             /** Op */
             op: string | null;
+            /** Sample Count */
+            sample_count: number;
             /**
              * Severity
              * @enum {string}
              */
             severity: "info" | "warn" | "critical";
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "direct" | "mechanism" | "correlational" | "context";
             /** Subject */
             subject: {
                 [key: string]: string;
@@ -6159,68 +6236,24 @@ export interface components {
             value: number;
         };
         /**
-         * FacetsRead
-         * @description What there is to filter by, heaviest first.
+         * FactChangeResponse
+         * @description A fact with two values. It changed at an unknown time between the two readings.
          */
-        FacetsRead: {
-            /** Cpus */
-            cpus: {
-                [key: string]: number;
-            }[];
-            /** Processes */
-            processes: {
-                [key: string]: number | string;
-            }[];
-            /** Threads */
-            threads: {
-                [key: string]: number | string;
-            }[];
-        };
-        /**
-         * FactChange
-         * @description A fact that was read with two values. It changed between the two readings; when exactly, nobody read.
-         */
-        FactChange: {
-            after: components["schemas"]["FactSeen"];
-            before: components["schemas"]["FactSeen"];
+        FactChangeResponse: {
+            after: components["schemas"]["FactReadingResponse"];
+            before: components["schemas"]["FactReadingResponse"];
             /** Name */
             name: string;
             /** Source */
             source: string;
         };
         /**
-         * FactChanges
-         * @description What changed on a host. `first_ns` and `last_ns` are its first and last readings, null where it has none: of what
-         *     was before the first nothing is known, and between readings nobody looked. `facts` counts what is remembered.
-         */
-        FactChanges: {
-            /** Changes */
-            changes: components["schemas"]["FactChange"][];
-            /** Changes Total */
-            changes_total: number;
-            /** Facts */
-            facts: number;
-            /** First Ns */
-            first_ns: number | null;
-            host: components["schemas"]["HostRef"];
-            /** Last Ns */
-            last_ns: number | null;
-            /** Logged */
-            logged: components["schemas"]["LoggedChange"][];
-            /** Logged Total */
-            logged_total: number;
-            /** Since Ns */
-            since_ns: number;
-            /** Until Ns */
-            until_ns: number;
-        };
-        /**
-         * FactSeen
-         * @description A value (null: not there) at the reading nearest to a change, and the line of the artifact that it stands in.
+         * FactReadingResponse
+         * @description The value at the reading nearest to a change (null: absent), and its artifact and line.
          *
-         *     A look at the host (`preflight`) leaves no artifact.
+         *     A preflight check has no artifact.
          */
-        FactSeen: {
+        FactReadingResponse: {
             /** Artifact Id */
             artifact_id: string | null;
             /** At Ns */
@@ -6234,20 +6267,4209 @@ export interface components {
         };
         /**
          * Figure
-         * @description One number that is shown: finite, with its unit (as in `collectors.metrics`) and its source.
+         * @description One number that is shown: finite, with its unit (as in `collectors.metrics.registry`) and its source.
          */
         Figure: {
-            cite: components["schemas"]["Citation"];
+            citation: components["schemas"]["Citation"];
             /** Unit */
             unit: string;
             /** Value */
             value: number;
         };
         /**
-         * FilterParams
+         * FigureTrack
+         * @description Numbers of one unit over time. None is no data, which is not zero.
+         *
+         *     `lines[i]` is the line of `citation` that `values[i]` was read from (0: not known); both are as long as the times of
+         *     the body that holds the track.
+         */
+        FigureTrack: {
+            citation: components["schemas"]["Citation"];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Lines */
+            lines: number[];
+            /** Unit */
+            unit: string;
+            /** Values */
+            values: (number | null)[];
+        };
+        /**
+         * FindingNumberResponse
+         * @description One number of a finding. `baseline` is the value of the same number in the baseline run, if there is one.
+         *
+         *     `op` and `threshold` are null for related numbers, which are not compared. `subject` is set if the number is about
+         *     more than the finding, for example the control group of a process.
+         */
+        FindingNumberResponse: {
+            /** Baseline */
+            baseline: number | null;
+            /** Citations */
+            citations: components["schemas"]["CitationResponse"][];
+            /** Measure */
+            measure: string;
+            /** Op */
+            op: string | null;
+            /** Sample Count */
+            sample_count: number;
+            /** Subject */
+            subject?: {
+                [key: string]: string;
+            } | null;
+            /** Threshold */
+            threshold: number | null;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * FindingResponse
+         * @description The result of one rule for one subject. `numbers[0]` is its measure; related numbers come last.
+         */
+        FindingResponse: {
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+            /** Numbers */
+            numbers: components["schemas"]["FindingNumberResponse"][];
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Rule */
+            rule: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "matched" | "not_matched" | "inconclusive" | "not_evaluated";
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "direct" | "mechanism" | "correlational" | "context";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * FindingsHostResponse
+         * @description A row of the matrix: the matches, and the IDs of its other rules that were evaluated.
+         */
+        FindingsHostResponse: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Inconclusive */
+            inconclusive: string[];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Matched */
+            matched: components["schemas"]["FleetFindingResponse"][];
+            /** Name */
+            name: string;
+            /** Not Matched */
+            not_matched: string[];
+            /** Runs */
+            runs: components["schemas"]["FleetRunResponse"][];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FindingsMatrixResponse
+         * @description Host × rule, for every rule that matched on at least one host.
+         */
+        FindingsMatrixResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["FindingsHostResponse"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleResponse"];
+            };
+        };
+        /**
+         * FixCreate
+         * @description A fix, on its own or after a remediation (`playbook/remediation`), whose texts fill empty fields.
+         */
+        FixCreate: {
+            /**
+             * Command
+             * @default
+             */
+            command?: string;
+            /**
+             * Host Ids
+             * @default []
+             */
+            host_ids?: string[];
+            /** Hypothesis Id */
+            hypothesis_id?: string | null;
+            /**
+             * Remediation
+             * @default
+             */
+            remediation?: string;
+            /**
+             * Risk
+             * @default
+             */
+            risk?: string;
+            /**
+             * Rollback
+             * @default
+             */
+            rollback?: string;
+            /** Version */
+            version: number;
+            /**
+             * What
+             * @default
+             */
+            what?: string;
+        };
+        /**
+         * FixResponse
+         * @description A planned or applied change.
+         */
+        FixResponse: {
+            /** Applied At */
+            applied_at: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /** Command */
+            command: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Hosts */
+            hosts: string[];
+            /** Hypothesis Id */
+            hypothesis_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Remediation */
+            remediation: string;
+            /** Risk */
+            risk: string;
+            /** Rollback */
+            rollback: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted";
+            /** Verifications */
+            verifications: components["schemas"]["VerificationResponse"][];
+            /** What */
+            what: string;
+        };
+        /**
+         * FixUpdate
+         * @description Mark a fix as applied or rolled back, or edit its texts. Its outcome comes from verifications only.
+         */
+        FixUpdate: {
+            /** Applied At */
+            applied_at?: string | null;
+            /** Command */
+            command?: string | null;
+            /** Risk */
+            risk?: string | null;
+            /** Rollback */
+            rollback?: string | null;
+            /** State */
+            state?: ("applied" | "reverted") | null;
+            /** Version */
+            version: number;
+            /** What */
+            what?: string | null;
+        };
+        /**
+         * FleetFindingResponse
+         * @description The newest finding of one rule on a host. `run_index` is an index into the `runs` of the host.
+         */
+        FleetFindingResponse: {
+            /** Rule */
+            rule: string;
+            /** Run Index */
+            run_index: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "matched" | "inconclusive" | "not_matched";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * FleetHostResponse
+         * @description A host, its newest evaluated runs (the newest first), and the worst severity that matched.
+         */
+        FleetHostResponse: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Name */
+            name: string;
+            /** Runs */
+            runs: components["schemas"]["FleetRunResponse"][];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FleetLabelResponse
+         * @description A label by which hosts can be grouped, with the numbers of its hosts and of its values.
+         */
+        FleetLabelResponse: {
+            /** Host Count */
+            host_count: number;
+            /** Name */
+            name: string;
+            /** Value Count */
+            value_count: number;
+        };
+        /**
+         * FleetRuleResponse
+         * @description The fields of a rule that display its findings; GET /rules has the others.
+         */
+        FleetRuleResponse: {
+            /** Op */
+            op: string;
+            /** Resource */
+            resource: ("cpu" | "memory" | "disk" | "network" | "application" | "kernel") | null;
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "direct" | "mechanism" | "correlational" | "context";
+            title: components["schemas"]["LocalizedText"];
+            /** Unit */
+            unit: string;
+            /** Use Category */
+            use_category: ("utilization" | "saturation" | "errors") | null;
+        };
+        /**
+         * FleetRunResponse
+         * @description An evaluated run; `at` is the end of its measurement.
+         */
+        FleetRunResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Plan */
+            plan: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+        };
+        /**
+         * FollowUp
+         * @description Open task, with its owner and due date if they are known.
+         */
+        FollowUp: {
+            /**
+             * Done
+             * @default false
+             */
+            done: boolean;
+            /** Due */
+            due?: string | null;
+            /** What */
+            what: string;
+            /**
+             * Who
+             * @default
+             */
+            who: string;
+        };
+        /**
+         * FramePin
+         * @description A pin of a frame.
+         */
+        FramePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "frame";
+            ref: components["schemas"]["FrameRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * FrameRef
+         * @description A frame of a flame graph: its stack from the root, and the filter of the samples.
+         *
+         *     `share` is ignored; the server computes it.
+         */
+        FrameRef: {
+            /**
+             * @default {
+             *       "comm": [],
+             *       "cpu": [],
+             *       "hide_idle": false,
+             *       "pid": [],
+             *       "thread": [],
+             *       "tid": []
+             *     }
+             */
+            filter?: components["schemas"]["ProfileFilterParams"];
+            /** Frames */
+            frames: string[];
+            /**
+             * Profile Id
+             * Format: uuid
+             */
+            profile_id: string;
+            /** Share */
+            share?: number | null;
+        };
+        /**
+         * FunctionChangeResponse
+         * @description Mean share of a function in the busy samples, 0 to 1. `sure`: its interval over hosts excludes zero.
+         */
+        FunctionChangeResponse: {
+            /** After */
+            after: number;
+            /** Before */
+            before: number;
+            /** Change */
+            change: number;
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+            /** Name */
+            name: string;
+            /** Sure */
+            sure: boolean;
+        };
+        /**
+         * FunctionRowResponse
+         * @description One function: `self` where it is innermost, `total` where it is anywhere on a stack.
+         */
+        FunctionRowResponse: {
+            /** Frame */
+            frame: string;
+            /** Kind */
+            kind: string;
+            /** Module */
+            module: string;
+            /** Self */
+            self: number;
+            /** Total */
+            total: number;
+        };
+        /**
+         * FunctionTableResponse
+         * @description The heaviest functions.
+         */
+        FunctionTableResponse: {
+            /** Rows */
+            rows: components["schemas"]["FunctionRowResponse"][];
+            /** Total */
+            total: number;
+        };
+        /**
+         * Gantt
+         * @description Tracks over one axis of `span_ms` milliseconds that begins at `start_ms` (UTC since 1970).
+         */
+        Gantt: {
+            /** Categories */
+            categories: [
+                string,
+                components["schemas"]["Text"] | string
+            ][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "gantt";
+            /** Span Ms */
+            span_ms: number;
+            /** Start Ms */
+            start_ms: number;
+            /** Tracks */
+            tracks: components["schemas"]["GanttTrack"][];
+        };
+        /**
+         * GanttBracket
+         * @description What spans of a track were for: a request from `at_ms` for `ms`, read from `line`.
+         *
+         *     `open`: its end was not seen.
+         */
+        GanttBracket: {
+            /** At Ms */
+            at_ms: number;
+            /** Label */
+            label: string;
+            /** Line */
+            line: number;
+            /** Ms */
+            ms: number;
+            /**
+             * Open
+             * @default false
+             */
+            open: boolean;
+        };
+        /**
+         * GanttSpan
+         * @description One span of a track: from `at_ms` after the beginning for `ms`, read from `line`.
+         *
+         *     `category` is the ID of one of the categories of the body; `mark` a word that must not be missed (an error's name).
+         */
+        GanttSpan: {
+            /** At Ms */
+            at_ms: number;
+            /** Category */
+            category: string;
+            /** Label */
+            label: string;
+            /** Line */
+            line: number;
+            /**
+             * Mark
+             * @default
+             */
+            mark: string;
+            /** Ms */
+            ms: number;
+        };
+        /**
+         * GanttTrack
+         * @description One track with its spans in order of time; they may overlap. `citation` lacks the lines, which spans have.
+         */
+        GanttTrack: {
+            /**
+             * Brackets
+             * @default []
+             */
+            brackets: components["schemas"]["GanttBracket"][];
+            citation: components["schemas"]["Citation"];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Spans */
+            spans: components["schemas"]["GanttSpan"][];
+        };
+        /**
+         * Gauge
+         * @description One thing with a capacity. `low` is what it never fell below, where it was looked at more than once.
+         *
+         *     `tone` is the verdict of the builder, `none` where nothing is judged; `also` are further numbers of the same row.
+         */
+        Gauge: {
+            /**
+             * Also
+             * @default []
+             */
+            also: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            capacity: components["schemas"]["Figure"] | null;
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            low?: components["schemas"]["Figure"] | null;
+            /**
+             * Tone
+             * @default none
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad" | "none";
+            value: components["schemas"]["Figure"];
+        };
+        /**
+         * Gauges
+         * @description Bars, the fullest first. `value_label` and `capacity_label` name what the bar and its end are.
+         */
+        Gauges: {
+            /** Capacity Label */
+            capacity_label: components["schemas"]["Text"] | string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "gauges";
+            /** Rows */
+            rows: components["schemas"]["Gauge"][];
+            /** Value Label */
+            value_label: components["schemas"]["Text"] | string;
+        };
+        /**
+         * GrafanaAnnotationResponse
+         * @description An annotation in a Grafana, and the state of its delivery.
+         *
+         *     `about_id` is the ID of the capture, of the event, or of the incident with the cause or fix. `is_deleted`:
+         *     it is to be removed there. `text` is empty for users who do not see all hosts.
+         */
+        GrafanaAnnotationResponse: {
+            /**
+             * About
+             * @enum {string}
+             */
+            about: "capture" | "incident" | "cause" | "fix" | "event";
+            /**
+             * About Id
+             * Format: uuid
+             */
+            about_id: string;
+            /** Attempts */
+            attempts: number;
+            /** Channel */
+            channel: string;
+            /**
+             * Channel Id
+             * Format: uuid
+             */
+            channel_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Is Deleted */
+            is_deleted: boolean;
+            /**
+             * Not Before
+             * Format: date-time
+             */
+            not_before: string;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "sent" | "failed" | "deleted";
+            /** Text */
+            text: string;
+        };
+        /**
+         * Graph
+         * @description The heaviest waits. Chains may close (a deadlock).
+         */
+        Graph: {
+            /** Edges */
+            edges: components["schemas"]["GraphEdge"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "graph";
+            /** Nodes */
+            nodes: components["schemas"]["GraphNode"][];
+        };
+        /**
+         * GraphEdge
+         * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
+         */
+        GraphEdge: {
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
+            times?: components["schemas"]["Figure"] | null;
+            /** Via */
+            via: components["schemas"]["Text"] | string;
+            waited: components["schemas"]["Figure"];
+        };
+        /**
+         * GraphNode
+         * @description A thread, or what a chain of waits ends at. `figure` is how long, or how much, where that is known.
+         */
+        GraphNode: {
+            figure?: components["schemas"]["Figure"] | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "thread" | "lock" | "network" | "file" | "sleep" | "cpu" | "other";
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+        };
+        /**
+         * GroupRole
+         * @description Members of this group have this role.
+         */
+        GroupRole: {
+            /** Group */
+            group: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
+        };
+        /**
+         * HeatMatrixResponse
+         * @description When samples fell: `rows[r][b]` is the weight at offset r of bin b.
+         */
+        HeatMatrixResponse: {
+            /** Bin Ns */
+            bin_ns: number;
+            /** Rows */
+            rows: number[][];
+            /** T0 Ns */
+            t0_ns: number;
+        };
+        /**
+         * Histogram
+         * @description Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
+         *
+         *     `unbinned` are counts that belong to no bin: what was never answered.
+         */
+        Histogram: {
+            /** Bands */
+            bands: components["schemas"]["HistogramBand"][];
+            /** Bins */
+            bins: components["schemas"]["HistogramBin"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "histogram";
+            /** Markers */
+            markers: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            /**
+             * Unbinned
+             * @default []
+             */
+            unbinned: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"],
+                "good" | "warn" | "bad" | "none"
+            ][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * HistogramBand
+         * @description A range that has a meaning of its own.
+         */
+        HistogramBand: {
+            /** High */
+            high: number;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Low */
+            low: number;
+            /**
+             * Tone
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad" | "none";
+        };
+        /**
+         * HistogramBin
+         * @description What fell from `low` (included) to `high`; `count` cites the lines of the first that did.
+         */
+        HistogramBin: {
+            count: components["schemas"]["Figure"];
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+        };
+        /**
+         * Hop
+         * @description One operation of one service: its own time as a share of all time, and how long calls took as a whole.
+         */
+        Hop: {
+            calls: components["schemas"]["Figure"] | null;
+            errors: components["schemas"]["Figure"] | null;
+            /** Operation */
+            operation: string;
+            own: components["schemas"]["Figure"] | null;
+            p50: components["schemas"]["Figure"] | null;
+            p99: components["schemas"]["Figure"] | null;
+            /** Service */
+            service: string;
+            share: components["schemas"]["Figure"];
+        };
+        /**
+         * HostAnswerResponse
+         * @description The answer of a step on one host.
+         *
+         *     `verdict` is the effective one, `rule_verdict` that of the rule alone. `disagrees`: the user and the rule, or two
+         *     users, disagree. `muted` findings do not count. `pins` are cited by the verdict of the user.
+         */
+        HostAnswerResponse: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "person" | "none";
+            /** Disagrees */
+            disagrees: boolean;
+            /** Findings */
+            findings: {
+                /** Detail */
+                detail: {
+                    [key: string]: unknown;
+                };
+                /** Numbers */
+                numbers: components["schemas"]["FindingNumberResponse"][];
+                /** Reason */
+                reason: {
+                    /** Key */
+                    key: string;
+                    /** Params */
+                    params: {
+                        [key: string]: string | number;
+                    };
+                } | null;
+                /** Rule */
+                rule: string;
+                /**
+                 * Severity
+                 * @enum {string}
+                 */
+                severity: "info" | "warn" | "critical";
+                /**
+                 * State
+                 * @enum {string}
+                 */
+                state: "matched" | "not_matched" | "inconclusive" | "not_evaluated";
+                /**
+                 * Strength
+                 * @enum {string}
+                 */
+                strength: "direct" | "mechanism" | "correlational" | "context";
+                /** Subject */
+                subject: {
+                    [key: string]: string;
+                };
+            }[];
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Muted */
+            muted: {
+                /** Detail */
+                detail: {
+                    [key: string]: unknown;
+                };
+                /** Numbers */
+                numbers: components["schemas"]["FindingNumberResponse"][];
+                /** Reason */
+                reason: {
+                    /** Key */
+                    key: string;
+                    /** Params */
+                    params: {
+                        [key: string]: string | number;
+                    };
+                } | null;
+                /** Rule */
+                rule: string;
+                /**
+                 * Severity
+                 * @enum {string}
+                 */
+                severity: "info" | "warn" | "critical";
+                /**
+                 * State
+                 * @enum {string}
+                 */
+                state: "matched" | "not_matched" | "inconclusive" | "not_evaluated";
+                /**
+                 * Strength
+                 * @enum {string}
+                 */
+                strength: "direct" | "mechanism" | "correlational" | "context";
+                /** Subject */
+                subject: {
+                    [key: string]: string;
+                };
+            }[];
+            person: components["schemas"]["PersonVerdictResponse"] | null;
+            /** Pins */
+            pins: string[];
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Rule Verdict
+             * @enum {string}
+             */
+            rule_verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+            /** Run Id */
+            run_id: string | null;
+            /** Strength */
+            strength: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
+         * HostChangesResponse
+         * @description The changes of a host. `first_ns` and `last_ns` are the times of its first and last reading, null without one.
+         *
+         *     Changes before the first reading are not known. `facts` is the number of stored facts.
+         */
+        HostChangesResponse: {
+            /** Changes */
+            changes: components["schemas"]["FactChangeResponse"][];
+            /** Changes Total */
+            changes_total: number;
+            /** Facts */
+            facts: number;
+            /** First Ns */
+            first_ns: number | null;
+            host: components["schemas"]["HostRef"];
+            /** Last Ns */
+            last_ns: number | null;
+            /** Logged */
+            logged: components["schemas"]["LoggedChangeResponse"][];
+            /** Logged Total */
+            logged_total: number;
+            /** Since Ns */
+            since_ns: number;
+            /** Until Ns */
+            until_ns: number;
+        };
+        /**
+         * HostContextResponse
+         * @description The context of a host.
+         */
+        HostContextResponse: {
+            host: components["schemas"]["HostRef"];
+            peer_comparison: components["schemas"]["PeerComparisonResponse"];
+            /** Run Id */
+            run_id: string | null;
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+            /** Sections */
+            sections: components["schemas"]["ContextSectionResponse"][];
+            /** T0 Ns */
+            t0_ns: number | null;
+        };
+        /**
+         * HostCreate
+         * @description A host to add.
+         *
+         *     The confirmed key is given by its fingerprint (the server then reads the host's key and refuses any
+         *     other), or completely as `host_key`, which needs no connection.
+         */
+        HostCreate: {
+            /** Address */
+            address: string;
+            credential?: components["schemas"]["CredentialSpec"] | null;
+            /** Credential Id */
+            credential_id?: string | null;
+            /** Host Key */
+            host_key?: string | null;
+            /** Host Key Fingerprint */
+            host_key_fingerprint?: string | null;
+            /** Jump Host Id */
+            jump_host_id?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * Max Silence S
+             * @default 90
+             */
+            max_silence_s?: number;
+            /** Name */
+            name: string;
+            /**
+             * Port
+             * @default 22
+             */
+            port?: number;
+            /**
+             * Sudo
+             * @default none
+             * @enum {string}
+             */
+            sudo?: "none" | "nopasswd" | "password";
+            /** Sudo Password */
+            sudo_password?: string | null;
+            /** Username */
+            username: string;
+        };
+        /**
+         * HostCredential
+         * @description The credential of a host; add `authorized_keys_line` to the host for a generated key.
+         */
+        HostCredential: {
+            /** Authorized Keys Line */
+            authorized_keys_line?: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "key" | "generated_key" | "certificate" | "agent" | "password";
+            /** Name */
+            name: string;
+        };
+        /**
+         * HostDot
+         * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
+         *
+         *     `own` is the host that is asked about, whose name may be empty.
+         */
+        HostDot: {
+            figure: components["schemas"]["Figure"];
+            /** Host */
+            host: string;
+            /** Own */
+            own: boolean;
+            /** Unlike */
+            unlike: boolean;
+            /** Z */
+            z: number | null;
+        };
+        /**
+         * HostFindingsResponse
+         * @description The findings of the newest evaluated run on a host.
+         */
+        HostFindingsResponse: {
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Evaluated At */
+            evaluated_at: string | null;
+            /** Findings */
+            findings: components["schemas"]["FindingResponse"][];
+            /** Not Evaluated */
+            not_evaluated: components["schemas"]["FindingResponse"][];
+            /** Not Matched */
+            not_matched: components["schemas"]["FindingResponse"][];
+            /** Plan */
+            plan: string;
+            ranking: components["schemas"]["RankingResponse"];
+            /** Run Ended At */
+            run_ended_at: string | null;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+        };
+        /**
+         * HostImportDefaults
+         * @description Values for hosts that the text does not set.
+         */
+        HostImportDefaults: {
+            /** Credential Id */
+            credential_id?: string | null;
+            /** Jump Host Id */
+            jump_host_id?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            };
+            /** Port */
+            port?: number | null;
+            /**
+             * Sudo
+             * @default none
+             * @enum {string}
+             */
+            sudo?: "none" | "nopasswd" | "password";
+            /** Username */
+            username?: string | null;
+        };
+        /**
+         * HostImportRequest
+         * @description A list of hosts. With `dry_run`, nothing is changed; names are resolved, hosts are not contacted.
+         */
+        HostImportRequest: {
+            /**
+             * @default {
+             *       "labels": {},
+             *       "sudo": "none"
+             *     }
+             */
+            defaults?: components["schemas"]["HostImportDefaults"];
+            /**
+             * Dry Run
+             * @default true
+             */
+            dry_run?: boolean;
+            /**
+             * Format
+             * @enum {string}
+             */
+            format: "ssh_config" | "ansible" | "csv" | "known_hosts";
+            /** Text */
+            text: string;
+        };
+        /**
+         * HostImportResponse
+         * @description All results, and how many hosts were added.
+         */
+        HostImportResponse: {
+            /** Added */
+            added: number;
+            /** Rows */
+            rows: components["schemas"]["HostImportRow"][];
+        };
+        /**
+         * HostImportRow
+         * @description One host of the text and its result; `reason` is a message.
+         */
+        HostImportRow: {
+            /** Address */
+            address: string;
+            /** Fingerprint */
+            fingerprint: string | null;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Line */
+            line: number;
+            /** Name */
+            name: string;
+            /** Port */
+            port: number;
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Username */
+            username: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "ok" | "exists" | "refused" | "incomplete" | "added";
+        };
+        /**
+         * HostKey
+         * @description The trusted host key.
+         */
+        HostKey: {
+            /** Fingerprint */
+            fingerprint: string;
+            /** Trusted At */
+            trusted_at: string | null;
+            /** Type */
+            type: string;
+        };
+        /**
+         * HostKeyScanRequest
+         * @description Where to read a host key.
+         */
+        HostKeyScanRequest: {
+            /** Address */
+            address: string;
+            /** Jump Host Id */
+            jump_host_id?: string | null;
+            /**
+             * Port
+             * @default 22
+             */
+            port?: number;
+        };
+        /**
+         * HostKeyScanResponse
+         * @description The key of a server. It is not trusted until a user confirms the fingerprint.
+         */
+        HostKeyScanResponse: {
+            /** Fingerprint */
+            fingerprint: string;
+            /** Public Key */
+            public_key: string;
+            /** Type */
+            type: string;
+        };
+        /**
+         * HostKeyUpdate
+         * @description A confirmed fingerprint, and why it is trusted now.
+         */
+        HostKeyUpdate: {
+            /** Fingerprint */
+            fingerprint: string;
+            /** Host Key */
+            host_key?: string | null;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * HostRef
+         * @description Reference to a host.
+         */
+        HostRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * HostResponse
+         * @description A host. Without `host_key`, it is not contacted until a key is trusted.
+         */
+        HostResponse: {
+            /** Address */
+            address: string;
+            /** Allows Ptrace */
+            allows_ptrace: boolean;
+            /** Captures */
+            captures: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            credential: components["schemas"]["HostCredential"] | null;
+            /** Facts */
+            facts: ({
+                /** Arch */
+                arch?: string | null;
+                /** Cgroup */
+                cgroup?: string | number | null;
+                /** Cpus */
+                cpus?: number | null;
+                /** Distro */
+                distro?: string | null;
+                /** Kernel */
+                kernel?: string | null;
+                /** Mem Bytes */
+                mem_bytes?: number | null;
+                /** Numa Nodes */
+                numa_nodes?: number | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** Facts At */
+            facts_at: string | null;
+            host_key: components["schemas"]["HostKey"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            jump_host: components["schemas"]["Named"] | null;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            last_run: components["schemas"]["LastRun"] | null;
+            /** Max Silence S */
+            max_silence_s: number;
+            /** Name */
+            name: string;
+            /** Port */
+            port: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /**
+             * Sudo
+             * @enum {string}
+             */
+            sudo: "none" | "nopasswd" | "password";
+            /** Username */
+            username: string;
+        };
+        /**
+         * HostStorageUse
+         * @description What is stored of one host by kind; without a name: imports without a host, or the other hosts together.
+         */
+        HostStorageUse: {
+            /** Host Id */
+            host_id: string | null;
+            /** Kinds */
+            kinds: {
+                [key: string]: number;
+            };
+            /** Name */
+            name: string;
+            /**
+             * Other Host Count
+             * @default 0
+             */
+            other_host_count: number;
+        };
+        /**
+         * HostStrip
+         * @description One number over a group of `hosts`, the most atypical host first. A value from `low` to `high` is typical.
+         */
+        HostStrip: {
+            /** Dots */
+            dots: components["schemas"]["HostDot"][];
+            /** High */
+            high: number | null;
+            /** Hosts */
+            hosts: number;
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Low */
+            low: number | null;
+            /** Median */
+            median: number | null;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * HostUpdate
+         * @description A change. A new address or port is validated like that of a new host, and the trusted key is kept.
+         */
+        HostUpdate: {
+            /** Address */
+            address?: string | null;
+            /** Allows Ptrace */
+            allows_ptrace?: boolean | null;
+            /** Credential Id */
+            credential_id?: string | null;
+            /** Jump Host Id */
+            jump_host_id?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Max Silence S */
+            max_silence_s?: number | null;
+            /** Name */
+            name?: string | null;
+            /**
+             * No Jump Host
+             * @default false
+             */
+            no_jump_host?: boolean;
+            /** Port */
+            port?: number | null;
+            /** Sudo */
+            sudo?: ("none" | "nopasswd" | "password") | null;
+            /** Sudo Password */
+            sudo_password?: string | null;
+            /** Username */
+            username?: string | null;
+        };
+        /**
+         * HypothesisCreate
+         * @description A hypothesis of a user. `summary` is used for both languages.
+         */
+        HypothesisCreate: {
+            /**
+             * Cause
+             * @default
+             */
+            cause?: string;
+            primary?: components["schemas"]["PrimaryNumberRequest"] | null;
+            /** Summary */
+            summary: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * HypothesisResponse
+         * @description A hypothesis: the decision (`state`) and the status of its evidence. Steps are named by their keys.
+         */
+        HypothesisResponse: {
+            /** Cause */
+            cause: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Key */
+            key: string;
+            primary: components["schemas"]["PrimaryNumberResponse"] | null;
+            /** Refutes */
+            refutes: string[];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "refuted" | "likely" | "confirmed";
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "supported" | "refuted" | "contested";
+            /** Strength */
+            strength: string;
+            summary: components["schemas"]["LocalizedText"];
+            /** Supports */
+            supports: string[];
+        };
+        /**
+         * HypothesisStateResponse
+         * @description Status of a hypothesis and the steps that determine it.
+         */
+        HypothesisStateResponse: {
+            /** Hypothesis */
+            hypothesis: string;
+            /** Refutes */
+            refutes: string[];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "supported" | "refuted" | "contested";
+            /** Strength */
+            strength: string;
+            /** Supports */
+            supports: string[];
+        };
+        /**
+         * HypothesisUpdate
+         * @description The decision about a hypothesis.
+         */
+        HypothesisUpdate: {
+            /**
+             * Note
+             * @default
+             */
+            note?: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "refuted" | "likely" | "confirmed";
+            /** Version */
+            version: number;
+        };
+        /**
+         * ImportComparisonResponse
+         * @description Original and local verdicts of rules, steps and hypotheses; `differences` has at most 200.
+         */
+        ImportComparisonResponse: {
+            /** Difference Count */
+            difference_count: number;
+            /** Differences */
+            differences: components["schemas"]["VerdictDifferenceResponse"][];
+            hypothesis: components["schemas"]["VerdictCountResponse"];
+            rule: components["schemas"]["VerdictCountResponse"];
+            step: components["schemas"]["VerdictCountResponse"];
+        };
+        /**
+         * ImportResponse
+         * @description The capture of an imported file; a worker parses its run like any other.
+         */
+        ImportResponse: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Number */
+            number: number;
+            /** Plan */
+            plan: string;
+            /** Reason */
+            reason: string;
+            requested_by: components["schemas"]["UserRef"];
+            /** Runs */
+            runs: components["schemas"]["ImportedRun"][];
+            /** Seconds */
+            seconds: number | null;
+            /** Source */
+            source: string;
+            /** State */
+            state: string;
+        };
+        /**
+         * ImportedRun
+         * @description The run of an imported file.
+         */
+        ImportedRun: {
+            host: components["schemas"]["HostRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** State */
+            state: string;
+        };
+        /**
+         * IncidentCauseResponse
+         * @description A likely or confirmed cause.
+         */
+        IncidentCauseResponse: {
+            /** Cause */
+            cause: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "likely" | "confirmed";
+            /** Hypothesis */
+            hypothesis: string;
+        };
+        /**
+         * IncidentCreate
+         * @description An incident. Everything except the title can be added later.
+         *
+         *     `diagnosis_id` and `run_ids` add their hosts, runs and causes, and the playbooks that explain those causes.
+         */
+        IncidentCreate: {
+            /** Diagnosis Id */
+            diagnosis_id?: string | null;
+            /**
+             * Hosts
+             * @default []
+             */
+            hosts?: components["schemas"]["IncidentHostRequest"][];
+            /**
+             * Playbooks
+             * @default []
+             */
+            playbooks?: string[];
+            /**
+             * Run Ids
+             * @default []
+             */
+            run_ids?: string[];
+            /**
+             * Severity
+             * @default 3
+             */
+            severity?: number;
+            /**
+             * @default {
+             *       "description": "",
+             *       "service": ""
+             *     }
+             */
+            symptom?: components["schemas"]["Symptom"];
+            /** Title */
+            title: string;
+            /** Window From */
+            window_from?: string | null;
+            /** Window To */
+            window_to?: string | null;
+        };
+        /**
+         * IncidentHostRequest
+         * @description A host of the incident with its scope and role.
+         */
+        IncidentHostRequest: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Role
+             * @default suspect
+             * @enum {string}
+             */
+            role?: "suspect" | "control" | "dependency";
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope?: components["schemas"]["ScopeRequest"];
+        };
+        /**
+         * IncidentHostResponse
+         * @description A host of the incident. `can_capture` is false for an imported or removed host.
+         */
+        IncidentHostResponse: {
+            /** Can Capture */
+            can_capture: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "suspect" | "control" | "dependency";
+            /** Scope */
+            scope: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * IncidentHostsCreate
+         * @description Hosts to add. For a host that the incident already has, scope and role change.
+         */
+        IncidentHostsCreate: {
+            /** Hosts */
+            hosts: components["schemas"]["IncidentHostRequest"][];
+            /** Version */
+            version: number;
+        };
+        /**
+         * IncidentImportResponse
+         * @description The incident of a bundle. `new`: this request created it; else it was imported before.
+         */
+        IncidentImportResponse: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** New */
+            new: boolean;
+            /** Number */
+            number: number;
+            /** Runs */
+            runs: number;
+            /** Title */
+            title: string;
+        };
+        /**
+         * IncidentOriginResponse
+         * @description Where an imported incident is from. `compared` is null until its runs are parsed and evaluated here.
+         *
+         *     `authors` has the names of its original authors, who have no account here, by the ID of what they wrote. The key of
+         *     a waiver is its step, that of a dismissed playbook `playbook <id>`.
+         */
+        IncidentOriginResponse: {
+            /** Authors */
+            authors: {
+                [key: string]: string;
+            };
+            compared: components["schemas"]["ImportComparisonResponse"] | null;
+            /** Culprit */
+            culprit: string;
+            /**
+             * Imported At
+             * Format: date-time
+             */
+            imported_at: string;
+            imported_by: components["schemas"]["PersonRef"] | null;
+            /** Number */
+            number: number;
+            /** Redacted */
+            redacted: boolean;
+            /**
+             * Written At
+             * Format: date-time
+             */
+            written_at: string;
+        };
+        /**
+         * IncidentPermissions
+         * @description What the actor can do with this incident.
+         */
+        IncidentPermissions: {
+            /** Autopilot */
+            autopilot: boolean;
+            /** Bundle */
+            bundle: boolean;
+            /** Capture */
+            capture: boolean;
+            /** Comment */
+            comment: boolean;
+            /** Edit */
+            edit: boolean;
+            /** Mute */
+            mute: boolean;
+            /** Resolve */
+            resolve: boolean;
+            /** Tiers */
+            tiers: string[];
+        };
+        /**
+         * IncidentPlaybookResponse
+         * @description A playbook of the incident; `current`: the catalog still has this version.
+         *
+         *     `state`: the steps of an `active` playbook must be answered before the incident can be resolved. `refuted`: none
+         *     of its hypotheses is open. `dismissed`: a user dismissed it; this has no effect while a likely or confirmed cause
+         *     comes from it.
+         */
+        IncidentPlaybookResponse: {
+            /** Current */
+            current: boolean;
+            /** Digest */
+            digest: string;
+            dismissed: components["schemas"]["WaiverResponse"] | null;
+            /** Id */
+            id: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "refuted" | "dismissed";
+            title: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * IncidentPlaybookUpdate
+         * @description Dismiss a playbook with a reason for all its open steps, or restore it.
+         */
+        IncidentPlaybookUpdate: {
+            /** Dismissed */
+            dismissed: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * IncidentPlaybooksCreate
+         * @description Playbooks to attach in their current version. An attached playbook is updated to it.
+         */
+        IncidentPlaybooksCreate: {
+            /** Playbooks */
+            playbooks: string[];
+            /** Version */
+            version: number;
+        };
+        /**
+         * IncidentResponse
+         * @description An incident. `created_id` is the ID of the object that this request created.
+         *
+         *     `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
+         *     `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.
+         */
+        IncidentResponse: {
+            autopilot: components["schemas"]["AutopilotResponse"] | null;
+            /** Causes */
+            causes: components["schemas"]["IncidentCauseResponse"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /** Created Id */
+            created_id?: string | null;
+            /** Fixes */
+            fixes: components["schemas"]["FixResponse"][];
+            /** Gaps */
+            gaps: string[];
+            /** Hosts */
+            hosts: components["schemas"]["IncidentHostResponse"][];
+            /** Hypotheses */
+            hypotheses: components["schemas"]["HypothesisResponse"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Needs Symptom Check */
+            needs_symptom_check: boolean;
+            next: components["schemas"]["NextStepResponse"] | null;
+            /** Next Playbooks */
+            next_playbooks: string[];
+            /** Number */
+            number: number;
+            origin?: components["schemas"]["IncidentOriginResponse"] | null;
+            /** People */
+            people: components["schemas"]["ParticipantResponse"][];
+            permissions: components["schemas"]["IncidentPermissions"];
+            /** Pins */
+            pins: components["schemas"]["PinResponse"][];
+            /** Playbooks */
+            playbooks: components["schemas"]["IncidentPlaybookResponse"][];
+            /** Rejected Causes */
+            rejected_causes: components["schemas"]["CauseRejectionResponse"][];
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Runs */
+            runs: components["schemas"]["IncidentRunResponse"][];
+            /**
+             * Severity
+             * @enum {integer}
+             */
+            severity: 1 | 2 | 3 | 4;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
+            /** Steps */
+            steps: components["schemas"]["StepResponse"][];
+            symptom: components["schemas"]["Symptom"];
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            window: components["schemas"]["IncidentWindowResponse"];
+        };
+        /**
+         * IncidentRunResponse
+         * @description A run of the incident. `from` and `to` are its time of measurement.
+         */
+        IncidentRunResponse: {
+            /**
+             * Capture Id
+             * Format: uuid
+             */
+            capture_id: string;
+            /** Fix Id */
+            fix_id: string | null;
+            /** From */
+            from: string | null;
+            /** Host Id */
+            host_id: string | null;
+            /** Number */
+            number: number;
+            /** Plan */
+            plan: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "evidence" | "before" | "after" | "control";
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ingesting" | "done" | "partial" | "failed" | "canceled" | "expired";
+            /** Step */
+            step: string | null;
+            /** To */
+            to: string | null;
+        };
+        /**
+         * IncidentRunsCreate
+         * @description Runs to add to the incident.
+         */
+        IncidentRunsCreate: {
+            /**
+             * Role
+             * @default evidence
+             * @enum {string}
+             */
+            role?: "evidence" | "before" | "after" | "control";
+            /** Run Ids */
+            run_ids: string[];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * IncidentSummary
+         * @description An incident in a list.
+         */
+        IncidentSummary: {
+            /** Causes */
+            causes: components["schemas"]["IncidentCauseResponse"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Fixes */
+            fixes: ("planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted")[];
+            /** Hosts */
+            hosts: string[];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** People */
+            people: number;
+            /** Resolved At */
+            resolved_at: string | null;
+            /**
+             * Severity
+             * @enum {integer}
+             */
+            severity: 1 | 2 | 3 | 4;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
+            symptom: components["schemas"]["Symptom"];
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            window: components["schemas"]["IncidentWindowResponse"];
+        };
+        /**
+         * IncidentUpdate
+         * @description Changed fields. `window_to` null: the incident continues. `reason` is required to return to an earlier state.
+         */
+        IncidentUpdate: {
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            /** Severity */
+            severity?: number | null;
+            /** State */
+            state?: ("open" | "investigating" | "identified" | "mitigated" | "resolved") | null;
+            symptom?: components["schemas"]["Symptom"] | null;
+            /** Title */
+            title?: string | null;
+            /** Version */
+            version: number;
+            /** Window From */
+            window_from?: string | null;
+            /** Window To */
+            window_to?: string | null;
+        };
+        /**
+         * IncidentWindowResponse
+         * @description Start and end of the problem; `to` null: it continues.
+         */
+        IncidentWindowResponse: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /** To */
+            to: string | null;
+        };
+        /**
+         * JournalEntryResponse
+         * @description One entry of the journal. `kind` is the key of its message (`journal.*`); `by` null: Culprit.
+         */
+        JournalEntryResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Note */
+            note: string;
+            /**
+             * JournalParams
+             * @description Parameters of a journal entry: text, numbers, and the message that explains a refusal.
+             */
+            params: {
+                [key: string]: string | number | components["schemas"]["Message"];
+            };
+            /** Version */
+            version: number;
+        };
+        /**
+         * KillSwitchCreate
+         * @description Where to stop all starts, and why. `cancel` also cancels running and queued captures there.
+         */
+        KillSwitchCreate: {
+            /**
+             * Cancel
+             * @default true
+             */
+            cancel?: boolean;
+            /** Host Id */
+            host_id?: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "everywhere" | "label" | "host";
+            /** Label */
+            label?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+        };
+        /**
+         * KillSwitchRef
+         * @description A host or a user by name.
+         */
+        KillSwitchRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * KillSwitchResponse
+         * @description A switch. It holds until `deactivated_at`. `canceled` counts the captures that its activation canceled.
+         */
+        KillSwitchResponse: {
+            activated_by: components["schemas"]["KillSwitchRef"] | null;
+            /**
+             * Canceled
+             * @default 0
+             */
+            canceled: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Deactivated At */
+            deactivated_at: string | null;
+            deactivated_by: components["schemas"]["KillSwitchRef"] | null;
+            host: components["schemas"]["KillSwitchRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "everywhere" | "label" | "host";
+            /** Label */
+            label: {
+                [key: string]: string;
+            } | null;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * Ladder
+         * @description The layers in the order that a received packet takes.
+         */
+        Ladder: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ladder";
+            /** Layers */
+            layers: components["schemas"]["NetworkLayer"][];
+        };
+        /**
+         * LastRun
+         * @description The newest run on a host.
+         */
+        LastRun: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** State */
+            state: string;
+        };
+        /**
+         * LinePin
+         * @description A pin of lines.
+         */
+        LinePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "line";
+            ref: components["schemas"]["LineRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * LineRef
+         * @description Lines (from 1) of a part of an artifact.
+         */
+        LineRef: {
+            /**
+             * Artifact Id
+             * Format: uuid
+             */
+            artifact_id: string;
+            /** Lines */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part?: string;
+        };
+        /**
+         * LinkLoginRequest
+         * @description The token of a one-time login link.
+         */
+        LinkLoginRequest: {
+            /**
+             * Token
+             * Format: password
+             */
+            token: string;
+        };
+        /**
+         * LocalizedText
+         * @description A text in the languages of the product.
+         */
+        LocalizedText: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
+         * LoggedChangeResponse
+         * @description A change that a log of the host reports, with the time from the log.
+         */
+        LoggedChangeResponse: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Detail */
+            detail: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Line */
+            line: number | null;
+            /** Run Id */
+            run_id: string | null;
+            /** T Ns */
+            t_ns: number;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            title: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+        };
+        /**
+         * LoggedTimesResponse
+         * @description Median response times from the access logs of caller and callee in the same time range.
+         */
+        LoggedTimesResponse: {
+            /** Callee Ms */
+            callee_ms: number;
+            /** Caller Ms */
+            caller_ms: number;
+            /** Citations */
+            citations: components["schemas"]["ContextCitationResponse"][];
+        };
+        /**
+         * LoginRequest
+         * @description Name and password.
+         */
+        LoginRequest: {
+            /** Name */
+            name: string;
+            /**
+             * Password
+             * Format: password
+             */
+            password: string;
+        };
+        /**
+         * LongWait
+         * @description One wait of a task for a CPU, with the tasks that ran there instead, the longest first.
+         *
+         *     `preempted`: the task was taken off the CPU, else it was woken. `others` is the CPU time of further tasks.
+         */
+        LongWait: {
+            /** Comm */
+            comm: string;
+            /** Cpu */
+            cpu: number;
+            /** From Ns */
+            from_ns: number;
+            /** Instead */
+            instead: components["schemas"]["RunningTask"][];
+            others: components["schemas"]["Figure"] | null;
+            /** Pid */
+            pid: number;
+            /** Preempted */
+            preempted: boolean;
+            /** Tid */
+            tid: number;
+            waited: components["schemas"]["Figure"];
+        };
+        /**
+         * LookbackWatcherCreate
+         * @description Keep the last `seconds` on a host for `hours`. `stacks` requires that the host allows the standard tier.
+         */
+        LookbackWatcherCreate: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 8
+             */
+            hours?: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "lookback";
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            /**
+             * Seconds
+             * @default 600
+             */
+            seconds?: number;
+            /**
+             * Stacks
+             * @default false
+             */
+            stacks?: boolean;
+        };
+        /**
+         * MailTo
+         * @description A mail server and its recipients. Without TLS, a password is sent only over loopback.
+         */
+        MailTo: {
+            /** Host */
+            host: string;
+            /**
+             * Password
+             * Format: password
+             * @default
+             */
+            password?: string;
+            /**
+             * Port
+             * @default 587
+             */
+            port?: number;
+            /**
+             * Security
+             * @default starttls
+             * @enum {string}
+             */
+            security?: "none" | "starttls" | "tls";
+            /** Sender */
+            sender: string;
+            /** To */
+            to: string[];
+            /**
+             * Username
+             * @default
+             */
+            username?: string;
+        };
+        /**
+         * MaintenanceRecurrence
+         * @description A recurrence: from each due time of the fields, for this many elapsed minutes.
+         */
+        MaintenanceRecurrence: {
+            /** Cron */
+            cron: string;
+            /** Minutes */
+            minutes: number;
+            /** Zone */
+            zone: string;
+        };
+        /**
+         * MaintenanceTime
+         * @description A time without scheduled captures. `kind` as of a due time.
+         */
+        MaintenanceTime: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "plain" | "gap" | "overlap";
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+        };
+        /**
+         * MaintenanceWindowCreate
+         * @description A window on one host, on all hosts with these labels, or, without both, on all hosts.
+         *
+         *     With `recurs`, only at its times; without `ends_at` it recurs until a user ends it.
+         */
+        MaintenanceWindowCreate: {
+            /** Ends At */
+            ends_at?: string | null;
+            /** Host Id */
+            host_id?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Reason */
+            reason: string;
+            recurs?: components["schemas"]["MaintenanceRecurrence"] | null;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+        };
+        /**
+         * MaintenanceWindowRef
+         * @description A maintenance window that prevents a capture.
+         */
+        MaintenanceWindowRef: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * MaintenanceWindowResponse
+         * @description A maintenance window. `state` is the current state; `times` are the current one and the next few.
+         */
+        MaintenanceWindowResponse: {
+            by: components["schemas"]["UserRef"] | null;
+            /** Ends At */
+            ends_at: string | null;
+            host: components["schemas"]["HostRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Reason */
+            reason: string;
+            recurs: components["schemas"]["MaintenanceRecurrence"] | null;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "upcoming" | "active" | "ended";
+            /** Times */
+            times: components["schemas"]["MaintenanceTime"][];
+        };
+        /**
+         * MeResponse
+         * @description The logged-in account. `csrf` is null for tokens; `this_host` is the host that `up` added.
+         */
+        MeResponse: {
+            /** Csrf */
+            csrf: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Label Scope */
+            label_scope: {
+                [key: string]: string[];
+            };
+            /**
+             * Locale
+             * @enum {string}
+             */
+            locale: "en" | "zh";
+            /** Name */
+            name: string;
+            /** Needs Password */
+            needs_password: boolean;
+            /** Permissions */
+            permissions: string[];
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
+            /** This Host */
+            this_host: string | null;
+            /** Uses Single Sign On */
+            uses_single_sign_on: boolean;
+            /** Version */
+            version: string;
+        };
+        /**
+         * MeUpdate
+         * @description A password change; the current password is required if there is one.
+         */
+        MeUpdate: {
+            /** Current Password */
+            current_password?: string | null;
+            /** Locale */
+            locale?: ("en" | "zh") | null;
+            /** Password */
+            password?: string | null;
+        };
+        /**
+         * MentionResponse
+         * @description A user mentioned in a comment; `notified`: a message is queued on a channel of this user.
+         */
+        MentionResponse: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Notified */
+            notified: boolean;
+        };
+        /**
+         * Message
+         * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+         */
+        Message: {
+            /** Key */
+            key: string;
+            /** Params */
+            params: {
+                [key: string]: string | number;
+            };
+        };
+        /**
+         * MetricResponse
+         * @description A metric.
+         */
+        MetricResponse: {
+            /** Axis */
+            axis: string | null;
+            /** Id */
+            id: string;
+            /** Labels */
+            labels: string[];
+            meaning: components["schemas"]["LocalizedText"];
+            title: components["schemas"]["LocalizedText"];
+            track: components["schemas"]["TrackStyleResponse"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * MissingCallDataResponse
+         * @description A collector without data, and the reason.
+         */
+        MissingCallDataResponse: {
+            /** Collector */
+            collector: string;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+        };
+        /**
+         * MissingFiles
+         * @description The number of digests that a row records as stored and whose file is missing, and the first of them.
+         */
+        MissingFiles: {
+            /** Count */
+            count: number;
+            /** Examples */
+            examples: string[];
+        };
+        /**
+         * MuteCreate
+         * @description A rule to mute on a host, with the reason and the end.
+         */
+        MuteCreate: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Reason */
+            reason: string;
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * MuteResponse
+         * @description A muted rule on a host.
+         */
+        MuteResponse: {
+            /** Active */
+            active: boolean;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Host */
+            host: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Reason */
+            reason: string;
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * Named
+         * @description An ID with a name.
+         */
+        Named: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * NamedCauseResponse
+         * @description A named cause with its evidence and the causes that it explains.
+         */
+        NamedCauseResponse: {
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "likely" | "possible" | "confirmed";
+            /** Evidence */
+            evidence: components["schemas"]["EvidenceResponse"][];
+            /** Explains */
+            explains: string[];
+            /** Id */
+            id: string;
+            /** Scope */
+            scope: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * NamedRef
+         * @description A user, host or channel by name.
+         */
+        NamedRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * NetworkLayer
+         * @description One layer. `passing` is the traffic through it; `reason` states why the loss is unknown or impossible.
+         */
+        NetworkLayer: {
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /**
+             * Left Out
+             * @default 0
+             */
+            left_out: number;
+            /**
+             * Losses
+             * @default []
+             */
+            losses: components["schemas"]["PacketLoss"][];
+            passing?: components["schemas"]["Figure"] | null;
+            reason?: components["schemas"]["Sentence"] | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "good" | "warn" | "bad" | "no_data";
+        };
+        /**
+         * NetworkRuleCreate
+         * @description Addresses and ports of hosts that can be added.
+         */
+        NetworkRuleCreate: {
+            /** Cidr */
+            cidr: string;
+            /**
+             * Note
+             * @default
+             */
+            note?: string;
+            /**
+             * Port From
+             * @default 22
+             */
+            port_from?: number;
+            /**
+             * Port To
+             * @default 22
+             */
+            port_to?: number;
+        };
+        /**
+         * NetworkRuleResponse
+         * @description A rule of the network allow-list.
+         */
+        NetworkRuleResponse: {
+            /** Cidr */
+            cidr: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Note */
+            note: string;
+            /** Port From */
+            port_from: number;
+            /** Port To */
+            port_to: number;
+        };
+        /**
+         * NewPath
+         * @description A path that only B has, at the frame where the sides part.
+         */
+        NewPath: {
+            /** B */
+            b: number;
+            /** Path */
+            path: string[];
+        };
+        /**
+         * NextStepResponse
+         * @description The next step; without collectors a person must answer it.
+         */
+        NextStepResponse: {
+            /** Collectors */
+            collectors: string[];
+            /** Commands */
+            commands: components["schemas"]["StepCommandResponse"][];
+            cost: components["schemas"]["CaptureCostResponse"];
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Step */
+            step: string;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            why: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+        };
+        /**
+         * NoSourceConfig
+         * @description This service is not measured.
+         */
+        NoSourceConfig: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "none";
+        };
+        /**
+         * NoteCreate
+         * @description A note for the journal.
+         */
+        NoteCreate: {
+            /** Note */
+            note: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * NotificationResponse
+         * @description A notification, its number of attempts, and the reason of a failure.
+         */
+        NotificationResponse: {
+            /**
+             * About
+             * @enum {string}
+             */
+            about: "diagnosis" | "mention" | "test";
+            /** Attempts */
+            attempts: number;
+            /** Channel */
+            channel: string;
+            /**
+             * Channel Id
+             * Format: uuid
+             */
+            channel_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * NotificationMessage
+             * @description The text of a notification, and the pages that it links to.
+             */
+            message: {
+                /** Headline */
+                headline: string;
+                /** Lines */
+                lines: string[];
+                /** Paths */
+                paths: {
+                    [key: string]: string;
+                };
+            } & {
+                [key: string]: unknown;
+            };
+            /**
+             * Not Before
+             * Format: date-time
+             */
+            not_before: string;
+            /** Number */
+            number: number;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "sent" | "failed";
+        };
+        /**
+         * NumaCell
+         * @description Memory that the CPUs of the row have on the node of the column; None is no data.
+         *
+         *     `near`: the CPUs belong to that node. `distance` is the value that the firmware reports, 10 is local. `mismatch`
+         *     states why this memory is on the wrong node, if it is.
+         */
+        NumaCell: {
+            /** Distance */
+            distance?: number | null;
+            figure: components["schemas"]["Figure"] | null;
+            mismatch?: components["schemas"]["Sentence"] | null;
+            /** Near */
+            near: boolean;
+        };
+        /**
+         * NumaMatrix
+         * @description Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share that is on another node.
+         */
+        NumaMatrix: {
+            /** Columns */
+            columns: string[];
+            /**
+             * Cpusets
+             * @default []
+             */
+            cpusets: components["schemas"]["Cpuset"][];
+            /** Far Pct */
+            far_pct: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "numa_matrix";
+            /** Rows */
+            rows: components["schemas"]["NumaRow"][];
+            /** Unit */
+            unit: string;
+            /** Value Label */
+            value_label: components["schemas"]["Text"] | string;
+        };
+        /**
+         * NumaRow
+         * @description CPUs of these nodes; none where it is only known that they are of another node than the memory.
+         */
+        NumaRow: {
+            /** Cells */
+            cells: components["schemas"]["NumaCell"][];
+            /** Nodes */
+            nodes: string[];
+        };
+        /**
+         * OncallCandidateResponse
+         * @description An account that can be put on call.
+         */
+        OncallCandidateResponse: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
+        };
+        /**
+         * OncallResponse
+         * @description Who is on call in one rotation now and next.
+         */
+        OncallResponse: {
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Fetched At */
+            fetched_at: string | null;
+            next: components["schemas"]["ShiftResponse"] | null;
+            /** Now */
+            now: components["schemas"]["ShiftResponse"][];
+            rotation: components["schemas"]["RotationRef"];
+        };
+        /**
+         * OncallUser
+         * @description An account with its role, which alone determines its permissions.
+         */
+        OncallUser: {
+            /** Disabled */
+            disabled: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
+        };
+        /**
+         * OnceCadence
+         * @description Once, at a local time of a zone.
+         */
+        OnceCadence: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "once";
+            /**
+             * Local Time
+             * Format: date-time
+             */
+            local_time: string;
+            /** Zone */
+            zone: string;
+        };
+        /**
+         * OrphanDeletionResponse
+         * @description What was deleted.
+         */
+        OrphanDeletionResponse: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+        };
+        /**
+         * OrphanFile
+         * @description A file that no row references.
+         */
+        OrphanFile: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Sha256 */
+            sha256: string;
+        };
+        /**
+         * OrphanFiles
+         * @description The number of orphan files, and the first of them.
+         */
+        OrphanFiles: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+            /** Examples */
+            examples: components["schemas"]["OrphanFile"][];
+        };
+        /**
+         * OverrideCreate
+         * @description Put this account on call for a time.
+         */
+        OverrideCreate: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            /**
+             * User Id
+             * Format: uuid
+             */
+            user_id: string;
+        };
+        /**
+         * OverrideResponse
+         * @description Who replaces the rotation, and for how long.
+         */
+        OverrideResponse: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            person: components["schemas"]["OncallUser"] | null;
+            /** Reason */
+            reason: string;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+        };
+        /**
+         * PacketLoss
+         * @description One counter of a layer: how often per second, and how often in all where that is known.
+         *
+         *     `tone` is `bad` where something was thrown away, `warn` where a loss elsewhere was felt, `good` at zero.
+         */
+        PacketLoss: {
+            /** About */
+            about: string;
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            rate: components["schemas"]["Figure"];
+            /**
+             * Tone
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad";
+            total: components["schemas"]["Figure"] | null;
+        };
+        /** Page[AlertResponse] */
+        Page_AlertResponse_: {
+            /** Items */
+            items: components["schemas"]["AlertResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[CaptureResponse] */
+        Page_CaptureResponse_: {
+            /** Items */
+            items: components["schemas"]["CaptureResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ChannelResponse] */
+        Page_ChannelResponse_: {
+            /** Items */
+            items: components["schemas"]["ChannelResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[CommentResponse] */
+        Page_CommentResponse_: {
+            /** Items */
+            items: components["schemas"]["CommentResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[CredentialResponse] */
+        Page_CredentialResponse_: {
+            /** Items */
+            items: components["schemas"]["CredentialResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[DiagnosisResponse] */
+        Page_DiagnosisResponse_: {
+            /** Items */
+            items: components["schemas"]["DiagnosisResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[GrafanaAnnotationResponse] */
+        Page_GrafanaAnnotationResponse_: {
+            /** Items */
+            items: components["schemas"]["GrafanaAnnotationResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[HostResponse] */
+        Page_HostResponse_: {
+            /** Items */
+            items: components["schemas"]["HostResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[IncidentSummary] */
+        Page_IncidentSummary_: {
+            /** Items */
+            items: components["schemas"]["IncidentSummary"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[MaintenanceWindowResponse] */
+        Page_MaintenanceWindowResponse_: {
+            /** Items */
+            items: components["schemas"]["MaintenanceWindowResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[NetworkRuleResponse] */
+        Page_NetworkRuleResponse_: {
+            /** Items */
+            items: components["schemas"]["NetworkRuleResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[NotificationResponse] */
+        Page_NotificationResponse_: {
+            /** Items */
+            items: components["schemas"]["NotificationResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ProfileResponse] */
+        Page_ProfileResponse_: {
+            /** Items */
+            items: components["schemas"]["ProfileResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ReportedEventResponse] */
+        Page_ReportedEventResponse_: {
+            /** Items */
+            items: components["schemas"]["ReportedEventResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ScheduleFiringResponse] */
+        Page_ScheduleFiringResponse_: {
+            /** Items */
+            items: components["schemas"]["ScheduleFiringResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ScheduleResponse] */
+        Page_ScheduleResponse_: {
+            /** Items */
+            items: components["schemas"]["ScheduleResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ServiceResponse] */
+        Page_ServiceResponse_: {
+            /** Items */
+            items: components["schemas"]["ServiceResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[TokenResponse] */
+        Page_TokenResponse_: {
+            /** Items */
+            items: components["schemas"]["TokenResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[TriggerResponse] */
+        Page_TriggerResponse_: {
+            /** Items */
+            items: components["schemas"]["TriggerResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[UploadResponse] */
+        Page_UploadResponse_: {
+            /** Items */
+            items: components["schemas"]["UploadResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[UserResponse] */
+        Page_UserResponse_: {
+            /** Items */
+            items: components["schemas"]["UserResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[WatcherResponse] */
+        Page_WatcherResponse_: {
+            /** Items */
+            items: components["schemas"]["WatcherResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /**
+         * PagerDutySource
+         * @description On-calls of PagerDuty (REST, version 2), of these schedules and escalation policies, or of all.
+         */
+        PagerDutySource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "pagerduty";
+            /** Policies */
+            policies?: string[];
+            /** Schedules */
+            schedules?: string[];
+            /** Token */
+            token?: string | null;
+            /**
+             * Url
+             * @default https://api.pagerduty.com
+             */
+            url?: string;
+        };
+        /**
+         * Panel
+         * @description Tracks of one unit at the times `t_ns` (UTC, ascending). `stack` puts them on each other, `area` fills one.
+         *
+         *     `related` are drawn dashed: of another collector, brought to the same times, in the same unit.
+         */
+        Panel: {
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /**
+             * Levels
+             * @default []
+             */
+            levels: components["schemas"]["PanelLevel"][];
+            /**
+             * Related
+             * @default []
+             */
+            related: components["schemas"]["FigureTrack"][];
+            /**
+             * Shape
+             * @enum {string}
+             */
+            shape: "line" | "area" | "stack";
+            /** T Ns */
+            t_ns: number[];
+            /** Tracks */
+            tracks: components["schemas"]["FigureTrack"][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * PanelLevel
+         * @description A horizontal line: a limit, a capacity.
+         */
+        PanelLevel: {
+            figure: components["schemas"]["Figure"];
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+        };
+        /**
+         * PanelMarker
+         * @description Something that happened at an instant, across all panels; it may lie before the first reading.
+         */
+        PanelMarker: {
+            citation: components["schemas"]["Citation"];
+            /** Detail */
+            detail: string;
+            /** Is Critical */
+            is_critical: boolean;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** T Ns */
+            t_ns: number;
+        };
+        /**
+         * PanelPart
+         * @description One share of something: where blocked tasks stand, who faults. `about` is what the host calls it.
+         */
+        PanelPart: {
+            /** About */
+            about: string;
+            figure: components["schemas"]["Figure"];
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+        };
+        /**
+         * Panels
+         * @description `facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_label`.
+         */
+        Panels: {
+            /**
+             * Facts
+             * @default []
+             */
+            facts: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            /** From Ns */
+            from_ns: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "panels";
+            /**
+             * Moments
+             * @default []
+             */
+            moments: components["schemas"]["PanelMarker"][];
+            /** Panels */
+            panels: components["schemas"]["Panel"][];
+            /**
+             * Parts
+             * @default []
+             */
+            parts: components["schemas"]["PanelPart"][];
+            /**
+             * Parts Label
+             * @default
+             */
+            parts_label: components["schemas"]["Text"] | string;
+            /** To Ns */
+            to_ns: number;
+        };
+        /**
+         * ParticipantResponse
+         * @description A user who takes part; `is_present`: has the incident open now.
+         */
+        ParticipantResponse: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Is Present */
+            is_present: boolean;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PathStep
+         * @description A frame between the root and the one that a tree begins with.
+         */
+        PathStep: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PeerComparisonResponse
+         * @description The peers of a host and how it differs from them; `compared` has the names of the compared peers.
+         */
+        PeerComparisonResponse: {
+            /** Compared */
+            compared: string[];
+            /** Differences */
+            differences: components["schemas"]["PeerDifferenceResponse"][];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Peers */
+            peers: components["schemas"]["ContextPeerResponse"][];
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+        };
+        /**
+         * PeerDifference
+         * @description One fact, setting, metric or stack that differs between the host and its healthy peers.
+         */
+        PeerDifference: {
+            /** Agreement */
+            agreement: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "fact" | "setting" | "metric" | "stack";
+            /** Local */
+            local: string | number | boolean | null;
+            /** Name */
+            name: string;
+            /** Peers */
+            peers: {
+                [key: string]: string | number | boolean | null;
+            };
+            /** Surprise Score */
+            surprise_score: number;
+        };
+        /**
+         * PeerDifferenceResponse
+         * @description A value that differs from the peers. `peers` has their values by host name.
+         *
+         *     `surprise_score` is 0..1, 1 for the most surprising difference; `agreement` is the share of peers that agree.
+         */
+        PeerDifferenceResponse: {
+            /** Agreement */
+            agreement: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "fact" | "setting" | "metric" | "stack";
+            /** Local */
+            local: string | number | boolean | null;
+            /** Name */
+            name: string;
+            /** Peers */
+            peers: {
+                [key: string]: string | number | boolean | null;
+            };
+            /** Surprise Score */
+            surprise_score: number;
+        };
+        /**
+         * PeerGroupResponse
+         * @description Hosts with the same value of a label. With fewer than five recent ones nothing is compared.
+         *
+         *     `stale_hosts` counts hosts without a recent run. `measures` are those with an outlier, the strongest
+         *     outlier first; `agreeing_measures` counts the others.
+         */
+        PeerGroupResponse: {
+            /** Agreeing Measures */
+            agreeing_measures: number;
+            /** Hosts */
+            hosts: components["schemas"]["FleetHostResponse"][];
+            /** Measures */
+            measures: components["schemas"]["PeerMeasureResponse"][];
+            /** Stale Hosts */
+            stale_hosts: number;
+            /** Value */
+            value: string;
+        };
+        /**
+         * PeerHostResponse
+         * @description The value of one host among its peers. `z` is its distance from the median, in steps.
+         */
+        PeerHostResponse: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Is Outlier */
+            is_outlier: boolean;
+            /** Run Index */
+            run_index: number;
+            /** Value */
+            value: number;
+            /** Z */
+            z: number;
+        };
+        /**
+         * PeerMeasureResponse
+         * @description One measure over a group, the strongest outlier first. `step` is one unit of z, in the unit of the measure.
+         */
+        PeerMeasureResponse: {
+            /** Host Count */
+            host_count: number;
+            /** Hosts */
+            hosts: components["schemas"]["PeerHostResponse"][];
+            /** Measure */
+            measure: string;
+            /** Median */
+            median: number;
+            /** Rule */
+            rule: string;
+            /** Step */
+            step: number;
+            title: components["schemas"]["LocalizedText"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * PeerStrips
+         * @description Strips in descending order of their greatest deviation from the group.
+         */
+        PeerStrips: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "peer_strips";
+            /** Strips */
+            strips: components["schemas"]["HostStrip"][];
+        };
+        /**
+         * PeersResponse
+         * @description The outliers. `label` groups the hosts; `unlabeled_hosts` counts the hosts without it.
+         */
+        PeersResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Groups */
+            groups: components["schemas"]["PeerGroupResponse"][];
+            /** Label */
+            label: string;
+            /** Labels */
+            labels: components["schemas"]["FleetLabelResponse"][];
+            /** Left Out */
+            left_out: number;
+            /** Unlabeled Hosts */
+            unlabeled_hosts: number;
+        };
+        /**
+         * PerfTotals
+         * @description Totals that `perf sched timehist` counted in the same file.
+         */
+        PerfTotals: {
+            /** Parsed Switches */
+            parsed_switches: number;
+            /** Run Ms */
+            run_ms: number | null;
+            /** Switches */
+            switches: number;
+            /** Tool */
+            tool: string;
+        };
+        /**
+         * PersonRef
+         * @description A user by name.
+         */
+        PersonRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PersonVerdictResponse
+         * @description A verdict of a user.
+         */
+        PersonVerdictResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Note */
+            note: string;
+            /** Pins */
+            pins: string[];
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
+         * PinCheckResponse
+         * @description A pin and the state of the artifacts that it cites; null if it cites none.
+         */
+        PinCheckResponse: {
+            /** Artifact */
+            artifact: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "range" | "frame" | "row" | "line" | "comparison";
+            /** Ref */
+            ref: {
+                [key: string]: unknown;
+            };
+            /** Snapshot */
+            snapshot: {
+                [key: string]: unknown;
+            };
+            /** State */
+            state: ("intact" | "altered" | "gone") | null;
+            /** Step */
+            step: string | null;
+            /** View */
+            view: string;
+        };
+        /**
+         * PinResponse
+         * @description Evidence, and a snapshot of what it showed when it was pinned.
+         */
+        PinResponse: {
+            /** Artifact */
+            artifact: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "range" | "frame" | "row" | "line" | "comparison";
+            /** Ref */
+            ref: {
+                [key: string]: unknown;
+            };
+            /** Snapshot */
+            snapshot: {
+                [key: string]: unknown;
+            };
+            /** Step */
+            step: string | null;
+            /** View */
+            view: string;
+        };
+        /**
+         * PlanResponse
+         * @description A named set of collectors.
+         */
+        PlanResponse: {
+            /** Collectors */
+            collectors: components["schemas"]["PlannedCollectorResponse"][];
+            /** Id */
+            id: string;
+            /** Seconds */
+            seconds: number;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+            title: components["schemas"]["LocalizedText"];
+            /** Total Seconds */
+            total_seconds: number;
+            why: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * PlannedCollectorResponse
+         * @description A collector of a plan and its duration.
+         */
+        PlannedCollectorResponse: {
+            /** Id */
+            id: string;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
+         * PlaybookCheckRequest
+         * @description Playbook to validate, as YAML.
+         */
+        PlaybookCheckRequest: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * PlaybookCheckResponse
+         * @description Errors of a playbook, or the playbook if it is valid.
+         */
+        PlaybookCheckResponse: {
+            playbook: components["schemas"]["PlaybookResponse"] | null;
+            /** Problems */
+            problems: components["schemas"]["PlaybookProblemResponse"][];
+        };
+        /**
+         * PlaybookHypothesisResponse
+         * @description Possible explanation.
+         */
+        PlaybookHypothesisResponse: {
+            /** Cause */
+            cause: string;
+            /** Id */
+            id: string;
+            primary: components["schemas"]["PrimaryNumberResponse"] | null;
+            summary: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * PlaybookProblemResponse
+         * @description One error and its location, such as `steps.slow-connect.branches`.
+         */
+        PlaybookProblemResponse: {
+            /** Location */
+            location: string;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            what: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+        };
+        /**
+         * PlaybookReferenceResponse
+         * @description Source of a statement.
+         */
+        PlaybookReferenceResponse: {
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
+        };
+        /**
+         * PlaybookResponse
+         * @description Complete playbook.
+         */
+        PlaybookResponse: {
+            /** Covered */
+            covered: components["schemas"]["LocalizedText"][];
+            /** Dead Ends */
+            dead_ends: components["schemas"]["LocalizedText"][];
+            /** Hypotheses */
+            hypotheses: components["schemas"]["PlaybookHypothesisResponse"][];
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "case" | "method" | "snippet" | "reference";
+            /** Not Covered */
+            not_covered: components["schemas"]["LocalizedText"][];
+            /** References */
+            references: components["schemas"]["PlaybookReferenceResponse"][];
+            /** Remediations */
+            remediations: components["schemas"]["RemediationResponse"][];
+            /** Steps */
+            steps: components["schemas"]["PlaybookStepResponse"][];
+            symptom: components["schemas"]["LocalizedText"];
+            title: components["schemas"]["LocalizedText"];
+            verify: components["schemas"]["LocalizedText"] | null;
+        };
+        /**
+         * PlaybookStepResponse
+         * @description Question that a rule (`finding`) or a person (following `instructions`) answers.
+         */
+        PlaybookStepResponse: {
+            /** About */
+            about: string;
+            /** Branches */
+            branches: {
+                [key: string]: string;
+            };
+            caveat: components["schemas"]["LocalizedText"] | null;
+            example: components["schemas"]["LocalizedText"] | null;
+            /** Finding */
+            finding: string;
+            /** Id */
+            id: string;
+            instructions: components["schemas"]["LocalizedText"] | null;
+            /**
+             * Matched
+             * @enum {string}
+             */
+            matched: "supports" | "refutes" | "inconclusive";
+            /**
+             * Not Matched
+             * @enum {string}
+             */
+            not_matched: "supports" | "refutes" | "inconclusive";
+            question: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * PlaybookSummary
+         * @description Playbook in a list. `findings` are the rules of its steps and remediations, `causes` those of its hypotheses.
+         */
+        PlaybookSummary: {
+            /** Causes */
+            causes: string[];
+            /** Findings */
+            findings: string[];
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "case" | "method" | "snippet" | "reference";
+            /** Remediations */
+            remediations: number;
+            /** Steps */
+            steps: number;
+            symptom: components["schemas"]["LocalizedText"];
+            title: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * PreflightCheck
+         * @description One check of a preflight: its state, the measured value, and how to correct it.
+         */
+        PreflightCheck: {
+            /** Id */
+            id: string;
+            reason: components["schemas"]["Message"] | null;
+            remedy: components["schemas"]["Message"] | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "degraded" | "missing";
+            /** Value */
+            value: string | number | null;
+        };
+        /**
+         * PreflightCollector
+         * @description Whether one collector works on the host, and with which collection method.
+         */
+        PreflightCollector: {
+            /** Id */
+            id: string;
+            /** Method */
+            method: string | null;
+            reason: components["schemas"]["Message"] | null;
+            remedy: components["schemas"]["Message"] | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "works" | "degrades" | "unavailable";
+        };
+        /**
+         * PreflightResponse
+         * @description The result of a preflight check; the table describes the shapes.
+         */
+        PreflightResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Checks */
+            checks: components["schemas"]["PreflightCheck"][] | null;
+            /** Clock */
+            clock: {
+                /** Offset Ms */
+                offset_ms: number;
+                /** Uncertainty Ms */
+                uncertainty_ms: number;
+            } | null;
+            /** Collectors */
+            collectors: components["schemas"]["PreflightCollector"][] | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Facts */
+            facts: ({
+                /** Arch */
+                arch?: string | null;
+                /** Cgroup */
+                cgroup?: string | number | null;
+                /** Cpus */
+                cpus?: number | null;
+                /** Distro */
+                distro?: string | null;
+                /** Kernel */
+                kernel?: string | null;
+                /** Mem Bytes */
+                mem_bytes?: number | null;
+                /** Numa Nodes */
+                numa_nodes?: number | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+            /** Timings */
+            timings: {
+                /** Connect Ms */
+                connect_ms?: number | null;
+                /** Fork Ms */
+                fork_ms?: number | null;
+                /** Login Ms */
+                login_ms?: number | null;
+                /** Rtt Ms */
+                rtt_ms?: number | null;
+            } | null;
+        };
+        /**
+         * PreviewCollector
+         * @description What one collector runs, and on which hosts it works. `why`: the reason why it is added to the plan.
+         */
+        PreviewCollector: {
+            /** Commands */
+            commands: string[];
+            cost: components["schemas"]["PreviewCost"];
+            /** Hosts */
+            hosts: components["schemas"]["PreviewHost"][];
+            /** Id */
+            id: string;
+            /** Seconds */
+            seconds: number;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+            /** Why */
+            why?: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+        };
+        /**
+         * PreviewCost
+         * @description Expected cost on each host: percent of one core, bytes per second, and a note in both languages.
+         */
+        PreviewCost: {
+            /** Bytes Per S */
+            bytes_per_s: number;
+            /** Cpu Pct */
+            cpu_pct: number;
+            note: components["schemas"]["LocalizedText"];
+        };
+        /**
+         * PreviewHost
+         * @description Whether a collector will work on a host, according to its last check.
+         */
+        PreviewHost: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Reason */
+            reason?: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Remedy */
+            remedy?: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "works" | "degrades" | "unavailable" | "unknown";
+        };
+        /**
+         * PrimaryNumberRequest
+         * @description The number by which a fix is judged, and which direction is better.
+         */
+        PrimaryNumberRequest: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher";
+            /** Read */
+            read: string;
+        };
+        /**
+         * PrimaryNumberResponse
+         * @description Number that decides whether a fix worked.
+         */
+        PrimaryNumberResponse: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher";
+            /** Read */
+            read: string;
+        };
+        /**
+         * ProcessFacet
+         * @description A process and the weight of its samples.
+         */
+        ProcessFacet: {
+            /** Comm */
+            comm: string;
+            /** Pid */
+            pid: number;
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * ProfileDifference
+         * @description How CPU profiles differ, if both sides have some.
+         *
+         *     `mapping` lists the names that were merged under one base name; `mapped` counts all of them.
+         */
+        ProfileDifference: {
+            /** Comparison Id */
+            comparison_id?: string | null;
+            /** Functions */
+            functions: components["schemas"]["FunctionChangeResponse"][];
+            /** Hosts */
+            hosts: string[];
+            /** Mapped */
+            mapped: number;
+            /** Mapping */
+            mapping: {
+                [key: string]: string[];
+            };
+        };
+        /**
+         * ProfileFacetsResponse
+         * @description What there is to filter by, heaviest first.
+         */
+        ProfileFacetsResponse: {
+            /** Cpus */
+            cpus: components["schemas"]["CpuFacet"][];
+            /** Processes */
+            processes: components["schemas"]["ProcessFacet"][];
+            /** Threads */
+            threads: components["schemas"]["ThreadFacet"][];
+        };
+        /**
+         * ProfileFilterParams
          * @description Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
          */
-        FilterParams: {
+        ProfileFilterParams: {
+            /**
+             * Comm
+             * @default []
+             */
+            comm?: string[];
+            /**
+             * Cpu
+             * @default []
+             */
+            cpu?: number[];
+            /** From Ns */
+            from_ns?: number | null;
+            /**
+             * Hide Idle
+             * @default false
+             */
+            hide_idle?: boolean;
+            /**
+             * Pid
+             * @default []
+             */
+            pid?: number[];
+            /**
+             * Thread
+             * @default []
+             */
+            thread?: string[];
+            /**
+             * Tid
+             * @default []
+             */
+            tid?: number[];
+            /** To Ns */
+            to_ns?: number | null;
+        };
+        /**
+         * ProfileFilterResponse
+         * @description The filter of a side, as it was requested.
+         */
+        ProfileFilterResponse: {
             /**
              * Comm
              * @default []
@@ -6284,3560 +10506,10 @@ export interface components {
             to_ns?: number | null;
         };
         /**
-         * FindingRead
-         * @description What one rule said about one subject; `numbers[0]` is the rule's own, and those without `op` come last.
-         */
-        FindingRead: {
-            /** Detail */
-            detail: {
-                [key: string]: unknown;
-            };
-            /**
-             * Grade
-             * @enum {string}
-             */
-            grade: "direct" | "mechanism" | "correlational" | "context";
-            /** Numbers */
-            numbers: components["schemas"]["NumberRead"][];
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-            /** Rule */
-            rule: string;
-            /**
-             * Severity
-             * @enum {string}
-             */
-            severity: "info" | "warn" | "critical";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "fired" | "quiet" | "inconclusive" | "not_evaluated";
-            /** Subject */
-            subject: {
-                [key: string]: string;
-            };
-        };
-        /**
-         * FindingsHostRead
-         * @description A row of the matrix: what fired; which of the matrix's other rules were asked and quiet, or not sure.
-         */
-        FindingsHostRead: {
-            /** Fired */
-            fired: components["schemas"]["FleetWordRead"][];
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Inconclusive */
-            inconclusive: string[];
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Looks */
-            looks: components["schemas"]["FleetLookRead"][];
-            /** Name */
-            name: string;
-            /** Quiet */
-            quiet: string[];
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "active" | "imported" | "retired";
-            /** Worst */
-            worst: ("info" | "warn" | "critical") | null;
-        };
-        /**
-         * FindingsMatrixRead
-         * @description Host × rule, for every rule that fired somewhere.
-         */
-        FindingsMatrixRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Hosts */
-            hosts: components["schemas"]["FindingsHostRead"][];
-            /** Left Out */
-            left_out: number;
-            /** Rules */
-            rules: {
-                [key: string]: components["schemas"]["FleetRuleRead"];
-            };
-        };
-        /**
-         * FiringRead
-         * @description What became of a due instant, or of `count` that were missed from `due_at` to `last_due_at`.
-         */
-        FiringRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            capture: components["schemas"]["culprit__schedules__schemas__StartedCapture"] | null;
-            /** Count */
-            count: number;
-            /**
-             * Due At
-             * Format: date-time
-             */
-            due_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * Last Due At
-             * Format: date-time
-             */
-            last_due_at: string;
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "fired" | "missed" | "skipped" | "refused";
-        };
-        /**
-         * FixAdd
-         * @description Something to change: after a card (`playbook/card`), whose texts fill what is not given, or one's own.
-         */
-        FixAdd: {
-            /**
-             * Card
-             * @default
-             */
-            card: string;
-            /**
-             * Command
-             * @default
-             */
-            command: string;
-            /**
-             * Host Ids
-             * @default []
-             */
-            host_ids: string[];
-            /** Hypothesis Id */
-            hypothesis_id?: string | null;
-            /**
-             * Risk
-             * @default
-             */
-            risk: string;
-            /** Version */
-            version: number;
-            /**
-             * Way Back
-             * @default
-             */
-            way_back: string;
-            /**
-             * What
-             * @default
-             */
-            what: string;
-        };
-        /**
-         * FixPatch
-         * @description It was applied (since when), taken back, or is told better. How it turned out is judged and not said.
-         */
-        FixPatch: {
-            /** Applied At */
-            applied_at?: string | null;
-            /** Command */
-            command?: string | null;
-            /** Risk */
-            risk?: string | null;
-            /** State */
-            state?: ("applied" | "reverted") | null;
-            /** Version */
-            version: number;
-            /** Way Back */
-            way_back?: string | null;
-            /** What */
-            what?: string | null;
-        };
-        /**
-         * FixRead
-         * @description Something that was changed or is to be.
-         */
-        FixRead: {
-            /** Applied At */
-            applied_at: string | null;
-            by: components["schemas"]["PersonRef"] | null;
-            /** Card */
-            card: string;
-            /** Command */
-            command: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Hosts */
-            hosts: string[];
-            /** Hypothesis Id */
-            hypothesis_id: string | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Risk */
-            risk: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted";
-            /** Verifications */
-            verifications: components["schemas"]["VerificationRead"][];
-            /** Way Back */
-            way_back: string;
-            /** What */
-            what: string;
-        };
-        /**
-         * FleetCellRead
-         * @description The worst word of a cell, how many of the cell's rules spoke at all, and how many of them fired.
-         */
-        FleetCellRead: {
-            /** Fired */
-            fired: number;
-            /** Look */
-            look: number;
-            /** Rule */
-            rule: string;
-            /** Said */
-            said: number;
-            /**
-             * Severity
-             * @enum {string}
-             */
-            severity: "info" | "warn" | "critical";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "fired" | "inconclusive" | "quiet";
-            /** Subject */
-            subject: {
-                [key: string]: string;
-            };
-            /** Subjects */
-            subjects: number;
-            /** Threshold */
-            threshold: number | null;
-            /** Value */
-            value: number | null;
-        };
-        /**
-         * FleetHostRead
-         * @description A host, its newest looks (the newest first), and the worst that fired.
-         */
-        FleetHostRead: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Looks */
-            looks: components["schemas"]["FleetLookRead"][];
-            /** Name */
-            name: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "active" | "imported" | "retired";
-            /** Worst */
-            worst: ("info" | "warn" | "critical") | null;
-        };
-        /**
-         * FleetLabelRead
-         * @description A label that groups can be made by: how many hosts carry it, and with how many values.
-         */
-        FleetLabelRead: {
-            /** Hosts */
-            hosts: number;
-            /** Name */
-            name: string;
-            /** Values */
-            values: number;
-        };
-        /**
-         * FleetLookRead
-         * @description One evaluated run; `at` is when it measured last.
-         */
-        FleetLookRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Plan */
-            plan: string;
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-        };
-        /**
-         * FleetRuleRead
-         * @description What is needed to show a word of a rule; the rest is in GET /rules.
-         */
-        FleetRuleRead: {
-            /**
-             * Grade
-             * @enum {string}
-             */
-            grade: "direct" | "mechanism" | "correlational" | "context";
-            /** Letter */
-            letter: ("utilisation" | "saturation" | "errors") | null;
-            /** Op */
-            op: string;
-            /** Resource */
-            resource: ("cpu" | "memory" | "disk" | "network" | "application" | "kernel") | null;
-            title: components["schemas"]["culprit__fleet__schemas__TextRead"];
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * FleetStandingRead
-         * @description One host among its peers.
-         */
-        FleetStandingRead: {
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /** Look */
-            look: number;
-            /** Unlike */
-            unlike: boolean;
-            /** Value */
-            value: number;
-            /** Z */
-            z: number;
-        };
-        /**
-         * FleetWordRead
-         * @description What one rule last said of a host. `look` is a place in the host's `looks`.
-         */
-        FleetWordRead: {
-            /** Look */
-            look: number;
-            /** Rule */
-            rule: string;
-            /**
-             * Severity
-             * @enum {string}
-             */
-            severity: "info" | "warn" | "critical";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "fired" | "inconclusive" | "quiet";
-            /** Subject */
-            subject: {
-                [key: string]: string;
-            };
-            /** Subjects */
-            subjects: number;
-            /** Threshold */
-            threshold: number | null;
-            /** Value */
-            value: number | null;
-        };
-        /**
-         * FollowUp
-         * @description What is still to be done, by whom and until when as far as that is known.
-         */
-        FollowUp: {
-            /**
-             * Done
-             * @default false
-             */
-            done: boolean;
-            /** Due */
-            due?: string | null;
-            /** What */
-            what: string;
-            /**
-             * Who
-             * @default
-             */
-            who: string;
-        };
-        /**
-         * Forecast
-         * @description Whereto it goes if days go on as the last full ones. `full_at` None: it does not fill, or nobody can tell yet.
-         */
-        Forecast: {
-            /** Days */
-            days: number;
-            /** Full At */
-            full_at: string | null;
-            /** Grows Per Day */
-            grows_per_day: number;
-            /** Removed Per Day */
-            removed_per_day: number;
-        };
-        /**
-         * Foreseen
-         * @description What limits would delete of a kind now, and what they would reach if nobody cited it.
-         */
-        Foreseen: {
-            /** Before */
-            before: string | null;
-            /** Bytes */
-            bytes: number;
-            /** Cited Bytes */
-            cited_bytes: number;
-            /** Cited Items */
-            cited_items: number;
-            /** Items */
-            items: number;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
-            /** Runs */
-            runs: number;
-        };
-        /**
-         * FramePin
-         * @description A frame.
-         */
-        FramePin: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "frame";
-            ref: components["schemas"]["FrameRef"];
-            /** Step */
-            step?: string | null;
-            /** Version */
-            version: number;
-            /** View */
-            view: string;
-        };
-        /**
-         * FrameRef
-         * @description A frame of a flame graph, by its stack from the root, of the samples that were shown.
-         *
-         *     `share` is ignored: the server looks it up.
-         */
-        FrameRef: {
-            /**
-             * @default {
-             *       "comm": [],
-             *       "cpu": [],
-             *       "hide_idle": false,
-             *       "pid": [],
-             *       "thread": [],
-             *       "tid": []
-             *     }
-             */
-            filter: components["schemas"]["FilterParams"];
-            /** Frames */
-            frames: string[];
-            /**
-             * Profile Id
-             * Format: uuid
-             */
-            profile_id: string;
-            /** Share */
-            share?: number | null;
-        };
-        /**
-         * Gantt
-         * @description Lanes over one axis of `span_ms` milliseconds that begins at `start_ms` (UTC since 1970).
-         */
-        Gantt: {
-            /** Classes */
-            classes: [
-                string,
-                components["schemas"]["Text"] | string
-            ][];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "gantt";
-            /** Lanes */
-            lanes: components["schemas"]["Lane"][];
-            /** Span Ms */
-            span_ms: number;
-            /** Start Ms */
-            start_ms: number;
-        };
-        /**
-         * Gauge
-         * @description One thing with a capacity. `low` is what it never fell below, where it was looked at more than once.
-         *
-         *     `tone` is the verdict of the builder, `none` where nothing is judged; `also` are further numbers of the same row.
-         */
-        Gauge: {
-            /**
-             * Also
-             * @default []
-             */
-            also: [
-                components["schemas"]["Text"] | string,
-                components["schemas"]["Figure"]
-            ][];
-            capacity: components["schemas"]["Figure"] | null;
-            /** Id */
-            id: string;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            low?: components["schemas"]["Figure"] | null;
-            /**
-             * Tone
-             * @default none
-             * @enum {string}
-             */
-            tone: "good" | "warn" | "bad" | "none";
-            value: components["schemas"]["Figure"];
-        };
-        /**
-         * Gauges
-         * @description Bars, the fullest first. `value_says` and `capacity_says` name what the bar and its end are.
-         */
-        Gauges: {
-            /** Capacity Says */
-            capacity_says: components["schemas"]["Text"] | string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "gauges";
-            /** Rows */
-            rows: components["schemas"]["Gauge"][];
-            /** Value Says */
-            value_says: components["schemas"]["Text"] | string;
-        };
-        /**
-         * GrafanaAnnotationRead
-         * @description An annotation in a Grafana, or on its way there, and how that went.
-         *
-         *     `about_id` is of the capture, of the event, or of the incident that a cause or a fix is of.
-         *
-         *     `removed`: it is to disappear there. `text` is empty for who sees only some hosts.
-         */
-        GrafanaAnnotationRead: {
-            /**
-             * About
-             * @enum {string}
-             */
-            about: "capture" | "incident" | "cause" | "fix" | "event";
-            /**
-             * About Id
-             * Format: uuid
-             */
-            about_id: string;
-            /** Channel */
-            channel: string;
-            /**
-             * Channel Id
-             * Format: uuid
-             */
-            channel_id: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * Not Before
-             * Format: date-time
-             */
-            not_before: string;
-            /** Removed */
-            removed: boolean;
-            /** Sent At */
-            sent_at: string | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "queued" | "sent" | "dead" | "gone";
-            /** Text */
-            text: string;
-            /** Tries */
-            tries: number;
-        };
-        /**
-         * Graph
-         * @description The heaviest waits. Chains may close (a deadlock).
-         */
-        Graph: {
-            /** Edges */
-            edges: components["schemas"]["Edge"][];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "graph";
-            /** Nodes */
-            nodes: components["schemas"]["Node"][];
-        };
-        /**
-         * GroupRole
-         * @description Who is in this group has this role.
-         */
-        GroupRole: {
-            /** Group */
-            group: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "viewer" | "investigator" | "oncall" | "admin";
-        };
-        /**
-         * HeatRead
-         * @description When samples fell: `rows[r][b]` is the weight at offset r of bin b.
-         */
-        HeatRead: {
-            /** Bin Ns */
-            bin_ns: number;
-            /** Rows */
-            rows: number[][];
-            /** T0 Ns */
-            t0_ns: number;
-        };
-        /**
-         * Histogram
-         * @description Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
-         *
-         *     `beside` are counts that belong to no bin: what was never answered.
-         */
-        Histogram: {
-            /** Bands */
-            bands: components["schemas"]["Band"][];
-            /**
-             * Beside
-             * @default []
-             */
-            beside: [
-                components["schemas"]["Text"] | string,
-                components["schemas"]["Figure"],
-                "good" | "warn" | "bad" | "none"
-            ][];
-            /** Bins */
-            bins: components["schemas"]["Bin"][];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "histogram";
-            /** Markers */
-            markers: [
-                components["schemas"]["Text"] | string,
-                components["schemas"]["Figure"]
-            ][];
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * Hop
-         * @description One operation of one service: its own time as a share of all time, and how long calls took as a whole.
-         */
-        Hop: {
-            calls: components["schemas"]["Figure"] | null;
-            errors: components["schemas"]["Figure"] | null;
-            /** Operation */
-            operation: string;
-            own: components["schemas"]["Figure"] | null;
-            p50: components["schemas"]["Figure"] | null;
-            p99: components["schemas"]["Figure"] | null;
-            /** Service */
-            service: string;
-            share: components["schemas"]["Figure"];
-        };
-        /**
-         * HostAnswerRead
-         * @description What a step shows on one host.
-         *
-         *     `verdict` is what counts, `rule_verdict` what the rule alone says. `disagrees`: a person and the rule, or two
-         *     people, say otherwise. `muted` findings are shown and do not count. `pins` are what the person's verdict cites.
-         */
-        HostAnswerRead: {
-            /**
-             * By
-             * @enum {string}
-             */
-            by: "rule" | "person" | "nobody";
-            /** Disagrees */
-            disagrees: boolean;
-            /** Findings */
-            findings: {
-                [key: string]: unknown;
-            }[];
-            /** Grade */
-            grade: string;
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /** Muted */
-            muted: {
-                [key: string]: unknown;
-            }[];
-            person: components["schemas"]["PersonVerdictRead"] | null;
-            /** Pins */
-            pins: string[];
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Rule Verdict
-             * @enum {string}
-             */
-            rule_verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
-            /** Run Id */
-            run_id: string | null;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
-        };
-        /**
-         * HostCreate
-         * @description A host to enrol.
-         *
-         *     The key that somebody confirmed comes as its fingerprint (the server then asks the host for its key and
-         *     refuses any other) or whole, as `host_key`, which needs no answer from the host.
-         */
-        HostCreate: {
-            /** Address */
-            address: string;
-            credential?: components["schemas"]["CredentialIn"] | null;
-            /** Credential Id */
-            credential_id?: string | null;
-            /** Host Key */
-            host_key?: string | null;
-            /** Host Key Fingerprint */
-            host_key_fingerprint?: string | null;
-            /** Jump Host Id */
-            jump_host_id?: string | null;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            };
-            /**
-             * Max Silence S
-             * @default 90
-             */
-            max_silence_s: number;
-            /** Name */
-            name: string;
-            /**
-             * Port
-             * @default 22
-             */
-            port: number;
-            /**
-             * Sudo
-             * @default none
-             * @enum {string}
-             */
-            sudo: "none" | "nopasswd" | "password";
-            /** Sudo Password */
-            sudo_password?: string | null;
-            /** Username */
-            username: string;
-        };
-        /**
-         * HostCredential
-         * @description The credential of a host; `authorized_keys_line` is what to paste on the host for a generated key.
-         */
-        HostCredential: {
-            /** Authorized Keys Line */
-            authorized_keys_line?: string | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "key" | "generated_key" | "certificate" | "agent" | "password";
-            /** Name */
-            name: string;
-        };
-        /**
-         * HostFindingsRead
-         * @description The findings of the newest evaluated run on a host.
-         */
-        HostFindingsRead: {
-            /** Elapsed Ms */
-            elapsed_ms: number | null;
-            /** Evaluated At */
-            evaluated_at: string | null;
-            /** Findings */
-            findings: components["schemas"]["FindingRead"][];
-            /** Not Evaluated */
-            not_evaluated: components["schemas"]["FindingRead"][];
-            /** Plan */
-            plan: string;
-            /** Quiet */
-            quiet: components["schemas"]["FindingRead"][];
-            ranking: components["schemas"]["RankingRead"];
-            /** Run Ended At */
-            run_ended_at: string | null;
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-        };
-        /**
-         * HostGiven
-         * @description A host, what on it, and as what.
-         */
-        HostGiven: {
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /**
-             * Role
-             * @default suspect
-             * @enum {string}
-             */
-            role: "suspect" | "control" | "dependency";
-            /**
-             * @default {
-             *       "kind": "host",
-             *       "value": ""
-             *     }
-             */
-            scope: components["schemas"]["ScopeGiven"];
-        };
-        /**
-         * HostImport
-         * @description Many hosts at once. With `dry_run` nothing is changed; names are resolved, no host is contacted.
-         */
-        HostImport: {
-            /**
-             * @default {
-             *       "labels": {},
-             *       "sudo": "none"
-             *     }
-             */
-            defaults: components["schemas"]["ImportDefaults"];
-            /**
-             * Dry Run
-             * @default true
-             */
-            dry_run: boolean;
-            /**
-             * Format
-             * @enum {string}
-             */
-            format: "ssh_config" | "ansible" | "csv" | "known_hosts";
-            /** Text */
-            text: string;
-        };
-        /**
-         * HostKey
-         * @description The pinned host key.
-         */
-        HostKey: {
-            /** Fingerprint */
-            fingerprint: string;
-            /** Pinned At */
-            pinned_at: string | null;
-            /** Type */
-            type: string;
-        };
-        /**
-         * HostRef
-         * @description A host by name.
-         */
-        HostRef: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-        };
-        /**
-         * HostShare
-         * @description What is stored of one host by kind; without a name: imports without a host, or the `others` together.
-         */
-        HostShare: {
-            /** Host Id */
-            host_id: string | null;
-            /** Kinds */
-            kinds: {
-                [key: string]: number;
-            };
-            /** Name */
-            name: string;
-            /**
-             * Others
-             * @default 0
-             */
-            others: number;
-        };
-        /**
-         * HostUpdate
-         * @description What may be changed later; a changed address or port is checked like a new one, and keeps the pin.
-         */
-        HostUpdate: {
-            /** Address */
-            address?: string | null;
-            /** Allows Ptrace */
-            allows_ptrace?: boolean | null;
-            /** Credential Id */
-            credential_id?: string | null;
-            /** Jump Host Id */
-            jump_host_id?: string | null;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            } | null;
-            /** Max Silence S */
-            max_silence_s?: number | null;
-            /** Name */
-            name?: string | null;
-            /**
-             * No Jump Host
-             * @default false
-             */
-            no_jump_host: boolean;
-            /** Port */
-            port?: number | null;
-            /** Sudo */
-            sudo?: ("none" | "nopasswd" | "password") | null;
-            /** Sudo Password */
-            sudo_password?: string | null;
-            /** Username */
-            username?: string | null;
-        };
-        /**
-         * HostsAdd
-         * @description Hosts that belong to it too; of one that is there already, scope and role change.
-         */
-        HostsAdd: {
-            /** Hosts */
-            hosts: components["schemas"]["HostGiven"][];
-            /** Version */
-            version: number;
-        };
-        /**
-         * HypothesisAdd
-         * @description An explanation of one's own. `says` in one's own language stands for both.
-         */
-        HypothesisAdd: {
-            /**
-             * Cause
-             * @default
-             */
-            cause: string;
-            primary?: components["schemas"]["PrimaryGiven"] | null;
-            /** Says */
-            says: string;
-            /** Version */
-            version: number;
-        };
-        /**
-         * HypothesisPatch
-         * @description What people decided about it.
-         */
-        HypothesisPatch: {
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "open" | "refuted" | "likely" | "confirmed";
-            /** Version */
-            version: number;
-        };
-        /**
-         * ImportAnswer
-         * @description All verdicts, and how many hosts were added.
-         */
-        ImportAnswer: {
-            /** Added */
-            added: number;
-            /** Rows */
-            rows: components["schemas"]["ImportRow"][];
-        };
-        /**
-         * ImportDefaults
-         * @description What the text itself does not say.
-         */
-        ImportDefaults: {
-            /** Credential Id */
-            credential_id?: string | null;
-            /** Jump Host Id */
-            jump_host_id?: string | null;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            };
-            /** Port */
-            port?: number | null;
-            /**
-             * Sudo
-             * @default none
-             * @enum {string}
-             */
-            sudo: "none" | "nopasswd" | "password";
-            /** Username */
-            username?: string | null;
-        };
-        /**
-         * ImportRead
-         * @description The capture that a file became; its run is read by a worker, as any other.
-         */
-        ImportRead: {
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Ended At */
-            ended_at: string | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Number */
-            number: number;
-            /** Plan */
-            plan: string;
-            /** Reason */
-            reason: string;
-            requested_by: components["schemas"]["UserRef"];
-            /** Runs */
-            runs: components["schemas"]["ImportedRun"][];
-            /** Seconds */
-            seconds: number | null;
-            /** Source */
-            source: string;
-            /** State */
-            state: string;
-        };
-        /**
-         * ImportRow
-         * @description One host that the text names, and what becomes of it; `reason` is a sentence.
-         */
-        ImportRow: {
-            /** Address */
-            address: string;
-            /** Fingerprint */
-            fingerprint: string | null;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Line */
-            line: number;
-            /** Name */
-            name: string;
-            /** Port */
-            port: number;
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-            /** Username */
-            username: string;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "ok" | "exists" | "refused" | "incomplete" | "added";
-        };
-        /**
-         * ImportedRun
-         * @description The run that a file became.
-         */
-        ImportedRun: {
-            host: components["schemas"]["HostRef"] | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** State */
-            state: string;
-        };
-        /**
-         * IncidentCreate
-         * @description What is going on, where and since when; all but the title may come later.
-         *
-         *     `diagnosis_id` or `run_ids` bring their hosts, runs and causes along, and the playbooks that have those causes.
-         */
-        IncidentCreate: {
-            /** Diagnosis Id */
-            diagnosis_id?: string | null;
-            /**
-             * Hosts
-             * @default []
-             */
-            hosts: components["schemas"]["HostGiven"][];
-            /**
-             * Playbooks
-             * @default []
-             */
-            playbooks: string[];
-            /**
-             * Run Ids
-             * @default []
-             */
-            run_ids: string[];
-            /**
-             * Severity
-             * @default 3
-             */
-            severity: number;
-            /**
-             * @default {
-             *       "says": "",
-             *       "service": ""
-             *     }
-             */
-            symptom: components["schemas"]["Symptom-Input"];
-            /** Title */
-            title: string;
-            /** Window From */
-            window_from?: string | null;
-            /** Window To */
-            window_to?: string | null;
-        };
-        /**
-         * IncidentPatch
-         * @description What changes. `window_to` null: it goes on. `reason` says why an incident goes back to an earlier state.
-         */
-        IncidentPatch: {
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-            /** Severity */
-            severity?: number | null;
-            /** State */
-            state?: ("open" | "investigating" | "identified" | "mitigated" | "resolved") | null;
-            symptom?: components["schemas"]["Symptom-Input"] | null;
-            /** Title */
-            title?: string | null;
-            /** Version */
-            version: number;
-            /** Window From */
-            window_from?: string | null;
-            /** Window To */
-            window_to?: string | null;
-        };
-        /**
-         * IncidentRead
-         * @description All of an incident, as it stands. `made` is the id of what a write has just made.
-         *
-         *     `gaps` are the steps on the walked paths of playbooks in play that nothing settled and nobody waived.
-         *     `again`: a fix was verified, is the symptom still there?
-         */
-        IncidentRead: {
-            /** Again */
-            again: boolean;
-            autopilot: components["schemas"]["AutopilotRead"] | null;
-            /** Causes */
-            causes: components["schemas"]["culprit__incidents__schemas_chain__CauseRead"][];
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            created_by: components["schemas"]["PersonRef"] | null;
-            /** Fixes */
-            fixes: components["schemas"]["FixRead"][];
-            /** Gaps */
-            gaps: string[];
-            /** Hosts */
-            hosts: components["schemas"]["culprit__incidents__schemas__HostRead"][];
-            /** Hypotheses */
-            hypotheses: components["schemas"]["culprit__incidents__schemas_chain__HypothesisRead"][];
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Leads To */
-            leads_to: string[];
-            /** Made */
-            made?: string | null;
-            may: components["schemas"]["MayRead"];
-            next: components["schemas"]["NextRead"] | null;
-            /** Number */
-            number: number;
-            origin?: components["schemas"]["OriginRead"] | null;
-            /** People */
-            people: components["schemas"]["PersonHere"][];
-            /** Pins */
-            pins: components["schemas"]["PinRead"][];
-            /** Playbooks */
-            playbooks: components["schemas"]["PlaybookRef"][];
-            /** Resolved At */
-            resolved_at: string | null;
-            /** Runs */
-            runs: components["schemas"]["culprit__incidents__schemas__RunRead"][];
-            /** Severity */
-            severity: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
-            /** Steps */
-            steps: components["schemas"]["culprit__incidents__schemas_chain__StepRead"][];
-            symptom: components["schemas"]["Symptom-Output"];
-            /** Title */
-            title: string;
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at: string;
-            /** Version */
-            version: number;
-            window: components["schemas"]["WindowRead"];
-            /** Wrong */
-            wrong: components["schemas"]["WrongRead"][];
-        };
-        /**
-         * IncidentRef
-         * @description The incident that a capture was armed for.
-         */
-        IncidentRef: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Number */
-            number: number;
-        };
-        /**
-         * IncidentSummary
-         * @description An incident in a list.
-         */
-        IncidentSummary: {
-            /** Causes */
-            causes: components["schemas"]["culprit__incidents__schemas_chain__CauseRead"][];
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Fixes */
-            fixes: ("planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted")[];
-            /** Hosts */
-            hosts: string[];
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Number */
-            number: number;
-            /** People */
-            people: number;
-            /** Resolved At */
-            resolved_at: string | null;
-            /** Severity */
-            severity: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
-            symptom: components["schemas"]["Symptom-Output"];
-            /** Title */
-            title: string;
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at: string;
-            /** Version */
-            version: number;
-            window: components["schemas"]["WindowRead"];
-        };
-        /**
-         * JournalRead
-         * @description One change. `kind` is the key of its sentence (`journal.*`); `by` null: Culprit itself.
-         */
-        JournalRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            by: components["schemas"]["PersonRef"] | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Note */
-            note: string;
-            /** Params */
-            params: {
-                [key: string]: unknown;
-            };
-            /** Version */
-            version: number;
-        };
-        /**
-         * KillSwitchNamed
-         * @description A host or a person by name.
-         */
-        KillSwitchNamed: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-        };
-        /**
-         * KillSwitchPull
-         * @description Where nothing shall start, and why. `cancel`: what runs or waits there is called off as well.
-         */
-        KillSwitchPull: {
-            /**
-             * Cancel
-             * @default true
-             */
-            cancel: boolean;
-            /** Host Id */
-            host_id?: string | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "everywhere" | "label" | "host";
-            /** Label */
-            label?: {
-                [key: string]: string;
-            } | null;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-        };
-        /**
-         * KillSwitchRead
-         * @description A switch. It holds until `lifted_at`. `cancelled` counts the captures that pulling it called off.
-         */
-        KillSwitchRead: {
-            /**
-             * Cancelled
-             * @default 0
-             */
-            cancelled: number;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            host: components["schemas"]["KillSwitchNamed"] | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "everywhere" | "label" | "host";
-            /** Label */
-            label: {
-                [key: string]: string;
-            } | null;
-            /** Lifted At */
-            lifted_at: string | null;
-            lifted_by: components["schemas"]["KillSwitchNamed"] | null;
-            pulled_by: components["schemas"]["KillSwitchNamed"] | null;
-            /** Reason */
-            reason: string;
-        };
-        /**
-         * KindRead
-         * @description How much there is of a kind; `cited_bytes` of it stay as long as somebody cites them.
-         */
-        KindRead: {
-            /** Bytes */
-            bytes: number;
-            /** Cited Bytes */
-            cited_bytes: number;
-            /** Items */
-            items: number;
-        };
-        /**
-         * Ladder
-         * @description The layers in the order that a received packet takes.
-         */
-        Ladder: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "ladder";
-            /** Layers */
-            layers: components["schemas"]["Layer"][];
-        };
-        /**
-         * Lane
-         * @description One lane with its spans in order of time; they may overlap. `cite` lacks the lines, which spans have.
-         */
-        Lane: {
-            /**
-             * Brackets
-             * @default []
-             */
-            brackets: components["schemas"]["Bracket"][];
-            cite: components["schemas"]["Citation"];
-            /** Id */
-            id: string;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            /** Spans */
-            spans: components["schemas"]["Span"][];
-        };
-        /**
-         * LaneName
-         * @description A lane that a host has, and when.
-         */
-        LaneName: {
-            /** Axis */
-            axis: string | null;
-            /** First Ns */
-            first_ns: number;
-            /** Group */
-            group: string;
-            /** Kind */
-            kind: string;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Last Ns */
-            last_ns: number;
-            /** Metric */
-            metric: string;
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * LastRun
-         * @description The newest run on a host.
-         */
-        LastRun: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** State */
-            state: string;
-        };
-        /**
-         * Layer
-         * @description One layer. `passing` is what went through it; `reason` says why nothing is known, or why nothing can be lost.
-         */
-        Layer: {
-            /** Id */
-            id: string;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            /**
-             * Left Out
-             * @default 0
-             */
-            left_out: number;
-            /**
-             * Losses
-             * @default []
-             */
-            losses: components["schemas"]["Loss"][];
-            passing?: components["schemas"]["Figure"] | null;
-            reason?: components["schemas"]["Sentence"] | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "good" | "warn" | "bad" | "no_data";
-        };
-        /**
-         * Level
-         * @description A number of the symptom, before and now. `unit` as people write it: `ms`, `req/s`, `%`.
-         */
-        "Level-Input": {
-            /** After */
-            after?: number | null;
-            /** Before */
-            before?: number | null;
-            /**
-             * Unit
-             * @default
-             */
-            unit: string;
-        };
-        /**
-         * LimitRead
-         * @description One threshold of a rule. `title` says what is measured, where that is no plain metric.
-         */
-        LimitRead: {
-            /**
-             * Against
-             * @enum {string}
-             */
-            against: "limit" | "baseline";
-            /** Measure */
-            measure: string;
-            /** Name */
-            name: string;
-            /** Op */
-            op: string;
-            /** Severity */
-            severity: ("info" | "warn" | "critical") | null;
-            /** Source */
-            source: string;
-            title: components["schemas"]["culprit__findings__schemas__TextRead"] | null;
-            /** Unit */
-            unit: string;
-            /** Value */
-            value: number;
-        };
-        /**
-         * LinePin
-         * @description Lines.
-         */
-        LinePin: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "line";
-            ref: components["schemas"]["LineRef"];
-            /** Step */
-            step?: string | null;
-            /** Version */
-            version: number;
-            /** View */
-            view: string;
-        };
-        /**
-         * LineRef
-         * @description Lines (from 1) of a part of an artifact.
-         */
-        LineRef: {
-            /**
-             * Artifact Id
-             * Format: uuid
-             */
-            artifact_id: string;
-            /** Lines */
-            lines: number[];
-            /**
-             * Part
-             * @default
-             */
-            part: string;
-        };
-        /**
-         * LinesRead
-         * @description Lines of an artifact; `from` is the number of the first one; `total` where the end was reached.
-         */
-        LinesRead: {
-            /** From */
-            from: number;
-            /** Lines */
-            lines: string[];
-            /** Total */
-            total: number | null;
-        };
-        /**
-         * LinkLogin
-         * @description The token of a one-time login link.
-         */
-        LinkLogin: {
-            /**
-             * Token
-             * Format: password
-             */
-            token: string;
-        };
-        /**
-         * Locate
-         * @description How the service is found on a host.
-         */
-        Locate: {
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "unit" | "container" | "port" | "cgroup";
-            /** Value */
-            value: string;
-        };
-        /**
-         * LocatorRead
-         * @description Where in the artifact.
-         */
-        LocatorRead: {
-            /**
-             * Collector
-             * @default
-             */
-            collector: string;
-            /**
-             * Frame
-             * @default
-             */
-            frame: string;
-            /**
-             * Lines
-             * @default []
-             */
-            lines: number[];
-            /**
-             * Part
-             * @default
-             */
-            part: string;
-            /**
-             * Profile
-             * @default
-             */
-            profile: string;
-            /**
-             * Run
-             * @default
-             */
-            run: string;
-        };
-        /**
-         * LoggedChange
-         * @description A change that the host's own logs tell, with the time that they give.
-         */
-        LoggedChange: {
-            /** Artifact Id */
-            artifact_id: string | null;
-            /** Detail */
-            detail: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Line */
-            line: number | null;
-            /** Run Id */
-            run_id: string | null;
-            /** T Ns */
-            t_ns: number;
-            /** Title */
-            title: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * Login
-         * @description Name and password.
-         */
-        Login: {
-            /** Name */
-            name: string;
-            /**
-             * Password
-             * Format: password
-             */
-            password: string;
-        };
-        /**
-         * LongWait
-         * @description One wait: who, from when on, how long, for which CPU, and who ran there instead, the longest first.
-         *
-         *     `preempted`: it was taken off the CPU, else it was woken. `others` is what further tasks ran meanwhile.
-         */
-        LongWait: {
-            /** Comm */
-            comm: string;
-            /** Cpu */
-            cpu: number;
-            /** From Ns */
-            from_ns: number;
-            /** Instead */
-            instead: components["schemas"]["Ran"][];
-            others: components["schemas"]["Figure"] | null;
-            /** Pid */
-            pid: number;
-            /** Preempted */
-            preempted: boolean;
-            /** Tid */
-            tid: number;
-            waited: components["schemas"]["Figure"];
-        };
-        /**
-         * LookAsk
-         * @description What is to be looked at.
-         */
-        LookAsk: {
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "measure" | "check";
-        };
-        /**
-         * LookRead
-         * @description A look that was asked for, or its outcome.
-         */
-        LookRead: {
-            checked?: components["schemas"]["Checked"] | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "measure" | "check";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "queued" | "running" | "done" | "failed";
-        };
-        /**
-         * Loss
-         * @description One counter of a layer: how often per second, and how often in all where that is known.
-         *
-         *     `tone` is `bad` where something was thrown away, `warn` where a loss elsewhere was felt, `good` at zero.
-         */
-        Loss: {
-            /** About */
-            about: string;
-            /** Id */
-            id: string;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            rate: components["schemas"]["Figure"];
-            /**
-             * Tone
-             * @enum {string}
-             */
-            tone: "good" | "warn" | "bad";
-            total: components["schemas"]["Figure"] | null;
-        };
-        /**
-         * Lost
-         * @description Digests of which a row says that they are there, and they are not.
-         */
-        Lost: {
-            /** Count */
-            count: number;
-            /** Named */
-            named: string[];
-        };
-        /**
-         * MailTo
-         * @description A mail server and who gets the mail. Without TLS a password is only sent over loopback.
-         */
-        MailTo: {
-            /** Host */
-            host: string;
-            /**
-             * Password
-             * Format: password
-             * @default
-             */
-            password: string;
-            /**
-             * Port
-             * @default 587
-             */
-            port: number;
-            /**
-             * Security
-             * @default starttls
-             * @enum {string}
-             */
-            security: "none" | "starttls" | "tls";
-            /** Sender */
-            sender: string;
-            /** To */
-            to: string[];
-            /**
-             * Username
-             * @default
-             */
-            username: string;
-        };
-        /**
-         * MaintenanceCreate
-         * @description Maintenance on one host, on all with these labels, or, where neither is named, everywhere.
-         *
-         *     With `recurs` only at its times; then `ends_at` may be left out, and it comes again until somebody ends it.
-         */
-        MaintenanceCreate: {
-            /** Ends At */
-            ends_at?: string | null;
-            /** Host Id */
-            host_id?: string | null;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            } | null;
-            /** Reason */
-            reason: string;
-            recurs?: components["schemas"]["Recurring"] | null;
-            /**
-             * Starts At
-             * Format: date-time
-             */
-            starts_at: string;
-        };
-        /**
-         * MaintenanceRead
-         * @description A maintenance window. `state` is as of now; `times` are the one that is on and those to come, the first few.
-         */
-        MaintenanceRead: {
-            by: components["schemas"]["UserRef"] | null;
-            /** Ends At */
-            ends_at: string | null;
-            host: components["schemas"]["HostRef"] | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            } | null;
-            /** Reason */
-            reason: string;
-            recurs: components["schemas"]["Recurring"] | null;
-            /**
-             * Starts At
-             * Format: date-time
-             */
-            starts_at: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "to_come" | "now" | "over";
-            /** Times */
-            times: components["schemas"]["MaintenanceTime"][];
-        };
-        /**
-         * MaintenanceTime
-         * @description From when until when scheduled captures are held back. `kind` as of a due instant.
-         */
-        MaintenanceTime: {
-            /**
-             * Ends At
-             * Format: date-time
-             */
-            ends_at: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "plain" | "gap" | "overlap";
-            /**
-             * Starts At
-             * Format: date-time
-             */
-            starts_at: string;
-        };
-        /**
-         * Matrix
-         * @description A lane with an axis: for every time one value per axis value.
-         */
-        Matrix: {
-            /** T Ns */
-            t_ns: number[];
-            /** Values */
-            values: (number | null)[][];
-        };
-        /**
-         * MayRead
-         * @description What this person may do here, for the buttons.
-         */
-        MayRead: {
-            /** Autopilot */
-            autopilot: boolean;
-            /** Bundle */
-            bundle: boolean;
-            /** Capture */
-            capture: boolean;
-            /** Comment */
-            comment: boolean;
-            /** Edit */
-            edit: boolean;
-            /** Mute */
-            mute: boolean;
-            /** Resolve */
-            resolve: boolean;
-            /** Tiers */
-            tiers: string[];
-        };
-        /**
-         * Me
-         * @description The one who is logged in. `csrf` is null for tokens; `this_host` is the machine that `up` enrolled.
-         */
-        Me: {
-            /** Csrf */
-            csrf: string | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Label Scope */
-            label_scope: {
-                [key: string]: string[];
-            };
-            /**
-             * Locale
-             * @enum {string}
-             */
-            locale: "en" | "zh";
-            /** May */
-            may: string[];
-            /** Name */
-            name: string;
-            /** Needs Password */
-            needs_password: boolean;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "viewer" | "investigator" | "oncall" | "admin";
-            /** Signs In Elsewhere */
-            signs_in_elsewhere: boolean;
-            /** This Host */
-            this_host: string | null;
-            /** Version */
-            version: string;
-        };
-        /**
-         * MeUpdate
-         * @description A new password needs the current one where there is one.
-         */
-        MeUpdate: {
-            /** Current Password */
-            current_password?: string | null;
-            /** Locale */
-            locale?: ("en" | "zh") | null;
-            /** Password */
-            password?: string | null;
-        };
-        /**
-         * Measured
-         * @description The storage at one moment, in bytes. `kept` are tables that retention leaves alone.
-         */
-        Measured: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Database Bytes */
-            database_bytes: number;
-            /** Days */
-            days: {
-                [key: string]: {
-                    [key: string]: number;
-                };
-            };
-            disk: components["schemas"]["Disk"];
-            /** Hosts */
-            hosts: components["schemas"]["HostShare"][];
-            /** Kept */
-            kept: {
-                [key: string]: number;
-            };
-            /** Kinds */
-            kinds: {
-                [key: string]: components["schemas"]["KindRead"];
-            };
-            /** Removed */
-            removed: {
-                [key: string]: number;
-            };
-        };
-        /**
-         * MentionRead
-         * @description Somebody who is named in a comment; `told`: a message is on its way through a channel of theirs.
-         */
-        MentionRead: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-            /** Told */
-            told: boolean;
-        };
-        /**
-         * MetricRead
-         * @description One metric.
-         */
-        MetricRead: {
-            /** Axis */
-            axis: string | null;
-            /** Id */
-            id: string;
-            /** Labels */
-            labels: string[];
-            lane: components["schemas"]["culprit__catalogue__schemas__LaneRead"];
-            meaning: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * Moment
-         * @description Something that happened at an instant, across all panels; it may lie before the first reading.
-         */
-        Moment: {
-            cite: components["schemas"]["Citation"];
-            /** Detail */
-            detail: string;
-            /** Grave */
-            grave: boolean;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            /** T Ns */
-            t_ns: number;
-        };
-        /**
-         * MuteAdd
-         * @description A rule that is known to fire on a host, why, and until when it is not counted.
-         */
-        MuteAdd: {
-            /**
-             * Expires At
-             * Format: date-time
-             */
-            expires_at: string;
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /** Reason */
-            reason: string;
-            /** Rule */
-            rule: string;
-        };
-        /**
-         * MuteRead
-         * @description A muted rule on a host.
-         */
-        MuteRead: {
-            /** Active */
-            active: boolean;
-            by: components["schemas"]["PersonRef"] | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Expires At
-             * Format: date-time
-             */
-            expires_at: string;
-            /** Host */
-            host: string;
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Reason */
-            reason: string;
-            /** Rule */
-            rule: string;
-        };
-        /**
-         * Named
-         * @description A reference with the name to show.
-         */
-        Named: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-        };
-        /**
-         * NeedsRead
-         * @description What one way of collecting asks of a host.
-         */
-        NeedsRead: {
-            /** Files */
-            files: string[];
-            /** Mend */
-            mend: string;
-            /** Perf */
-            perf: boolean;
-            /** Root */
-            root: boolean;
-            /** Target */
-            target: boolean;
-            /** Tools */
-            tools: string[];
-        };
-        /**
-         * NetworkRuleCreate
-         * @description Addresses and ports that may be enrolled.
-         */
-        NetworkRuleCreate: {
-            /** Cidr */
-            cidr: string;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-            /**
-             * Port From
-             * @default 22
-             */
-            port_from: number;
-            /**
-             * Port To
-             * @default 22
-             */
-            port_to: number;
-        };
-        /**
-         * NetworkRuleRead
-         * @description One line of the allow-list.
-         */
-        NetworkRuleRead: {
-            /** Cidr */
-            cidr: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Note */
-            note: string;
-            /** Port From */
-            port_from: number;
-            /** Port To */
-            port_to: number;
-        };
-        /**
-         * NextRead
-         * @description The step to take next; without collectors it is a person's.
-         */
-        NextRead: {
-            /** Collectors */
-            collectors: string[];
-            /** Commands */
-            commands: components["schemas"]["CommandRead"][];
-            cost: components["schemas"]["culprit__incidents__schemas_chain__CostRead"];
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /** Step */
-            step: string;
-            /** Tier */
-            tier: string;
-            /** Why */
-            why: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * NoSource
-         * @description Nothing measures this service.
-         */
-        NoSource: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "none";
-        };
-        /**
-         * Node
-         * @description A thread, or what a chain of waits ends at. `figure` is how long, or how much, where that is known.
-         */
-        Node: {
-            figure?: components["schemas"]["Figure"] | null;
-            /** Id */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "thread" | "lock" | "network" | "file" | "sleep" | "cpu" | "other";
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-        };
-        /**
-         * NotCollectedRead
-         * @description A rule that nothing could be said about, and why.
-         */
-        NotCollectedRead: {
-            /** Finding */
-            finding: string;
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-        };
-        /**
-         * NoteAdd
-         * @description Something to remember.
-         */
-        NoteAdd: {
-            /** Note */
-            note: string;
-            /** Version */
-            version: number;
-        };
-        /**
-         * NoticeRead
-         * @description A message: what it tells, how often it was tried, and why it did not arrive where it did not.
-         */
-        NoticeRead: {
-            /**
-             * About
-             * @enum {string}
-             */
-            about: "firing" | "mention" | "test";
-            /** Channel */
-            channel: string;
-            /**
-             * Channel Id
-             * Format: uuid
-             */
-            channel_id: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Message */
-            message: {
-                [key: string]: unknown;
-            };
-            /**
-             * Not Before
-             * Format: date-time
-             */
-            not_before: string;
-            /** Number */
-            number: number;
-            /** Sent At */
-            sent_at: string | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "queued" | "sent" | "dead";
-            /** Tries */
-            tries: number;
-        };
-        /**
-         * NumaCell
-         * @description What CPUs of the row have on the node of the column; None is no data.
-         *
-         *     `near`: the CPUs are of that node. `distance` is what the firmware tells, 10 is local. `mismatch` says why this
-         *     memory is on the wrong node, where it is.
-         */
-        NumaCell: {
-            /** Distance */
-            distance?: number | null;
-            figure: components["schemas"]["Figure"] | null;
-            mismatch?: components["schemas"]["Sentence"] | null;
-            /** Near */
-            near: boolean;
-        };
-        /**
-         * NumaMatrix
-         * @description Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share that is on another node.
-         */
-        NumaMatrix: {
-            /** Columns */
-            columns: string[];
-            /**
-             * Cpusets
-             * @default []
-             */
-            cpusets: components["schemas"]["Cpuset"][];
-            /** Far Pct */
-            far_pct: number | null;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "numa_matrix";
-            /** Rows */
-            rows: components["schemas"]["NumaRow"][];
-            /** Says */
-            says: components["schemas"]["Text"] | string;
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * NumaRow
-         * @description CPUs of these nodes; none where it is only known that they are of another node than the memory.
-         */
-        NumaRow: {
-            /** Cells */
-            cells: components["schemas"]["NumaCell"][];
-            /** Nodes */
-            nodes: string[];
-        };
-        /**
-         * NumberRead
-         * @description One number; `baseline` is the same number before, where there is one.
-         *
-         *     `op` and `threshold` are null where it was compared with nothing. `subject` is what it is about where that is more
-         *     than what the finding is about.
-         */
-        NumberRead: {
-            /** Baseline */
-            baseline: number | null;
-            /** Citations */
-            citations: components["schemas"]["CitationRead"][];
-            /** Measure */
-            measure: string;
-            /** N */
-            n: number;
-            /** Op */
-            op: string | null;
-            /** Subject */
-            subject?: {
-                [key: string]: string;
-            } | null;
-            /** Threshold */
-            threshold: number | null;
-            /** Unit */
-            unit: string;
-            /** Value */
-            value: number;
-        };
-        /**
-         * OncallRead
-         * @description Who is on call in one rotation, and who is next.
-         */
-        OncallRead: {
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /** Fetched At */
-            fetched_at: string | null;
-            next: components["schemas"]["TurnRead"] | null;
-            /** Now */
-            now: components["schemas"]["TurnRead"][];
-            rotation: components["schemas"]["RotationRef"];
-        };
-        /**
-         * Once
-         * @description At one wall-clock time of a zone.
-         */
-        Once: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "once";
-            /**
-             * Wall
-             * Format: date-time
-             */
-            wall: string;
-            /** Zone */
-            zone: string;
-        };
-        /**
-         * OptionRead
-         * @description A value that may be given to a collector: all of it must match `pattern`; without one `default` counts.
-         *
-         *     Where it is `required` there is no default, and no capture without it.
-         */
-        OptionRead: {
-            /** Default */
-            default: string;
-            /** Name */
-            name: string;
-            /** Pattern */
-            pattern: string;
-            /** Required */
-            required: boolean;
-            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-        };
-        /**
-         * Options
-         * @description What is done about an alert.
-         *
-         *     `host_labels` and `service_labels` name the labels that say where it is, the most definite first; without them the
-         *     usual ones are tried. `only`: alerts with other values in these labels are left alone. `cooldown_s`: for so long the
-         *     same alert on the same host joins what was started instead of starting more. `window_s`: how far the time of a
-         *     request may be from ours. `peers` healthy hosts of the same kind are captured along.
-         */
-        Options: {
-            /**
-             * Cooldown S
-             * @default 1800
-             */
-            cooldown_s: number;
-            /** Host Labels */
-            host_labels?: string[];
-            /** Only */
-            only?: {
-                [key: string]: string[];
-            };
-            /**
-             * Peers
-             * @default 2
-             */
-            peers: number;
-            /**
-             * Seconds
-             * @default 8
-             */
-            seconds: number;
-            /** Service Labels */
-            service_labels?: string[];
-            /**
-             * Severity
-             * @default 3
-             */
-            severity: number;
-            /**
-             * Window S
-             * @default 300
-             */
-            window_s: number;
-        };
-        /**
-         * OriginRead
-         * @description Where an imported incident is from. `compared` is null until its runs were read and its rules asked here.
-         *
-         *     `said_by` has the names of people of there, who are no accounts here, by the id of what they said (a waiver by its
-         *     step, a playbook that was set aside by `playbook <id>`).
-         */
-        OriginRead: {
-            compared: components["schemas"]["ComparisonRead"] | null;
-            /** Culprit */
-            culprit: string;
-            /**
-             * Imported At
-             * Format: date-time
-             */
-            imported_at: string;
-            imported_by: components["schemas"]["PersonRef"] | null;
-            /** Number */
-            number: number;
-            /** Redacted */
-            redacted: boolean;
-            /** Said By */
-            said_by: {
-                [key: string]: string;
-            };
-            /**
-             * Written At
-             * Format: date-time
-             */
-            written_at: string;
-        };
-        /**
-         * Orphan
-         * @description Bytes that no row names.
-         */
-        Orphan: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Bytes */
-            bytes: number;
-            /** Sha256 */
-            sha256: string;
-        };
-        /**
-         * Orphans
-         * @description How many there are; the first ones by name.
-         */
-        Orphans: {
-            /** Bytes */
-            bytes: number;
-            /** Count */
-            count: number;
-            /** Named */
-            named: components["schemas"]["Orphan"][];
-        };
-        /**
-         * OrphansGone
-         * @description What was deleted.
-         */
-        OrphansGone: {
-            /** Bytes */
-            bytes: number;
-            /** Count */
-            count: number;
-        };
-        /**
-         * OutcomeRead
-         * @description How often a cause was named and was it, and how often it was not; `instead` counts what it was then.
-         */
-        OutcomeRead: {
-            /** Cause */
-            cause: string;
-            /** Instead */
-            instead: {
-                [key: string]: number;
-            };
-            /** Right */
-            right: number;
-            /** Wrong */
-            wrong: number;
-        };
-        /**
-         * OverrideCreate
-         * @description This account takes over for a while.
-         */
-        OverrideCreate: {
-            /**
-             * Ends At
-             * Format: date-time
-             */
-            ends_at: string;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-            /**
-             * Starts At
-             * Format: date-time
-             */
-            starts_at: string;
-            /**
-             * User Id
-             * Format: uuid
-             */
-            user_id: string;
-        };
-        /**
-         * OverrideRead
-         * @description Who takes over, and for how long.
-         */
-        OverrideRead: {
-            /**
-             * Ends At
-             * Format: date-time
-             */
-            ends_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            person: components["schemas"]["Person"] | null;
-            /** Reason */
-            reason: string;
-            /**
-             * Starts At
-             * Format: date-time
-             */
-            starts_at: string;
-        };
-        /**
-         * OverviewRead
-         * @description What a host's timeline consists of; `runs` holds the newest ones.
-         */
-        OverviewRead: {
-            /** First Ns */
-            first_ns: number | null;
-            /** Lanes */
-            lanes: components["schemas"]["LaneName"][];
-            /** Last Ns */
-            last_ns: number | null;
-            /** Runs */
-            runs: components["schemas"]["CaptureBlock"][];
-            /** Runs Total */
-            runs_total: number;
-        };
-        /** Page[AlertRead] */
-        Page_AlertRead_: {
-            /** Items */
-            items: components["schemas"]["AlertRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[CaptureRead] */
-        Page_CaptureRead_: {
-            /** Items */
-            items: components["schemas"]["CaptureRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[ChannelRead] */
-        Page_ChannelRead_: {
-            /** Items */
-            items: components["schemas"]["ChannelRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[CommentRead] */
-        Page_CommentRead_: {
-            /** Items */
-            items: components["schemas"]["CommentRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[CredentialRead] */
-        Page_CredentialRead_: {
-            /** Items */
-            items: components["schemas"]["CredentialRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[DiagnosisRead] */
-        Page_DiagnosisRead_: {
-            /** Items */
-            items: components["schemas"]["DiagnosisRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[FiringRead] */
-        Page_FiringRead_: {
-            /** Items */
-            items: components["schemas"]["FiringRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[GrafanaAnnotationRead] */
-        Page_GrafanaAnnotationRead_: {
-            /** Items */
-            items: components["schemas"]["GrafanaAnnotationRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[HostRead] */
-        Page_HostRead_: {
-            /** Items */
-            items: components["schemas"]["culprit__hosts__schemas__HostRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[IncidentSummary] */
-        Page_IncidentSummary_: {
-            /** Items */
-            items: components["schemas"]["IncidentSummary"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[MaintenanceRead] */
-        Page_MaintenanceRead_: {
-            /** Items */
-            items: components["schemas"]["MaintenanceRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[NetworkRuleRead] */
-        Page_NetworkRuleRead_: {
-            /** Items */
-            items: components["schemas"]["NetworkRuleRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[NoticeRead] */
-        Page_NoticeRead_: {
-            /** Items */
-            items: components["schemas"]["NoticeRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[ProfileRead] */
-        Page_ProfileRead_: {
-            /** Items */
-            items: components["schemas"]["ProfileRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[ScheduleRead] */
-        Page_ScheduleRead_: {
-            /** Items */
-            items: components["schemas"]["ScheduleRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[ServiceRead] */
-        Page_ServiceRead_: {
-            /** Items */
-            items: components["schemas"]["ServiceRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[StandbyRead] */
-        Page_StandbyRead_: {
-            /** Items */
-            items: components["schemas"]["StandbyRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[TokenRead] */
-        Page_TokenRead_: {
-            /** Items */
-            items: components["schemas"]["TokenRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[ToldEventRead] */
-        Page_ToldEventRead_: {
-            /** Items */
-            items: components["schemas"]["ToldEventRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[TriggerRead] */
-        Page_TriggerRead_: {
-            /** Items */
-            items: components["schemas"]["TriggerRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[UploadRead] */
-        Page_UploadRead_: {
-            /** Items */
-            items: components["schemas"]["UploadRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** Page[UserRead] */
-        Page_UserRead_: {
-            /** Items */
-            items: components["schemas"]["UserRead"][];
-            /** Next */
-            next?: string | null;
-        };
-        /**
-         * PagerDuty
-         * @description On-calls of PagerDuty (REST, version 2), of these schedules and escalation policies, or of all.
-         */
-        PagerDuty: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "pagerduty";
-            /** Policies */
-            policies?: string[];
-            /** Schedules */
-            schedules?: string[];
-            /** Token */
-            token?: string | null;
-            /**
-             * Url
-             * @default https://api.pagerduty.com
-             */
-            url: string;
-        };
-        /**
-         * Panel
-         * @description Tracks of one unit at the times `t_ns` (UTC, ascending). `stack` puts them on each other, `area` fills one.
-         *
-         *     `beside` are drawn dashed: of another collector, brought to the same times, in the same unit.
-         */
-        Panel: {
-            /**
-             * Beside
-             * @default []
-             */
-            beside: components["schemas"]["Track"][];
-            /** Id */
-            id: string;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            /**
-             * Levels
-             * @default []
-             */
-            levels: components["schemas"]["culprit__core__visuals__bodies__panels__Level"][];
-            /**
-             * Look
-             * @enum {string}
-             */
-            look: "line" | "area" | "stack";
-            /** T Ns */
-            t_ns: number[];
-            /** Tracks */
-            tracks: components["schemas"]["Track"][];
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * Panels
-         * @description `facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_say`.
-         */
-        Panels: {
-            /**
-             * Facts
-             * @default []
-             */
-            facts: [
-                components["schemas"]["Text"] | string,
-                components["schemas"]["Figure"]
-            ][];
-            /** From Ns */
-            from_ns: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "panels";
-            /**
-             * Moments
-             * @default []
-             */
-            moments: components["schemas"]["Moment"][];
-            /** Panels */
-            panels: components["schemas"]["Panel"][];
-            /**
-             * Parts
-             * @default []
-             */
-            parts: components["schemas"]["Part"][];
-            /**
-             * Parts Say
-             * @default
-             */
-            parts_say: components["schemas"]["Text"] | string;
-            /** To Ns */
-            to_ns: number;
-        };
-        /**
-         * Part
-         * @description One share of something: where blocked tasks stand, who faults. `about` is what the host calls it.
-         */
-        Part: {
-            /** About */
-            about: string;
-            figure: components["schemas"]["Figure"];
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-        };
-        /**
-         * PathStep
-         * @description A frame between the root and the one that a tree begins with.
-         */
-        PathStep: {
-            /** Id */
-            id: number;
-            /** Name */
-            name: string;
-        };
-        /**
-         * PeerGroupRead
-         * @description Hosts with the same label. With fewer than five fresh ones nothing is compared.
-         *
-         *     `measures` are those in which somebody is unlike the others, the most unusual first; `agree` counts the others.
-         */
-        PeerGroupRead: {
-            /** Agree */
-            agree: number;
-            /** Hosts */
-            hosts: components["schemas"]["FleetHostRead"][];
-            /** Measures */
-            measures: components["schemas"]["PeerMeasureRead"][];
-            /** Stale */
-            stale: number;
-            /** Value */
-            value: string;
-        };
-        /**
-         * PeerMeasureRead
-         * @description One number over a group, the most unusual host first. `step` is one of z, in the unit.
-         */
-        PeerMeasureRead: {
-            /** Measure */
-            measure: string;
-            /** Median */
-            median: number;
-            /** N */
-            n: number;
-            /** Rule */
-            rule: string;
-            /** Standings */
-            standings: components["schemas"]["FleetStandingRead"][];
-            /** Step */
-            step: number;
-            title: components["schemas"]["culprit__fleet__schemas__TextRead"];
-            /** Unit */
-            unit: string;
-        };
-        /**
-         * PeerStrips
-         * @description Strips, the one in which somebody is most unlike the others first.
-         */
-        PeerStrips: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "peer_strips";
-            /** Strips */
-            strips: components["schemas"]["Strip"][];
-        };
-        /**
-         * PeersRead
-         * @description Who is unlike the others. `label` is the one that groups were made by; `without` counts hosts that lack it.
-         */
-        PeersRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Groups */
-            groups: components["schemas"]["PeerGroupRead"][];
-            /** Label */
-            label: string;
-            /** Labels */
-            labels: components["schemas"]["FleetLabelRead"][];
-            /** Left Out */
-            left_out: number;
-            /** Without */
-            without: number;
-        };
-        /**
-         * Person
-         * @description An account, and what its role is: what somebody on call may do follows from that alone.
-         */
-        Person: {
-            /** Disabled */
-            disabled: boolean;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "viewer" | "investigator" | "oncall" | "admin";
-        };
-        /**
-         * PersonHere
-         * @description Somebody who takes part; `here`: has it open now.
-         */
-        PersonHere: {
-            /** Here */
-            here: boolean;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-        };
-        /**
-         * PersonRef
-         * @description Somebody by name.
-         */
-        PersonRef: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-        };
-        /**
-         * PersonVerdictRead
-         * @description A verdict that somebody gave.
-         */
-        PersonVerdictRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            by: components["schemas"]["PersonRef"] | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Note */
-            note: string;
-            /** Pins */
-            pins: string[];
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
-        };
-        /**
-         * Pin
-         * @description A confirmed fingerprint, and why it is pinned now.
-         */
-        Pin: {
-            /** Fingerprint */
-            fingerprint: string;
-            /** Host Key */
-            host_key?: string | null;
-            /** Reason */
-            reason: string;
-        };
-        /**
-         * PinChecked
-         * @description A pin, and whether the bytes behind it are still those. None where it rests on no single artifact.
-         */
-        PinChecked: {
-            /** Artifact */
-            artifact: string | null;
-            by: components["schemas"]["PersonRef"] | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "range" | "frame" | "row" | "line" | "comparison";
-            /** Ref */
-            ref: {
-                [key: string]: unknown;
-            };
-            /** Said */
-            said: {
-                [key: string]: unknown;
-            };
-            /** State */
-            state: ("intact" | "altered" | "gone") | null;
-            /** Step */
-            step: string | null;
-            /** View */
-            view: string;
-        };
-        /**
-         * PinRead
-         * @description Evidence, and what it showed when it was pinned.
-         */
-        PinRead: {
-            /** Artifact */
-            artifact: string | null;
-            by: components["schemas"]["PersonRef"] | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "range" | "frame" | "row" | "line" | "comparison";
-            /** Ref */
-            ref: {
-                [key: string]: unknown;
-            };
-            /** Said */
-            said: {
-                [key: string]: unknown;
-            };
-            /** Step */
-            step: string | null;
-            /** View */
-            view: string;
-        };
-        /**
-         * PlanRead
-         * @description A named set of collectors.
-         */
-        PlanRead: {
-            /** Collectors */
-            collectors: components["schemas"]["PlannedRead"][];
-            /** Id */
-            id: string;
-            /** Seconds */
-            seconds: number;
-            /** Tier */
-            tier: string;
-            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-            /** Total Seconds */
-            total_seconds: number;
-            why: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-        };
-        /**
-         * PlannedRead
-         * @description One collector of a plan and how long it runs.
-         */
-        PlannedRead: {
-            /** Id */
-            id: string;
-            /** Seconds */
-            seconds: number;
-        };
-        /**
-         * PlaybookCheck
-         * @description A playbook to be checked, as YAML.
-         */
-        PlaybookCheck: {
-            /** Text */
-            text: string;
-        };
-        /**
-         * PlaybookPatch
-         * @description A playbook is set aside as a whole, with one reason for all that it still asks; or taken up again.
-         */
-        PlaybookPatch: {
-            /** Aside */
-            aside: boolean;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-            /** Version */
-            version: number;
-        };
-        /**
-         * PlaybookRead
-         * @description A playbook in full.
-         */
-        PlaybookRead: {
-            /** Cards */
-            cards: components["schemas"]["CardRead"][];
-            /** Covered */
-            covered: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
-            /** Dead Ends */
-            dead_ends: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
-            /** Hypotheses */
-            hypotheses: components["schemas"]["culprit__playbooks__schemas__HypothesisRead"][];
-            /** Id */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "case" | "method" | "snippet" | "reference";
-            /** Not Covered */
-            not_covered: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
-            /** References */
-            references: components["schemas"]["ReferenceRead"][];
-            /** Steps */
-            steps: components["schemas"]["culprit__playbooks__schemas__StepRead"][];
-            symptom: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-            verify: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
-        };
-        /**
-         * PlaybookRef
-         * @description A playbook as it is used here; `current`: the catalogue still has it so.
-         *
-         *     `play`: whether what it asks holds up the end; `refuted` where none of its hypotheses is left, `aside` where
-         *     somebody set it aside with a reason (which counts for nothing while a likely or confirmed cause comes from it).
-         */
-        PlaybookRef: {
-            aside: components["schemas"]["WaivedRead"] | null;
-            /** Current */
-            current: boolean;
-            /** Digest */
-            digest: string;
-            /** Id */
-            id: string;
-            /**
-             * Play
-             * @enum {string}
-             */
-            play: "asked" | "refuted" | "aside";
-            title: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
-        };
-        /**
-         * PlaybookSummary
-         * @description A playbook in a list. `findings` are the rules that its steps and cards name, `causes` its hypotheses' causes.
-         */
-        PlaybookSummary: {
-            /** Cards */
-            cards: number;
-            /** Causes */
-            causes: string[];
-            /** Findings */
-            findings: string[];
-            /** Id */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "case" | "method" | "snippet" | "reference";
-            /** Steps */
-            steps: number;
-            symptom: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-        };
-        /**
-         * PlaybooksAdd
-         * @description Playbooks to go by, as the catalogue has them now; one that is there already is brought up to date.
-         */
-        PlaybooksAdd: {
-            /** Playbooks */
-            playbooks: string[];
-            /** Version */
-            version: number;
-        };
-        /**
-         * Points
-         * @description A lane without an axis. Lists of one length.
-         */
-        Points: {
-            /** Max */
-            max: (number | null)[];
-            /** Mean */
-            mean: (number | null)[];
-            /** Min */
-            min: (number | null)[];
-            /** T Ns */
-            t_ns: number[];
-        };
-        /**
-         * PolicyRead
-         * @description How long a kind is kept. `ended_at` is when a pass was last through; None where there was none.
-         */
-        PolicyRead: {
-            /** Days */
-            days: number | null;
-            /** Ended At */
-            ended_at: string | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
-            /** Max Bytes */
-            max_bytes: number | null;
-            /** Running */
-            running: boolean;
-            /** Updated At */
-            updated_at: string | null;
-            /** Updated By */
-            updated_by: string | null;
-        };
-        /**
-         * PolicySet
-         * @description The limits of one kind from now on.
-         */
-        PolicySet: {
-            /** Days */
-            days?: number | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
-            /** Max Bytes */
-            max_bytes?: number | null;
-        };
-        /**
-         * PreflightRead
-         * @description What a look at a host found; see the table for the shapes.
-         */
-        PreflightRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Checks */
-            checks: unknown[] | null;
-            /** Clock */
-            clock: {
-                [key: string]: unknown;
-            } | null;
-            /** Collectors */
-            collectors: unknown[] | null;
-            /** Ended At */
-            ended_at: string | null;
-            /** Facts */
-            facts: {
-                [key: string]: unknown;
-            } | null;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "queued" | "running" | "done" | "failed";
-            /** Timings */
-            timings: {
-                [key: string]: unknown;
-            } | null;
-        };
-        /**
-         * PreviewCollector
-         * @description What one collector would run, and on which hosts it will work. `why`: it is taken beside the plan, for this.
-         */
-        PreviewCollector: {
-            /** Commands */
-            commands: string[];
-            cost: components["schemas"]["PreviewCost"];
-            /** Hosts */
-            hosts: components["schemas"]["PreviewHost"][];
-            /** Id */
-            id: string;
-            /** Seconds */
-            seconds: number;
-            /** Tier */
-            tier: string;
-            /** Why */
-            why?: {
-                [key: string]: unknown;
-            } | null;
-        };
-        /**
-         * PreviewCost
-         * @description Expected cost on each host: percent of one core, bytes per second, and a remark in both languages.
-         */
-        PreviewCost: {
-            /** Bytes Per S */
-            bytes_per_s: number;
-            /** Cpu Pct */
-            cpu_pct: number;
-            /** Note */
-            note: {
-                [key: string]: string;
-            };
-        };
-        /**
-         * PreviewHost
-         * @description Whether a collector will work on a host, as far as its last check told.
-         */
-        PreviewHost: {
-            /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /** Mend */
-            mend?: {
-                [key: string]: unknown;
-            } | null;
-            /** Reason */
-            reason?: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "works" | "degrades" | "does_not_work" | "unknown";
-        };
-        /**
-         * PreviewRead
-         * @description All that is shown before anything is sent. `refusal` says why not, where it is not allowed.
-         *
-         *     `service` says why declared services are not measured along.
-         */
-        PreviewRead: {
-            /** Allowed */
-            allowed: boolean;
-            /** Collectors */
-            collectors: components["schemas"]["PreviewCollector"][];
-            /** Refusal */
-            refusal: {
-                [key: string]: unknown;
-            } | null;
-            /** Service */
-            service?: {
-                [key: string]: unknown;
-            } | null;
-            /** Tier */
-            tier: string;
-            /** Total Seconds */
-            total_seconds: number;
-        };
-        /**
-         * PrimaryGiven
-         * @description The number by which a fix is judged, and which way it should go.
-         */
-        PrimaryGiven: {
-            /**
-             * Better
-             * @enum {string}
-             */
-            better: "lower" | "higher";
-            /** Read */
-            read: string;
-        };
-        /**
-         * PrimaryRead
-         * @description The number by which a fix is judged.
-         */
-        PrimaryRead: {
-            /**
-             * Better
-             * @enum {string}
-             */
-            better: "lower" | "higher";
-            /** Read */
-            read: string;
-        };
-        /**
-         * ProblemRead
-         * @description One mistake and where: `steps.slow-connect.then`.
-         */
-        ProblemRead: {
-            /** What */
-            what: {
-                [key: string]: unknown;
-            };
-            /** Where */
-            where: string;
-        };
-        /**
-         * ProfileRead
+         * ProfileResponse
          * @description A profile without its samples. `failure` is a sentence; the times are null where samples have none.
          */
-        ProfileRead: {
+        ProfileResponse: {
             /**
              * Created At
              * Format: date-time
@@ -9847,7 +10519,12 @@ export interface components {
             event: string;
             /** Failure */
             failure: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             host: components["schemas"]["HostRef"] | null;
             /**
@@ -9861,6 +10538,8 @@ export interface components {
             label: string;
             /** Lost */
             lost: number | null;
+            /** Method */
+            method: string | null;
             /**
              * Run Id
              * Format: uuid
@@ -9868,67 +10547,78 @@ export interface components {
             run_id: string;
             /** Samples */
             samples: number | null;
-            /** State */
-            state: string;
-            /** T0 Ns */
-            t0_ns: number | null;
-            /** T1 Ns */
-            t1_ns: number | null;
-            /** Truncated Share */
-            truncated_share: number | null;
-            /** Unit */
-            unit: string;
-            /** Unknown Share */
-            unknown_share: number | null;
-            /** Way */
-            way: string | null;
-            /** Weight */
-            weight: number | null;
-        };
-        /**
-         * ProfileRef
-         * @description A profile of the run.
-         */
-        ProfileRef: {
-            /** Event */
-            event: string;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
             /**
-             * Id
-             * Format: uuid
+             * State
+             * @enum {string}
              */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Lost */
-            lost: number | null;
-            /** Samples */
-            samples: number | null;
-            /** State */
-            state: string;
+            state: "queued" | "running" | "ready" | "failed";
             /** T0 Ns */
             t0_ns: number | null;
             /** T1 Ns */
             t1_ns: number | null;
             /** Truncated Share */
             truncated_share: number | null;
-            /** Unit */
-            unit: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "samples" | "ns";
             /** Unknown Share */
             unknown_share: number | null;
-            /** Way */
-            way: string | null;
             /** Weight */
             weight: number | null;
         };
         /**
-         * PrometheusSource
-         * @description A Prometheus that the server asks over the window of each capture.
+         * ProfileSearchResponse
+         * @description What of a view runs through matching frames; each sample counts once.
          */
-        PrometheusSource: {
+        ProfileSearchResponse: {
+            /** Frames */
+            frames: string[];
+            /** Nodes */
+            nodes: number[];
+            /** Share */
+            share: number;
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * ProfileTreeResponse
+         * @description A tree with the totals of its view, and the frames below its root.
+         */
+        ProfileTreeResponse: {
+            /** Node Count */
+            node_count: number;
+            /** Path */
+            path: components["schemas"]["PathStep"][];
+            /** Pruned Weight */
+            pruned_weight: number;
+            /** Samples */
+            samples: number;
+            /** Total */
+            total: number;
+            tree: components["schemas"]["TreeNode"];
+        };
+        /**
+         * PrometheusQueries
+         * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` is 0.5, 0.9,
+         *     0.99, 0.999.
+         *
+         *     A label `route` of the results separates routes.
+         */
+        PrometheusQueries: {
+            /** Errors */
+            errors: string;
+            /** Latency */
+            latency: string;
+            /** Rate */
+            rate: string;
+        };
+        /**
+         * PrometheusSourceConfig
+         * @description A Prometheus that the server queries for the time range of each capture.
+         */
+        PrometheusSourceConfig: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -9940,13 +10630,13 @@ export interface components {
              * @enum {string}
              */
             latency_unit: "s" | "ms";
-            queries: components["schemas"]["Queries"];
+            queries: components["schemas"]["PrometheusQueries"];
             /** Url */
             url: string;
         };
         /**
          * ProofRequest
-         * @description The password of the account that is logged in.
+         * @description The password of the logged-in account.
          */
         ProofRequest: {
             /**
@@ -9956,26 +10646,10 @@ export interface components {
             password: string;
         };
         /**
-         * ProposalRead
-         * @description The step to take next, what it captures, and why this one.
+         * ProviderCheckResponse
+         * @description The provider's current metadata, or the message why it cannot be used.
          */
-        ProposalRead: {
-            /** Collectors */
-            collectors: string[];
-            /** Step */
-            step: string;
-            /** Tier */
-            tier: string;
-            /** Why */
-            why: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * ProviderChecked
-         * @description What the provider says about itself now, or the sentence that tells why nothing usable came back.
-         */
-        ProviderChecked: {
+        ProviderCheckResponse: {
             /** Algorithms */
             algorithms: string[];
             /** Detail */
@@ -9984,7 +10658,12 @@ export interface components {
             end_session: boolean;
             /** Failure */
             failure: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /** Keys */
             keys: number;
@@ -9992,67 +10671,16 @@ export interface components {
             ok: boolean;
         };
         /**
-         * ProviderIn
-         * @description The identity provider. `client_secret`: null keeps the one there is; `public` says that there is none.
+         * ProviderResponse
+         * @description The settings without the secret. `redirect_uri` must be registered at the provider.
          *
-         *     `otherwise` is the role of people without a fitting group; null refuses them. `version` is that of the settings
-         *     which were read before, 0 where there were none.
+         *     `people` counts the accounts that use it.
          */
-        ProviderIn: {
+        ProviderResponse: {
             /** Client Id */
             client_id: string;
-            /** Client Secret */
-            client_secret?: string | null;
-            /**
-             * Enabled
-             * @default true
-             */
-            enabled: boolean;
-            /**
-             * Groups Claim
-             * @default groups
-             */
-            groups_claim: string;
-            /** Issuer */
-            issuer: string;
-            /** Name */
-            name: string;
-            /**
-             * Name Claim
-             * @default preferred_username
-             */
-            name_claim: string;
-            /** Otherwise */
-            otherwise?: ("viewer" | "investigator" | "oncall" | "admin") | null;
-            /**
-             * Public
-             * @default false
-             */
-            public: boolean;
-            /** Roles */
-            roles?: components["schemas"]["GroupRole"][];
-            /** Scopes */
-            scopes?: string[];
-            /**
-             * Session Hours
-             * @default 12
-             */
-            session_hours: number;
-            /**
-             * Version
-             * @default 0
-             */
-            version: number;
-        };
-        /**
-         * ProviderRead
-         * @description The settings without the secret. `redirect_uri` is what has to be registered at the provider.
-         *
-         *     `people` counts the accounts that came from it.
-         */
-        ProviderRead: {
-            /** Client Id */
-            client_id: string;
+            /** Default Role */
+            default_role: ("viewer" | "investigator" | "oncall" | "admin") | null;
             /** Enabled */
             enabled: boolean;
             /** Groups Claim */
@@ -10070,8 +10698,6 @@ export interface components {
             name: string;
             /** Name Claim */
             name_claim: string;
-            /** Otherwise */
-            otherwise: ("viewer" | "investigator" | "oncall" | "admin") | null;
             /** People */
             people: number;
             /** Redirect Uri */
@@ -10091,64 +10717,70 @@ export interface components {
             version: number;
         };
         /**
-         * ProviderState
-         * @description `provider` is null where nothing is set up; `redirect_uri` is known before.
+         * ProviderStateResponse
+         * @description The provider, or null if none is configured; `redirect_uri` is known before.
          */
-        ProviderState: {
-            provider: components["schemas"]["ProviderRead"] | null;
+        ProviderStateResponse: {
+            provider: components["schemas"]["ProviderResponse"] | null;
             /** Redirect Uri */
             redirect_uri: string;
         };
         /**
-         * Queries
-         * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
+         * ProviderUpdate
+         * @description The identity provider. `client_secret`: null keeps the current one; `public` means that there is none.
          *
-         *     A label `route` of their results keeps routes apart.
+         *     `default_role` is the role of users without a mapped group; null refuses them. `version` is that of the
+         *     settings read before, 0 if there were none.
          */
-        Queries: {
-            /** Errors */
-            errors: string;
-            /** Latency */
-            latency: string;
-            /** Rate */
-            rate: string;
-        };
-        /**
-         * QueryResult
-         * @description What one query brought over the last five minutes; `failure` is a sentence where it brought nothing.
-         */
-        QueryResult: {
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /** Last */
-            last: number | null;
+        ProviderUpdate: {
+            /** Client Id */
+            client_id: string;
+            /** Client Secret */
+            client_secret?: string | null;
+            /** Default Role */
+            default_role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * Groups Claim
+             * @default groups
+             */
+            groups_claim?: string;
+            /** Issuer */
+            issuer: string;
             /** Name */
             name: string;
-            /** Points */
-            points: number;
-            /** Query */
-            query: string;
-            /** Series */
-            series: number;
-        };
-        /**
-         * Ran
-         * @description Somebody who ran on the CPU during a wait, and for how long of it.
-         */
-        Ran: {
-            /** Comm */
-            comm: string;
-            /** Pid */
-            pid: number;
-            ran: components["schemas"]["Figure"];
-            /** Tid */
-            tid: number;
+            /**
+             * Name Claim
+             * @default preferred_username
+             */
+            name_claim?: string;
+            /**
+             * Public
+             * @default false
+             */
+            public?: boolean;
+            /** Roles */
+            roles?: components["schemas"]["GroupRole"][];
+            /** Scopes */
+            scopes?: string[];
+            /**
+             * Session Hours
+             * @default 12
+             */
+            session_hours?: number;
+            /**
+             * Version
+             * @default 0
+             */
+            version?: number;
         };
         /**
          * RangePin
-         * @description A range of time.
+         * @description A pin of a time range.
          */
         RangePin: {
             /**
@@ -10166,7 +10798,7 @@ export interface components {
         };
         /**
          * RangeRef
-         * @description A time on a host's lanes; of one metric, or of all that is shown.
+         * @description A time range on the tracks of a host, of one metric or of all metrics.
          */
         RangeRef: {
             /** From Ns */
@@ -10180,7 +10812,7 @@ export interface components {
              * Metric
              * @default
              */
-            metric: string;
+            metric?: string;
             /**
              * Run Id
              * Format: uuid
@@ -10190,159 +10822,91 @@ export interface components {
             to_ns: number;
         };
         /**
-         * RankingRead
-         * @description What findings add up to.
+         * RankingResponse
+         * @description Causes that follow from the findings.
+         *
+         *     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
+         *     that another finding refutes.
          */
-        RankingRead: {
+        RankingResponse: {
             /**
              * Causes
              * @default []
              */
-            causes: components["schemas"]["CauseNamed"][];
+            causes: components["schemas"]["NamedCauseResponse"][];
             /**
              * Context
              * @default []
              */
-            context: components["schemas"]["FindingRead"][];
+            context: components["schemas"]["FindingResponse"][];
             /**
              * Inconclusive
              * @default []
              */
-            inconclusive: components["schemas"]["FindingRead"][];
+            inconclusive: components["schemas"]["FindingResponse"][];
+            /**
+             * Not Checked
+             * @default []
+             */
+            not_checked: string[];
             /**
              * Not Collected
              * @default []
              */
-            not_collected: components["schemas"]["NotCollectedRead"][];
-            /**
-             * Not Looked At
-             * @default []
-             */
-            not_looked_at: string[];
+            not_collected: components["schemas"]["UnevaluatedRuleResponse"][];
             /**
              * Open
              * @default []
              */
             open: string[];
             /**
+             * Refuted
+             * @default []
+             */
+            refuted: components["schemas"]["FindingResponse"][];
+            /**
              * Ruled Out
              * @default []
              */
-            ruled_out: components["schemas"]["RuledOutRead"][];
-            /**
-             * Set Aside
-             * @default []
-             */
-            set_aside: components["schemas"]["FindingRead"][];
+            ruled_out: components["schemas"]["RuledOutCauseResponse"][];
         };
         /**
-         * ReadingsRead
-         * @description The last readings of each condition, one every `step_s`, the newest at `at`; null is no data.
+         * RelatedNumberResponse
+         * @description A number that is shown with a match and compared with nothing.
          */
-        ReadingsRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Step S */
-            step_s: number;
-            /** Values */
-            values: (number | null)[][];
+        RelatedNumberResponse: {
+            /** Measure */
+            measure: string;
+            title: components["schemas"]["LocalizedText"];
+            /** Unit */
+            unit: string;
         };
         /**
-         * Received
-         * @description What a sender is told: how many alerts became what. `duplicate`: this very request had been taken before.
+         * RemediationResponse
+         * @description Instructions for a fix, with risk and rollback.
          */
-        Received: {
-            /**
-             * Alerts
-             * @default 0
-             */
-            alerts: number;
-            /**
-             * Duplicate
-             * @default false
-             */
-            duplicate: boolean;
-            /**
-             * Fired
-             * @default 0
-             */
-            fired: number;
-            /**
-             * Held
-             * @default 0
-             */
-            held: number;
-            /**
-             * Joined
-             * @default 0
-             */
-            joined: number;
-            /**
-             * Left Out
-             * @default 0
-             */
-            left_out: number;
-            /**
-             * Refused
-             * @default 0
-             */
-            refused: number;
-            /**
-             * Resolved
-             * @default 0
-             */
-            resolved: number;
-            /**
-             * Unmatched
-             * @default 0
-             */
-            unmatched: number;
+        RemediationResponse: {
+            /** Causes */
+            causes: string[];
+            /** Command */
+            command: string;
+            correction: components["schemas"]["LocalizedText"] | null;
+            /** Findings */
+            findings: string[];
+            /** Id */
+            id: string;
+            risk: components["schemas"]["LocalizedText"] | null;
+            rollback: components["schemas"]["LocalizedText"] | null;
+            title: components["schemas"]["LocalizedText"];
+            /** Verifies */
+            verifies: string;
+            when: components["schemas"]["LocalizedText"];
         };
         /**
-         * Recurring
-         * @description Again and again: from each due instant of the fields, for so many minutes of elapsed time.
+         * RemovalResponse
+         * @description A kind of data that the retention policy deleted.
          */
-        Recurring: {
-            /** Cron */
-            cron: string;
-            /** Minutes */
-            minutes: number;
-            /** Zone */
-            zone: string;
-        };
-        /**
-         * ReferenceRead
-         * @description Where a statement is from.
-         */
-        ReferenceRead: {
-            /** Title */
-            title: string;
-            /** Url */
-            url: string;
-        };
-        /**
-         * RefusedRead
-         * @description A start that did not happen, and why.
-         */
-        RefusedRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Sentence */
-            sentence: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * RemovalRead
-         * @description A kind of data of which retention has deleted something.
-         */
-        RemovalRead: {
+        RemovalResponse: {
             /**
              * At
              * Format: date-time
@@ -10352,14 +10916,17 @@ export interface components {
             bytes: number;
             /** Items */
             items: number;
-            /** Kind */
-            kind: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
         };
         /**
-         * ReplacedRead
-         * @description An original and what stands for it. For the people of the incident alone.
+         * ReplacedNameResponse
+         * @description Original and pseudonym, only for participants of the incident.
          */
-        ReplacedRead: {
+        ReplacedNameResponse: {
             /**
              * Kind
              * @enum {string}
@@ -10372,7 +10939,7 @@ export interface components {
         };
         /**
          * ReportCreate
-         * @description A report of an incident. What is left out is taken from the incident and from the preset.
+         * @description New report. Missing fields come from the incident and the preset.
          */
         ReportCreate: {
             /**
@@ -10380,26 +10947,26 @@ export interface components {
              * @default en
              * @enum {string}
              */
-            language: "en" | "zh";
+            language?: "en" | "zh";
             /**
              * Preset
              * @default customer
              * @enum {string}
              */
-            preset: "internal" | "customer";
+            preset?: "internal" | "customer";
             /** Title */
             title?: string | null;
             /**
              * Zone
              * @default UTC
              */
-            zone: string;
+            zone?: string;
         };
         /**
-         * ReportMay
-         * @description What this person may do with a report, for the buttons. `alone`: a link needs no second person.
+         * ReportPermissions
+         * @description Permissions of the user on a report. `alone`: a link needs no second person.
          */
-        ReportMay: {
+        ReportPermissions: {
             /** Alone */
             alone: boolean;
             /** Approve */
@@ -10412,46 +10979,12 @@ export interface components {
             share: boolean;
         };
         /**
-         * ReportPatch
-         * @description What changes in the draft. `comments`: those of the incident are told in its timeline.
-         *
-         *     `kinds` are what is redacted; another preset brings its own.
+         * ReportPreviewResponse
+         * @description Redacted content with its replacements and at most 500 changed lines.
          */
-        ReportPatch: {
-            /** Comments */
-            comments?: boolean | null;
-            /** Detected At */
-            detected_at?: string | null;
-            /** Follow Ups */
-            follow_ups?: components["schemas"]["FollowUp"][] | null;
-            /** Impact */
-            impact?: string | null;
-            /** Kinds */
-            kinds?: ("secret" | "email" | "word" | "path" | "argument" | "sql" | "host" | "user" | "address" | "symbol")[] | null;
-            /** Language */
-            language?: ("en" | "zh") | null;
-            /** Mitigated At */
-            mitigated_at?: string | null;
-            /** Preset */
-            preset?: ("internal" | "customer") | null;
-            /** Summary */
-            summary?: string | null;
-            /** Title */
-            title?: string | null;
-            /** Version */
-            version: number;
-            /** Words */
-            words?: string[] | null;
-            /** Zone */
-            zone?: string | null;
-        };
-        /**
-         * ReportPreviewRead
-         * @description What would leave now, and what was replaced in it. Of the lines those that are other ones, 500 at most.
-         */
-        ReportPreviewRead: {
+        ReportPreviewResponse: {
             /** Changed */
-            changed: components["schemas"]["ChangedRead"][];
+            changed: components["schemas"]["ChangedTextResponse"][];
             /** Content */
             content: {
                 [key: string]: unknown;
@@ -10461,13 +10994,13 @@ export interface components {
                 [key: string]: number;
             };
             /** Replaced */
-            replaced: components["schemas"]["ReplacedRead"][];
+            replaced: components["schemas"]["ReplacedNameResponse"][];
         };
         /**
-         * ReportRead
-         * @description A draft, the versions that were frozen of it and the links to them.
+         * ReportResponse
+         * @description Draft with its frozen versions and share links.
          */
-        ReportRead: {
+        ReportResponse: {
             /** Comments */
             comments: boolean;
             /**
@@ -10501,18 +11034,18 @@ export interface components {
              * @enum {string}
              */
             language: "en" | "zh";
-            may: components["schemas"]["ReportMay"];
             /** Mitigated At */
             mitigated_at: string | null;
             /** Number */
             number: number;
+            permissions: components["schemas"]["ReportPermissions"];
             /**
              * Preset
              * @enum {string}
              */
             preset: "internal" | "customer";
             /** Shares */
-            shares: components["schemas"]["ShareRead"][];
+            shares: components["schemas"]["ShareResponse"][];
             /** Summary */
             summary: string;
             /** Title */
@@ -10533,7 +11066,7 @@ export interface components {
         };
         /**
          * ReportSummary
-         * @description A report in a list.
+         * @description Report in a list.
          */
         ReportSummary: {
             /**
@@ -10575,44 +11108,303 @@ export interface components {
             version: number;
         };
         /**
-         * RingCreate
-         * @description Keep the last `seconds` on a host, for `hours`. `stacks` needs the standard tier to be allowed for the host.
+         * ReportUpdate
+         * @description Changes of the draft. `comments` includes the comments of the incident in the timeline.
+         *
+         *     `kinds` are the redacted kinds; a new preset replaces them.
          */
-        RingCreate: {
+        ReportUpdate: {
+            /** Comments */
+            comments?: boolean | null;
+            /** Detected At */
+            detected_at?: string | null;
+            /** Follow Ups */
+            follow_ups?: components["schemas"]["FollowUp"][] | null;
+            /** Impact */
+            impact?: string | null;
+            /** Kinds */
+            kinds?: ("secret" | "email" | "word" | "path" | "argument" | "sql" | "host" | "user" | "address" | "symbol")[] | null;
+            /** Language */
+            language?: ("en" | "zh") | null;
+            /** Mitigated At */
+            mitigated_at?: string | null;
+            /** Preset */
+            preset?: ("internal" | "customer") | null;
+            /** Summary */
+            summary?: string | null;
+            /** Title */
+            title?: string | null;
+            /** Version */
+            version: number;
+            /** Words */
+            words?: string[] | null;
+            /** Zone */
+            zone?: string | null;
+        };
+        /**
+         * ReportedEventCreate
+         * @description An event: `what` happened in one line, `who` did it, `detail` and `link` for more information.
+         *
+         *     `at` defaults to now. A second report with the same `external_id` from the same account updates the first one;
+         *     only fields that are sent change.
+         */
+        ReportedEventCreate: {
+            /** At */
+            at?: string | null;
             /**
-             * Host Id
-             * Format: uuid
-             */
-            host_id: string;
-            /**
-             * Hours
-             * @default 8
-             */
-            hours: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "ring";
-            /**
-             * Reason
+             * Detail
              * @default
              */
-            reason: string;
+            detail?: string;
             /**
-             * Seconds
-             * @default 600
-             */
-            seconds: number;
-            /**
-             * Stacks
+             * Everywhere
              * @default false
              */
-            stacks: boolean;
+            everywhere?: boolean;
+            /** External Id */
+            external_id?: string | null;
+            /** Hosts */
+            hosts?: string[];
+            /**
+             * Kind
+             * @default note
+             */
+            kind?: string;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what: string;
+            /**
+             * Who
+             * @default
+             */
+            who?: string;
+        };
+        /**
+         * ReportedEventResponse
+         * @description A reported event. `at` and `until` have microseconds. `can_update`: you can update and withdraw it.
+         */
+        ReportedEventResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Can Update */
+            can_update: boolean;
+            /** Changed At */
+            changed_at: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Detail */
+            detail: string;
+            /** External Id */
+            external_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Link */
+            link: string | null;
+            reported_by: components["schemas"]["UserRef"];
+            target: components["schemas"]["ReportedEventTargetResponse"];
+            /** Until */
+            until: string | null;
+            /** What */
+            what: string;
+            /** Who */
+            who: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+        };
+        /**
+         * ReportedEventTargetResponse
+         * @description How the hosts were selected, and the visible ones. `host_count` also counts hosts over the list limit.
+         */
+        ReportedEventTargetResponse: {
+            /** Host Count */
+            host_count: number;
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "everywhere" | "hosts" | "labels" | "service";
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Service */
+            service: string | null;
+        };
+        /**
+         * ReportedEventUpdate
+         * @description Fields to change; fields that are not sent stay. Null clears `until` and `link`.
+         */
+        ReportedEventUpdate: {
+            /** At */
+            at?: string | null;
+            /** Detail */
+            detail?: string | null;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere?: boolean;
+            /** Hosts */
+            hosts?: string[];
+            /** Kind */
+            kind?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what?: string | null;
+            /** Who */
+            who?: string | null;
+        };
+        /**
+         * ResponseTimeResponse
+         * @description The response time in segments: `requests` is the mean number inside, `observed` the total over all samples.
+         *
+         *     `parallel`: the processes wait for several responses at once, so the shares do not add up to one.
+         */
+        ResponseTimeResponse: {
+            /** Observed */
+            observed: number;
+            /** Parallel */
+            parallel: boolean;
+            /** Rate Per S */
+            rate_per_s: number | null;
+            /** Requests */
+            requests: number;
+            /** Segments */
+            segments: components["schemas"]["ResponseTimeSegmentResponse"][];
+        };
+        /**
+         * ResponseTimeSegmentResponse
+         * @description One part of the response time: `call` is the key of a call, empty for the own time of the processes.
+         *
+         *     `low` and `high` bound the 95 % confidence interval of `share`; `ms` is per request, if the rate is known.
+         */
+        ResponseTimeSegmentResponse: {
+            /** Call */
+            call: string;
+            /** Citations */
+            citations: components["schemas"]["ContextCitationResponse"][];
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+            /** Ms */
+            ms: number | null;
+            /** Share */
+            share: number;
+        };
+        /**
+         * ResultTableResponse
+         * @description A small table; rows in the order of `columns`, `lines` of the artifact in the order of rows.
+         */
+        ResultTableResponse: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Collector */
+            collector: string | null;
+            /** Columns */
+            columns: components["schemas"]["TableColumn"][];
+            /** Kind */
+            kind: string;
+            /** Lines */
+            lines: number[];
+            /** Rows */
+            rows: (string | number | null)[][];
+        };
+        /**
+         * RetentionPolicyResponse
+         * @description How long a kind is kept. `ended_at` is when a pass was last through; None where there was none.
+         */
+        RetentionPolicyResponse: {
+            /** Days */
+            days: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes: number | null;
+            /** Running */
+            running: boolean;
+            /** Updated At */
+            updated_at: string | null;
+            /** Updated By */
+            updated_by: string | null;
+        };
+        /**
+         * RetentionPolicyUpdate
+         * @description The limits of one kind from now on.
+         */
+        RetentionPolicyUpdate: {
+            /** Days */
+            days?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes?: number | null;
+        };
+        /**
+         * RetentionPreviewResponse
+         * @description What limits would delete of a kind now, and what they would delete without citations.
+         */
+        RetentionPreviewResponse: {
+            /** Before */
+            before: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Cited Items */
+            cited_items: number;
+            /** Items */
+            items: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Runs */
+            runs: number;
         };
         /**
          * RotationCreate
-         * @description A rotation. `accounts` says which account a name or address there stands for.
+         * @description A rotation. `accounts` maps external names or addresses to accounts.
          */
         RotationCreate: {
             /** Accounts */
@@ -10621,16 +11413,29 @@ export interface components {
             };
             /** Name */
             name: string;
-            /** Origin */
-            origin: components["schemas"]["Simple"] | components["schemas"]["CalendarFrom"] | components["schemas"]["PagerDuty"];
+            /** Source */
+            source: components["schemas"]["SimpleSource"] | components["schemas"]["CalendarSource"] | components["schemas"]["PagerDutySource"];
         };
         /**
-         * RotationRead
-         * @description A rotation with its turns of the next weeks. `source` is what may be shown of where they come from.
-         *
-         *     `failure` says why the last fetch brought nothing; the turns are those of `fetched_at` then.
+         * RotationRef
+         * @description A rotation by name.
          */
-        RotationRead: {
+        RotationRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * RotationResponse
+         * @description A rotation with the shifts of the next weeks. `source` contains no secret.
+         *
+         *     `failure` is the reason of a failed fetch; the shifts are then those of `fetched_at`.
+         */
+        RotationResponse: {
             /** Accounts */
             accounts: {
                 [key: string]: string;
@@ -10639,7 +11444,12 @@ export interface components {
             days: number;
             /** Failure */
             failure: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /** Fetched At */
             fetched_at: string | null;
@@ -10661,40 +11471,27 @@ export interface components {
             kind: "simple" | "calendar" | "pagerduty";
             /** Name */
             name: string;
-            next: components["schemas"]["TurnRead"] | null;
+            next: components["schemas"]["ShiftResponse"] | null;
             /** Now */
-            now: components["schemas"]["TurnRead"][];
+            now: components["schemas"]["ShiftResponse"][];
             /** Overrides */
-            overrides: components["schemas"]["OverrideRead"][];
+            overrides: components["schemas"]["OverrideResponse"][];
             /** People */
-            people: components["schemas"]["Person"][];
+            people: components["schemas"]["OncallUser"][];
+            /** Shifts */
+            shifts: components["schemas"]["ShiftResponse"][];
             /** Source */
             source: {
                 [key: string]: unknown;
             };
-            /** Turns */
-            turns: components["schemas"]["TurnRead"][];
             /** Version */
             version: number;
             /** Zone */
             zone: string;
         };
         /**
-         * RotationRef
-         * @description A rotation by name.
-         */
-        RotationRef: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-        };
-        /**
          * RotationUpdate
-         * @description What is not mentioned stays; so does a secret, unless another server is named.
+         * @description A change; absent fields are kept, including the secret unless the server changes.
          */
         RotationUpdate: {
             /** Accounts */
@@ -10703,14 +11500,14 @@ export interface components {
             } | null;
             /** Name */
             name?: string | null;
-            /** Origin */
-            origin?: (components["schemas"]["Simple"] | components["schemas"]["CalendarFrom"] | components["schemas"]["PagerDuty"]) | null;
+            /** Source */
+            source?: (components["schemas"]["SimpleSource"] | components["schemas"]["CalendarSource"] | components["schemas"]["PagerDutySource"]) | null;
             /** Version */
             version: number;
         };
         /**
          * RowPin
-         * @description A row.
+         * @description A pin of a row.
          */
         RowPin: {
             /**
@@ -10728,7 +11525,7 @@ export interface components {
         };
         /**
          * RowRef
-         * @description A row (from 0) of a table of a run, named by id or by collector and kind; `cells` are columns to point at.
+         * @description A row (from 0) of a table of a run, selected by ID or by collector and kind. `cells` are highlighted columns.
          */
         RowRef: {
             /** Cells */
@@ -10737,12 +11534,12 @@ export interface components {
              * Collector
              * @default
              */
-            collector: string;
+            collector?: string;
             /**
              * Kind
              * @default
              */
-            kind: string;
+            kind?: string;
             /** Row */
             row: number;
             /**
@@ -10754,65 +11551,101 @@ export interface components {
             table_id?: string | null;
         };
         /**
-         * RuleRead
-         * @description One rule as it is published.
+         * RuleResponse
+         * @description One rule.
          */
-        RuleRead: {
-            /** Beside */
-            beside: components["schemas"]["BesideRead"][];
+        RuleResponse: {
             /** Causes */
             causes: string[];
+            caveats: components["schemas"]["LocalizedText"] | null;
             /** Collectors */
             collectors: string[][];
-            /**
-             * Grade
-             * @enum {string}
-             */
-            grade: "direct" | "mechanism" | "correlational" | "context";
             /** Id */
             id: string;
-            /** Limits */
-            limits: components["schemas"]["LimitRead"][];
             /** Measure */
             measure: string;
             /** Refuted By */
             refuted_by: string[];
             /** Refutes */
             refutes: string[];
-            says: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Related */
+            related: components["schemas"]["RelatedNumberResponse"][];
             /** Source */
             source: string;
-            title: components["schemas"]["culprit__findings__schemas__TextRead"];
-            traps: components["schemas"]["culprit__findings__schemas__TextRead"] | null;
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "direct" | "mechanism" | "correlational" | "context";
+            summary: components["schemas"]["LocalizedText"];
+            /** Thresholds */
+            thresholds: components["schemas"]["RuleThresholdResponse"][];
+            title: components["schemas"]["LocalizedText"];
             /** Unit */
             unit: string;
         };
         /**
-         * RuledOutRead
-         * @description A cause that was looked for and not found.
+         * RuleThresholdResponse
+         * @description One threshold of a rule. `title` names the measure if it is not a plain metric.
          */
-        RuledOutRead: {
+        RuleThresholdResponse: {
+            /**
+             * Against
+             * @enum {string}
+             */
+            against: "threshold" | "baseline";
+            /** Measure */
+            measure: string;
+            /** Name */
+            name: string;
+            /** Op */
+            op: string;
+            /** Severity */
+            severity: ("info" | "warn" | "critical") | null;
+            /** Source */
+            source: string;
+            title: components["schemas"]["LocalizedText"] | null;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * RuledOutCauseResponse
+         * @description A cause that the evidence `by` contradicts.
+         */
+        RuledOutCauseResponse: {
             /** By */
-            by: components["schemas"]["EvidenceRead"][];
+            by: components["schemas"]["EvidenceResponse"][];
             /** Id */
             id: string;
         };
         /**
-         * RunFindingsRead
-         * @description Everything that rules said about one run. `evaluated_at` is None until they were asked.
+         * RunCaptureRef
+         * @description The capture that a run belongs to.
          */
-        RunFindingsRead: {
-            /** Elapsed Ms */
-            elapsed_ms: number | null;
-            /** Evaluated At */
-            evaluated_at: string | null;
-            /** Findings */
-            findings: components["schemas"]["FindingRead"][];
-            /** Not Evaluated */
-            not_evaluated: components["schemas"]["FindingRead"][];
-            /** Quiet */
-            quiet: components["schemas"]["FindingRead"][];
-            ranking: components["schemas"]["RankingRead"];
+        RunCaptureRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** Plan */
+            plan: string;
+            /** Reason */
+            reason: string;
+            /** Source */
+            source: string;
+        };
+        /**
+         * RunChartsResponse
+         * @description The charts of one run.
+         */
+        RunChartsResponse: {
+            /** Charts */
+            charts: components["schemas"]["ChartResponse"][];
             /**
              * Run Id
              * Format: uuid
@@ -10820,8 +11653,312 @@ export interface components {
             run_id: string;
         };
         /**
+         * RunClockResponse
+         * @description Offset of the host clock to UTC, and the readings that it was computed from.
+         */
+        RunClockResponse: {
+            /** Offset Ms */
+            offset_ms?: number | null;
+            /**
+             * Perf Reference
+             * @default {}
+             */
+            perf_reference: {
+                [key: string]: unknown;
+            };
+            /**
+             * Records
+             * @default []
+             */
+            records: {
+                [key: string]: unknown;
+            }[];
+            /** Server Offset Ns */
+            server_offset_ns?: number | null;
+            /** Server Uncertainty Ns */
+            server_uncertainty_ns?: number | null;
+            /** Source */
+            source?: string | null;
+            /**
+             * Steps
+             * @default []
+             */
+            steps: {
+                [key: string]: unknown;
+            }[];
+            /** Uncertainty Ms */
+            uncertainty_ms?: number | null;
+        };
+        /**
+         * RunCollectorResponse
+         * @description Result of one collector: how it was run, how it ended, what it cost.
+         */
+        RunCollectorResponse: {
+            /** Argv */
+            argv: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cpu Ms */
+            cpu_ms: number | null;
+            /** Exit Code */
+            exit_code: number | null;
+            /** Id */
+            id: string;
+            /** Method */
+            method: string | null;
+            /** Parser Version */
+            parser_version: number | null;
+            /** Progress */
+            progress?: {
+                /** Elapsed Ms */
+                elapsed_ms: number;
+                /** Planned Ms */
+                planned_ms: number;
+            } | null;
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Seconds */
+            seconds: number | null;
+            /** Signal */
+            signal: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "skipped" | "failed" | "timed_out" | "unreadable" | "canceled";
+            /** Stderr Tail */
+            stderr_tail: string | null;
+            /** Tool Version */
+            tool_version: string | null;
+            /** Warnings */
+            warnings: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            }[];
+        };
+        /**
+         * RunEventResponse
+         * @description An event during a run.
+         */
+        RunEventResponse: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Detail */
+            detail: string;
+            /** End Ns */
+            end_ns: number | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Line */
+            line: number | null;
+            /** Severity */
+            severity: string;
+            /** T Ns */
+            t_ns: number;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            title: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+            /** Uncertainty Ns */
+            uncertainty_ns: number;
+        };
+        /**
+         * RunFindingsResponse
+         * @description All findings of one run. `evaluated_at` is null until the rules are evaluated.
+         */
+        RunFindingsResponse: {
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Evaluated At */
+            evaluated_at: string | null;
+            /** Findings */
+            findings: components["schemas"]["FindingResponse"][];
+            /** Not Evaluated */
+            not_evaluated: components["schemas"]["FindingResponse"][];
+            /** Not Matched */
+            not_matched: components["schemas"]["FindingResponse"][];
+            ranking: components["schemas"]["RankingResponse"];
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+        };
+        /**
+         * RunProfileResponse
+         * @description A profile of the run.
+         */
+        RunProfileResponse: {
+            /** Event */
+            event: string;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Lost */
+            lost: number | null;
+            /** Method */
+            method: string | null;
+            /** Samples */
+            samples: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ready" | "failed";
+            /** T0 Ns */
+            t0_ns: number | null;
+            /** T1 Ns */
+            t1_ns: number | null;
+            /** Truncated Share */
+            truncated_share: number | null;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "samples" | "ns";
+            /** Unknown Share */
+            unknown_share: number | null;
+            /** Weight */
+            weight: number | null;
+        };
+        /**
+         * RunQueueResponse
+         * @description Number of waiting tasks over time, in bins of `bin_ns`.
+         */
+        RunQueueResponse: {
+            /** Bin Ns */
+            bin_ns: number;
+            /** Mean */
+            mean: number[];
+            /** Peak */
+            peak: number[];
+            /** T0 Ns */
+            t0_ns: number;
+        };
+        /**
+         * RunResponse
+         * @description One run without its series and events.
+         */
+        RunResponse: {
+            /** Artifacts */
+            artifacts: components["schemas"]["ArtifactResponse"][];
+            /** Attempt */
+            attempt: number;
+            /** Boot Id */
+            boot_id: string | null;
+            /** Bytes */
+            bytes: number;
+            capture: components["schemas"]["RunCaptureRef"];
+            clock: components["schemas"]["RunClockResponse"] | null;
+            /** Collectors */
+            collectors: components["schemas"]["RunCollectorResponse"][];
+            /** Ended At */
+            ended_at: string | null;
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            } | null;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            host: components["schemas"]["HostRef"] | null;
+            /** Host Cpu Ms */
+            host_cpu_ms: number | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Not Before */
+            not_before: string | null;
+            /** Profiles */
+            profiles: components["schemas"]["RunProfileResponse"][];
+            /**
+             * Removals
+             * @default []
+             */
+            removals: components["schemas"]["RemovalResponse"][];
+            /** Seconds */
+            seconds: number | null;
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            } | null;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ingesting" | "done" | "partial" | "failed" | "canceled" | "expired";
+            /** T0 Ns */
+            t0_ns: number | null;
+            /** T1 Ns */
+            t1_ns: number | null;
+            /** Tables */
+            tables: components["schemas"]["ResultTableResponse"][];
+            /** Timings */
+            timings: {
+                [key: string]: number | null;
+            } | null;
+            /** Waiting */
+            waiting: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Warnings */
+            warnings: components["schemas"]["CollectorWarningResponse"][];
+        };
+        /**
          * RunSummary
-         * @description One host of a capture. `waiting` says why a queued run does not start yet.
+         * @description One host of a capture. `waiting` is the reason why a queued run does not start yet.
          */
         RunSummary: {
             /** Attempt */
@@ -10834,7 +11971,12 @@ export interface components {
             ended_at: string | null;
             /** Failure */
             failure: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             host: components["schemas"]["HostRef"] | null;
             /** Host Cpu Ms */
@@ -10850,129 +11992,302 @@ export interface components {
             seconds: number | null;
             /** Started At */
             started_at: string | null;
-            /** State */
-            state: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ingesting" | "done" | "partial" | "failed" | "canceled" | "expired";
             /** Waiting */
             waiting: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
         };
         /**
-         * RunVisualsRead
-         * @description The pictures of one run.
+         * RunningTask
+         * @description A task that ran on the CPU during a wait, and its CPU time in that wait.
          */
-        RunVisualsRead: {
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-            /** Visuals */
-            visuals: components["schemas"]["VisualRead"][];
-        };
-        /**
-         * RunsAdd
-         * @description Runs to look at.
-         */
-        RunsAdd: {
-            /**
-             * Role
-             * @default evidence
-             * @enum {string}
-             */
-            role: "evidence" | "before" | "after" | "control";
-            /** Run Ids */
-            run_ids: string[];
-            /** Step */
-            step?: string | null;
-            /** Version */
-            version: number;
-        };
-        /**
-         * ScanKey
-         * @description Where to look for a host key.
-         */
-        ScanKey: {
-            /** Address */
-            address: string;
-            /** Jump Host Id */
-            jump_host_id?: string | null;
-            /**
-             * Port
-             * @default 22
-             */
-            port: number;
-        };
-        /**
-         * ScannedKey
-         * @description The key that a server shows. It is trusted by nobody until somebody confirms the fingerprint.
-         */
-        ScannedKey: {
-            /** Fingerprint */
-            fingerprint: string;
-            /** Public Key */
-            public_key: string;
-            /** Type */
-            type: string;
-        };
-        /**
-         * SchedLane
-         * @description One CPU; segments are [offset_ns, len_ns, index into tasks, slices drawn as one].
-         */
-        SchedLane: {
-            /** Cpu */
-            cpu: number;
-            /** Segments */
-            segments: number[][];
-        };
-        /**
-         * SchedLanesRead
-         * @description Who ran on each CPU in a range.
-         */
-        SchedLanesRead: {
-            /** Cpus */
-            cpus: components["schemas"]["SchedLane"][];
-            /** T0 Ns */
-            t0_ns: number;
-            /** T1 Ns */
-            t1_ns: number;
-            /** Tasks */
-            tasks: {
-                [key: string]: number | string;
-            }[];
+        RunningTask: {
+            /** Comm */
+            comm: string;
+            /** Pid */
+            pid: number;
+            ran: components["schemas"]["Figure"];
+            /** Tid */
+            tid: number;
         };
         /**
          * SchedLatency
          * @description The waits of one capture, and of the one that it is compared with.
          */
         SchedLatency: {
-            before: components["schemas"]["Waits"] | null;
+            before: components["schemas"]["WaitHistogram"] | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "sched_latency";
-            now: components["schemas"]["Waits"];
+            now: components["schemas"]["WaitHistogram"];
             /** Worst */
             worst: components["schemas"]["LongWait"][];
         };
         /**
-         * SchedRead
+         * ScheduleCreate
+         * @description A schedule. With `catch_up` `one`, one capture replaces all that were missed while the platform was down.
+         */
+        ScheduleCreate: {
+            /**
+             * Allow Deep
+             * @default false
+             */
+            allow_deep?: boolean;
+            /** Cadence */
+            cadence: components["schemas"]["OnceCadence"] | components["schemas"]["CronCadence"];
+            capture: components["schemas"]["ScheduledCapture-Input"];
+            /**
+             * Catch Up
+             * @default none
+             * @enum {string}
+             */
+            catch_up?: "one" | "none";
+            /** Name */
+            name: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            target: components["schemas"]["ScheduleTarget"];
+            /**
+             * Tolerance S
+             * @default 300
+             */
+            tolerance_s?: number;
+        };
+        /**
+         * ScheduleFiringResponse
+         * @description Result of a due time, or of `count` missed ones from `due_at` to `last_due_at`.
+         */
+        ScheduleFiringResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            capture: components["schemas"]["StartedCapture"] | null;
+            /** Count */
+            count: number;
+            /**
+             * Due At
+             * Format: date-time
+             */
+            due_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Last Due At
+             * Format: date-time
+             */
+            last_due_at: string;
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "started" | "missed" | "skipped" | "refused";
+        };
+        /**
+         * ScheduleResponse
+         * @description A schedule with its next due times and latest results.
+         *
+         *     `refusal` is the reason why it could not start a capture now, for example because its owner lost a permission.
+         *     `hosts` are those listed by ID; `matching` is the number of hosts that it would capture now.
+         */
+        ScheduleResponse: {
+            /** Cadence */
+            cadence: components["schemas"]["OnceCadence"] | components["schemas"]["CronCadence"];
+            capture: components["schemas"]["ScheduledCapture-Output"];
+            /**
+             * Catch Up
+             * @enum {string}
+             */
+            catch_up: "one" | "none";
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Deep Allowed */
+            deep_allowed: boolean;
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Matching */
+            matching: number;
+            /** Name */
+            name: string;
+            /** Next Due */
+            next_due: string | null;
+            owner: components["schemas"]["UserRef"];
+            /** Reason */
+            reason: string;
+            /** Recent */
+            recent: components["schemas"]["ScheduleFiringResponse"][];
+            /** Refusal */
+            refusal: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "paused" | "done";
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+            /** Tolerance S */
+            tolerance_s: number;
+            /** Upcoming */
+            upcoming: components["schemas"]["UpcomingTime"][];
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * ScheduleTarget
+         * @description Hosts by ID, or all that have these labels at the due time.
+         */
+        ScheduleTarget: {
+            /** Host Ids */
+            host_ids?: string[] | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
+         * ScheduleUpdate
+         * @description A change; fields that are absent are kept. `version` is the version that the user has read.
+         */
+        ScheduleUpdate: {
+            /** Allow Deep */
+            allow_deep?: boolean | null;
+            /** Cadence */
+            cadence?: (components["schemas"]["OnceCadence"] | components["schemas"]["CronCadence"]) | null;
+            capture?: components["schemas"]["ScheduledCapture-Input"] | null;
+            /** Catch Up */
+            catch_up?: ("one" | "none") | null;
+            /** Name */
+            name?: string | null;
+            /** Paused */
+            paused?: boolean | null;
+            /** Reason */
+            reason?: string | null;
+            target?: components["schemas"]["ScheduleTarget"] | null;
+            /** Tolerance S */
+            tolerance_s?: number | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * ScheduledCapture
+         * @description The capture that is started each time.
+         */
+        "ScheduledCapture-Input": {
+            /** Collectors */
+            collectors?: string[] | null;
+            /** Options */
+            options?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /** Plan */
+            plan: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope?: components["schemas"]["ScopeRequest"];
+            /** Seconds */
+            seconds?: number | null;
+        };
+        /**
+         * ScheduledCapture
+         * @description The capture that is started each time.
+         */
+        "ScheduledCapture-Output": {
+            /** Collectors */
+            collectors: string[] | null;
+            /** Options */
+            options: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /** Plan */
+            plan: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeRequest"];
+            /** Seconds */
+            seconds: number | null;
+        };
+        /**
+         * SchedulerResponse
          * @description The scheduler's events of a run. `checked_against` is perf's own count of the same file.
          */
-        SchedRead: {
-            /** Checked Against */
-            checked_against: {
-                [key: string]: unknown;
-            } | null;
+        SchedulerResponse: {
+            checked_against: components["schemas"]["PerfTotals"] | null;
             /** Duration Ms */
             duration_ms: number;
             /** Events */
             events: number;
-            /** Histogram */
-            histogram: {
-                [key: string]: number[];
-            };
+            histogram: components["schemas"]["DelayHistogramResponse"];
             /** Inconsistent */
             inconsistent: number;
             /** Lost */
@@ -10984,10 +12299,7 @@ export interface components {
              * Format: uuid
              */
             profile_id: string;
-            /** Run Queue */
-            run_queue: {
-                [key: string]: unknown;
-            };
+            run_queue: components["schemas"]["RunQueueResponse"];
             /** Samples */
             samples: number;
             /** T0 Ns */
@@ -10995,15 +12307,15 @@ export interface components {
             /** T1 Ns */
             t1_ns: number;
             /** Tasks */
-            tasks: components["schemas"]["SchedTask"][];
+            tasks: components["schemas"]["SchedulerTaskResponse"][];
             /** Tasks Total */
             tasks_total: number;
         };
         /**
-         * SchedTask
+         * SchedulerTaskResponse
          * @description One thread: how long it ran and waited; null where it never waited.
          */
-        SchedTask: {
+        SchedulerTaskResponse: {
             /** Delay Avg Ms */
             delay_avg_ms: number | null;
             /** Delay Max At Ns */
@@ -11030,139 +12342,12 @@ export interface components {
             waits: number;
         };
         /**
-         * ScheduleCreate
-         * @description A schedule. `catch_up` `one`: what was missed while the platform was away is made up for by one capture.
-         */
-        ScheduleCreate: {
-            /**
-             * Allow Deep
-             * @default false
-             */
-            allow_deep: boolean;
-            /** Cadence */
-            cadence: components["schemas"]["Once"] | components["schemas"]["Cron"];
-            /**
-             * Catch Up
-             * @default none
-             * @enum {string}
-             */
-            catch_up: "one" | "none";
-            /**
-             * Grace S
-             * @default 300
-             */
-            grace_s: number;
-            /** Name */
-            name: string;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-            target: components["schemas"]["Target"];
-            wanted: components["schemas"]["Wanted"];
-        };
-        /**
-         * ScheduleRead
-         * @description A schedule with its next and its last due instants.
+         * ScopeRequest
+         * @description The capture scope on each host.
          *
-         *     `refusal` says why it would not start anything now: a right that its owner has lost, for one. `hosts` are those
-         *     named one by one, `matching` how many it would capture now.
+         *     `value` is empty for `host`, else a process ID, a path, a name or a port.
          */
-        ScheduleRead: {
-            /** Cadence */
-            cadence: components["schemas"]["Once"] | components["schemas"]["Cron"];
-            /**
-             * Catch Up
-             * @enum {string}
-             */
-            catch_up: "one" | "none";
-            /** Counts */
-            counts: {
-                [key: string]: number;
-            };
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Deep Allowed */
-            deep_allowed: boolean;
-            /** Grace S */
-            grace_s: number;
-            /** Hosts */
-            hosts: components["schemas"]["HostRef"][];
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            } | null;
-            /** Matching */
-            matching: number;
-            /** Name */
-            name: string;
-            /** Next Due */
-            next_due: string | null;
-            owner: components["schemas"]["UserRef"];
-            /** Reason */
-            reason: string;
-            /** Recent */
-            recent: components["schemas"]["FiringRead"][];
-            /** Refusal */
-            refusal: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "active" | "paused" | "done";
-            /** Tier */
-            tier: string;
-            /** Upcoming */
-            upcoming: components["schemas"]["Upcoming"][];
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at: string;
-            /** Version */
-            version: number;
-            wanted: components["schemas"]["Wanted"];
-        };
-        /**
-         * ScheduleUpdate
-         * @description What is not mentioned stays. `version` is the one that the person saw.
-         */
-        ScheduleUpdate: {
-            /** Allow Deep */
-            allow_deep?: boolean | null;
-            /** Cadence */
-            cadence?: (components["schemas"]["Once"] | components["schemas"]["Cron"]) | null;
-            /** Catch Up */
-            catch_up?: ("one" | "none") | null;
-            /** Grace S */
-            grace_s?: number | null;
-            /** Name */
-            name?: string | null;
-            /** Paused */
-            paused?: boolean | null;
-            /** Reason */
-            reason?: string | null;
-            target?: components["schemas"]["Target"] | null;
-            /** Version */
-            version: number;
-            wanted?: components["schemas"]["Wanted"] | null;
-        };
-        /**
-         * ScopeGiven
-         * @description What to look at on each host. `value` is empty for `host`, else a pid, a path, a name or a port.
-         */
-        ScopeGiven: {
+        ScopeRequest: {
             /**
              * Kind
              * @default host
@@ -11176,32 +12361,21 @@ export interface components {
             value: string;
         };
         /**
-         * ScopeRead
-         * @description What a capture looks at on its hosts.
+         * ScopeResponse
+         * @description The scope of a capture on its hosts.
          */
-        ScopeRead: {
-            /** Kind */
-            kind: string;
+        ScopeResponse: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "host" | "process" | "cgroup" | "unit" | "container" | "port";
             /** Value */
             value: string;
         };
         /**
-         * SearchRead
-         * @description What of a view runs through matching frames; each sample counts once.
-         */
-        SearchRead: {
-            /** Frames */
-            frames: string[];
-            /** Nodes */
-            nodes: number[];
-            /** Share */
-            share: number;
-            /** Weight */
-            weight: number;
-        };
-        /**
          * Sentence
-         * @description A message for people: a key into the sentence catalogue, and its parameters.
+         * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
          */
         Sentence: {
             /** Key */
@@ -11212,10 +12386,10 @@ export interface components {
             };
         };
         /**
-         * SeriesRead
-         * @description One series of a run in numbers; null where nothing was measured.
+         * SeriesSummaryResponse
+         * @description Summary of one series of a run; null is no data.
          */
-        SeriesRead: {
+        SeriesSummaryResponse: {
             /** Axis */
             axis: string | null;
             /** Axis Values */
@@ -11232,8 +12406,8 @@ export interface components {
             metric: string;
             /** Min */
             min: number | null;
-            /** N */
-            n: number;
+            /** Sample Count */
+            sample_count: number;
             /** T0 Ns */
             t0_ns: number;
             /** T1 Ns */
@@ -11246,7 +12420,7 @@ export interface components {
          * @description A service to declare. `token` is the bearer token of its Prometheus.
          */
         ServiceCreate: {
-            locate?: components["schemas"]["Locate"] | null;
+            locate?: components["schemas"]["ServiceLocator"] | null;
             /** Name */
             name: string;
             /** Selector */
@@ -11259,17 +12433,31 @@ export interface components {
              *       "kind": "none"
              *     }
              */
-            source: components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"];
+            source?: components["schemas"]["NoSourceConfig"] | components["schemas"]["PrometheusSourceConfig"] | components["schemas"]["AccessLogSourceConfig"] | components["schemas"]["AcceptsSourceConfig"];
             /** Token */
             token?: string | null;
         };
         /**
-         * ServiceRead
-         * @description A service. `missing` is what nobody measures: verdicts that need it will be inconclusive.
-         *
-         *     `proxy` is true where the request rate is only inferred. `hosts` counts the visible ones that it runs on.
+         * ServiceLocator
+         * @description How to find the service on a host.
          */
-        ServiceRead: {
+        ServiceLocator: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit" | "container" | "port" | "cgroup";
+            /** Value */
+            value: string;
+        };
+        /**
+         * ServiceResponse
+         * @description A service. `missing` lists what is not measured: verdicts that need it are inconclusive.
+         *
+         *     `proxy` is true if the request rate is only approximated. `hosts` counts the visible hosts on which it
+         *     runs.
+         */
+        ServiceResponse: {
             /**
              * Created At
              * Format: date-time
@@ -11284,7 +12472,7 @@ export interface components {
              * Format: uuid
              */
             id: string;
-            locate: components["schemas"]["Locate"] | null;
+            locate: components["schemas"]["ServiceLocator"] | null;
             /** Missing */
             missing: ("rate" | "errors" | "latency")[];
             /** Name */
@@ -11296,56 +12484,56 @@ export interface components {
                 [key: string]: string;
             };
             /** Source */
-            source: components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"];
+            source: components["schemas"]["NoSourceConfig"] | components["schemas"]["PrometheusSourceConfig"] | components["schemas"]["AccessLogSourceConfig"] | components["schemas"]["AcceptsSourceConfig"];
         };
         /**
          * ServiceUpdate
-         * @description What is not mentioned stays. Another kind of source or another server forgets the token.
+         * @description A change; absent fields are kept. Another kind of source or another server deletes the token.
          */
         ServiceUpdate: {
-            locate?: components["schemas"]["Locate"] | null;
+            locate?: components["schemas"]["ServiceLocator"] | null;
             /** Name */
             name?: string | null;
             /**
              * No Locate
              * @default false
              */
-            no_locate: boolean;
+            no_locate?: boolean;
             /**
              * No Token
              * @default false
              */
-            no_token: boolean;
+            no_token?: boolean;
             /** Selector */
             selector?: {
                 [key: string]: string;
             } | null;
             /** Source */
-            source?: (components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"]) | null;
+            source?: (components["schemas"]["NoSourceConfig"] | components["schemas"]["PrometheusSourceConfig"] | components["schemas"]["AccessLogSourceConfig"] | components["schemas"]["AcceptsSourceConfig"]) | null;
             /** Token */
             token?: string | null;
         };
         /**
          * ShareCreate
-         * @description A link that ends after some days. `note` says whom it is for.
+         * @description Share link that expires after some days. `note` names its recipient.
          */
         ShareCreate: {
             /**
              * Days
              * @default 14
              */
-            days: number;
+            days?: number;
             /**
              * Note
              * @default
              */
-            note: string;
+            note?: string;
         };
         /**
-         * ShareRead
-         * @description A link without its token. `open`: it shows the report now. `url` is told once, to whoever made it.
+         * ShareResponse
+         * @description Share link without its token. `open` is true while it works. `url` is present only after its creation.
          */
-        ShareRead: {
+        ShareResponse: {
             /**
              * Created At
              * Format: date-time
@@ -11381,50 +12569,73 @@ export interface components {
             visits: number;
         };
         /**
-         * SignInPlace
-         * @description Where the browser goes now.
+         * ShiftResponse
+         * @description A shift. `end` is null if it has no end, `person` if no account matches the name.
          */
-        SignInPlace: {
-            /** Url */
-            url: string;
-        };
-        /**
-         * SignInStart
-         * @description `next` is where to go afterwards; what does not lead to a page of this server is not followed.
-         */
-        SignInStart: {
+        ShiftResponse: {
+            /** End */
+            end: string | null;
+            /** Level */
+            level: number;
+            person: components["schemas"]["OncallUser"] | null;
             /**
-             * Next
-             * @default /
+             * Source
+             * @enum {string}
              */
-            next: string;
+            source: "rotation" | "calendar" | "override";
+            /**
+             * Start
+             * Format: date-time
+             */
+            start: string;
+            /** Who */
+            who: string;
         };
         /**
-         * SignInWays
-         * @description How people may sign in, for the login page: the name of the provider, or null.
+         * SignInMethodsResponse
+         * @description Sign-in methods for the login page: the name of the provider, or null.
          */
-        SignInWays: {
+        SignInMethodsResponse: {
             /** Provider */
             provider: string | null;
         };
         /**
-         * SignOutPlace
-         * @description Where the browser goes after logging out here; null: nowhere else.
+         * SignInRequest
+         * @description `next` is the target after sign-in; targets outside this server are ignored.
          */
-        SignOutPlace: {
+        SignInRequest: {
+            /**
+             * Next
+             * @default /
+             */
+            next?: string;
+        };
+        /**
+         * SignInResponse
+         * @description Where to redirect the browser.
+         */
+        SignInResponse: {
+            /** Url */
+            url: string;
+        };
+        /**
+         * SignOutResponse
+         * @description Where to redirect the browser after logout, or null.
+         */
+        SignOutResponse: {
             /** Url */
             url: string | null;
         };
         /**
-         * Simple
-         * @description Handed over every so many days, at one time of the clock of a zone, to the next of these accounts.
+         * SimpleSource
+         * @description A rotation that hands over every few days, at one local time of a zone, to the next account.
          */
-        Simple: {
+        SimpleSource: {
             /**
              * Days
              * @default 7
              */
-            days: number;
+            days?: number;
             /**
              * First Day
              * Format: date
@@ -11434,7 +12645,7 @@ export interface components {
              * Handover
              * @default 09:00
              */
-            handover: string;
+            handover?: string;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -11446,48 +12657,90 @@ export interface components {
              * Zone
              * @default UTC
              */
-            zone: string;
+            zone?: string;
         };
         /**
-         * SourceCheck
-         * @description A source that was tried.
-         */
-        SourceCheck: {
-            /** Results */
-            results: components["schemas"]["QueryResult"][];
-        };
-        /**
-         * Span
-         * @description One span of a lane: from `at_ms` after the beginning for `ms`, read from `line`.
+         * SoftirqMatrix
+         * @description `values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `citation` of each column.
          *
-         *     `cls` is one of the body's classes; `mark` a word that must not be missed (an error's name).
+         *     `uneven` is the rate of the busiest CPU over the mean of all, `maximum` that of the busiest one, `busiest`.
          */
-        Span: {
-            /** At Ms */
-            at_ms: number;
-            /** Cls */
-            cls: string;
-            /** Label */
-            label: string;
-            /** Line */
-            line: number;
-            /**
-             * Mark
-             * @default
-             */
-            mark: string;
-            /** Ms */
-            ms: number;
+        SoftirqMatrix: {
+            /** Busiest */
+            busiest: string;
+            citation: components["schemas"]["Citation"];
+            /** Lines */
+            lines: number[];
+            maximum: components["schemas"]["Figure"];
+            total: components["schemas"]["Figure"];
+            uneven: components["schemas"]["Figure"] | null;
+            /** Unit */
+            unit: string;
+            /** Values */
+            values: (number | null)[][];
+            /** Vector */
+            vector: string;
         };
         /**
-         * SpanRead
-         * @description From the first to the last moment of which anything is known; null where nothing is.
+         * SourceCheckResponse
+         * @description The result of a test of a source.
          */
-        SpanRead: {
-            /** First Ns */
-            first_ns: number | null;
-            /** Last Ns */
-            last_ns: number | null;
+        SourceCheckResponse: {
+            /** Results */
+            results: components["schemas"]["SourceQueryResult"][];
+        };
+        /**
+         * SourceLineResponse
+         * @description The line of an artifact that a value was read from.
+         */
+        SourceLineResponse: {
+            /**
+             * Artifact Id
+             * Format: uuid
+             */
+            artifact_id: string;
+            /** Line */
+            line: number | null;
+            /** Part */
+            part: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** T Ns */
+            t_ns: number;
+            /** Text */
+            text: string | null;
+            /** Values */
+            values: {
+                [key: string]: number | null;
+            };
+        };
+        /**
+         * SourceQueryResult
+         * @description The result of one query over the last five minutes; `failure` is the message of a failed query.
+         */
+        SourceQueryResult: {
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Last */
+            last: number | null;
+            /** Name */
+            name: string;
+            /** Points */
+            points: number;
+            /** Query */
+            query: string;
+            /** Series */
+            series: number;
         };
         /**
          * Stacked
@@ -11502,7 +12755,7 @@ export interface components {
             /** T Ms */
             t_ms: number[];
             /** Tracks */
-            tracks: components["schemas"]["Track"][];
+            tracks: components["schemas"]["FigureTrack"][];
             /** Unit */
             unit: string;
         };
@@ -11522,43 +12775,8 @@ export interface components {
             label: components["schemas"]["Text"] | string;
         };
         /**
-         * StageRead
-         * @description One stage: its capture, what it ran for how long, at which tier, and which causes it was to settle.
-         */
-        StageRead: {
-            /**
-             * Capture Id
-             * Format: uuid
-             */
-            capture_id: string;
-            /** Collectors */
-            collectors: {
-                [key: string]: number;
-            };
-            /** Cpu Pct */
-            cpu_pct: number;
-            /** Host Cpu Ms */
-            host_cpu_ms: number | null;
-            /** Hypotheses */
-            hypotheses: string[];
-            /** Refused */
-            refused: string[];
-            /** Run Id */
-            run_id: string | null;
-            /** Scope */
-            scope: {
-                [key: string]: string;
-            };
-            /** Seconds */
-            seconds: number;
-            /** State */
-            state: string;
-            /** Tier */
-            tier: string;
-        };
-        /**
          * StageRow
-         * @description One row: a number for each column, None where nobody measured it, and for how long it was measured.
+         * @description One row: a number for each column, None if it was not measured, and the duration of the measurement.
          */
         StageRow: {
             /** Cells */
@@ -11569,7 +12787,7 @@ export interface components {
         };
         /**
          * Stages
-         * @description Rows in an order that means something; `row_says` names what one row is.
+         * @description Rows in an order that means something; `row_label` names what one row is.
          */
         Stages: {
             /** Columns */
@@ -11579,115 +12797,182 @@ export interface components {
              * @enum {string}
              */
             kind: "stages";
-            /** Row Says */
-            row_says: components["schemas"]["Text"] | string;
+            /** Row Label */
+            row_label: components["schemas"]["Text"] | string;
             /** Rows */
             rows: components["schemas"]["StageRow"][];
         };
         /**
-         * StandRead
-         * @description Where a hypothesis stands, and the steps that say so.
+         * StartedCapture
+         * @description A capture that a schedule started.
          */
-        StandRead: {
-            /** Grade */
-            grade: string;
-            /** Hypothesis */
-            hypothesis: string;
-            /** Refutes */
-            refutes: string[];
-            /**
-             * Standing
-             * @enum {string}
-             */
-            standing: "open" | "supported" | "refuted" | "contested";
-            /** Supports */
-            supports: string[];
-        };
-        /**
-         * StandbyRead
-         * @description Something that waits, or did. `kept_s`: for how long a ring has been keeping without an interruption.
-         */
-        StandbyRead: {
-            by: components["schemas"]["UserRef"] | null;
-            /** Captures */
-            captures: components["schemas"]["culprit__standbys__schemas__StartedCapture"][];
-            /** Conditions */
-            conditions: components["schemas"]["ConditionRead"][];
-            /** Cooldown S */
-            cooldown_s: number;
-            cost: components["schemas"]["culprit__standbys__schemas__CostRead"] | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Ended At */
-            ended_at: string | null;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /** Fired At */
-            fired_at: string | null;
-            /** Fires */
-            fires: number;
-            /** Fires Max */
-            fires_max: number;
-            host: components["schemas"]["HostRef"];
+        StartedCapture: {
             /**
              * Id
              * Format: uuid
              */
             id: string;
-            incident: components["schemas"]["IncidentRef"] | null;
-            /** Interrupted */
-            interrupted: number;
-            /** Kept S */
-            kept_s: number | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "ring" | "armed";
             /** Number */
             number: number;
-            readings: components["schemas"]["ReadingsRead"] | null;
-            /** Reason */
-            reason: string;
-            refused: components["schemas"]["RefusedRead"] | null;
-            /** Ring S */
-            ring_s: number;
-            /** Stacks */
-            stacks: boolean;
-            /** Started At */
-            started_at: string | null;
             /** State */
             state: string;
-            /**
-             * Until
-             * Format: date-time
-             */
-            until: string;
-            /** Waiting */
-            waiting: {
-                [key: string]: unknown;
-            } | null;
-            wanted: components["schemas"]["WantedRead"] | null;
         };
         /**
-         * StepRun
-         * @description Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
-         *
-         *     `again`: with all that a triage collects, for after a fix: causes stack, and what was found before it is of then.
+         * StepAnswerResponse
+         * @description Verdict of one step, its origin, and the findings behind it.
          */
-        StepRun: {
+        StepAnswerResponse: {
             /**
-             * Again
-             * @default false
+             * By
+             * @enum {string}
              */
-            again: boolean;
+            by: "rule" | "person" | "none";
+            /** Findings */
+            findings: {
+                /** Detail */
+                detail: {
+                    [key: string]: unknown;
+                };
+                /** Numbers */
+                numbers: components["schemas"]["FindingNumberResponse"][];
+                /** Reason */
+                reason: {
+                    /** Key */
+                    key: string;
+                    /** Params */
+                    params: {
+                        [key: string]: string | number;
+                    };
+                } | null;
+                /** Rule */
+                rule: string;
+                /**
+                 * Severity
+                 * @enum {string}
+                 */
+                severity: "info" | "warn" | "critical";
+                /**
+                 * State
+                 * @enum {string}
+                 */
+                state: "matched" | "not_matched" | "inconclusive" | "not_evaluated";
+                /**
+                 * Strength
+                 * @enum {string}
+                 */
+                strength: "direct" | "mechanism" | "correlational" | "context";
+                /** Subject */
+                subject: {
+                    [key: string]: string;
+                };
+            }[];
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Step */
+            step: string;
+            /** Strength */
+            strength: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
+         * StepCommandResponse
+         * @description A command that will run. `why` is set if the step itself does not need it.
+         */
+        StepCommandResponse: {
+            /** Collector */
+            collector: string;
+            /** Text */
+            text: string;
+            /** Why */
+            why?: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+        };
+        /**
+         * StepProposalResponse
+         * @description Next step, its collectors, and the reason for it.
+         */
+        StepProposalResponse: {
+            /** Collectors */
+            collectors: string[];
+            /** Step */
+            step: string;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            why: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+        };
+        /**
+         * StepResponse
+         * @description A step and its answer on each host. `about` is the key of a hypothesis, or a gate; `verdict` is for all hosts.
+         */
+        StepResponse: {
+            /** About */
+            about: string;
+            /** Finding */
+            finding: string;
+            /** Hosts */
+            hosts: components["schemas"]["HostAnswerResponse"][];
+            instructions: components["schemas"]["LocalizedText"] | null;
+            /** Key */
+            key: string;
+            /** On Path */
+            on_path: boolean;
+            /** Playbook */
+            playbook: string;
+            question: components["schemas"]["LocalizedText"];
+            /** Step */
+            step: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+            waived: components["schemas"]["WaiverResponse"] | null;
+        };
+        /**
+         * StepRunRequest
+         * @description Capture what a step needs on a host. `options` as in a capture; `confirm` if the tier requires it.
+         *
+         *     `full_triage`: also run the triage collectors. After a fix, another cause can show that was hidden before.
+         */
+        StepRunRequest: {
             /** Confirm */
             confirm?: string | null;
+            /**
+             * Full Triage
+             * @default false
+             */
+            full_triage?: boolean;
             /**
              * Host Id
              * Format: uuid
@@ -11697,7 +12982,7 @@ export interface components {
              * Options
              * @default {}
              */
-            options: {
+            options?: {
                 [key: string]: {
                     [key: string]: string;
                 };
@@ -11710,18 +12995,116 @@ export interface components {
             version: number;
         };
         /**
-         * StorageRead
-         * @description The storage page. `measured` is None until it was measured once; `checked` until somebody asked for it.
+         * StorageCheckRequest
+         * @description A request to measure or check the stored data.
          */
-        StorageRead: {
-            checked: components["schemas"]["Checked"] | null;
-            disk: components["schemas"]["Disk"];
-            forecast: components["schemas"]["Forecast"] | null;
-            /** Looking */
-            looking: ("measure" | "check")[];
-            measured: components["schemas"]["Measured"] | null;
+        StorageCheckRequest: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+        };
+        /**
+         * StorageCheckResponse
+         * @description A requested measurement or check, or its outcome.
+         */
+        StorageCheckResponse: {
+            checked?: components["schemas"]["ConsistencyResult"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+        };
+        /**
+         * StorageForecast
+         * @description The forecast at the current rate. `full_at` is None when the disk does not fill, or without enough data.
+         */
+        StorageForecast: {
+            /** Days */
+            days: number;
+            /** Full At */
+            full_at: string | null;
+            /** Grows Per Day */
+            grows_per_day: number;
+            /** Removed Per Day */
+            removed_per_day: number;
+        };
+        /**
+         * StorageKindUse
+         * @description The storage use of a kind; `cited_bytes` of it are kept while they are cited.
+         */
+        StorageKindUse: {
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Items */
+            items: number;
+        };
+        /**
+         * StorageMeasurement
+         * @description The storage at one moment, in bytes. `permanent` are tables that retention does not delete from.
+         */
+        StorageMeasurement: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Database Bytes */
+            database_bytes: number;
+            /** Days */
+            days: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            disk: components["schemas"]["DiskSpace"];
+            /** Hosts */
+            hosts: components["schemas"]["HostStorageUse"][];
+            /** Kinds */
+            kinds: {
+                [key: string]: components["schemas"]["StorageKindUse"];
+            };
+            /** Permanent */
+            permanent: {
+                [key: string]: number;
+            };
+            /** Removed */
+            removed: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * StorageResponse
+         * @description The storage page. `measured` is None before the first measurement, `checked` before the first check.
+         */
+        StorageResponse: {
+            checked: components["schemas"]["ConsistencyResult"] | null;
+            disk: components["schemas"]["DiskSpace"];
+            forecast: components["schemas"]["StorageForecast"] | null;
+            measured: components["schemas"]["StorageMeasurement"] | null;
+            /** Pending Checks */
+            pending_checks: ("measure" | "check")[];
             /** Policies */
-            policies: components["schemas"]["PolicyRead"][];
+            policies: components["schemas"]["RetentionPolicyResponse"][];
             /**
              * Store
              * @enum {string}
@@ -11731,96 +13114,50 @@ export interface components {
             waiting: number;
         };
         /**
-         * Strip
-         * @description One number over a group of `hosts`, the most unusual first. From `low` to `high` a host is like the others.
+         * Symptom
+         * @description What users notice: the service, a description, and rate, errors and latency where known.
          */
-        Strip: {
-            /** Dots */
-            dots: components["schemas"]["Dot"][];
-            /** High */
-            high: number | null;
-            /** Hosts */
-            hosts: number;
-            /** Id */
-            id: string;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            /** Low */
-            low: number | null;
-            /** Median */
-            median: number | null;
-            /** Unit */
+        Symptom: {
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            errors?: components["schemas"]["SymptomNumber"] | null;
+            latency?: components["schemas"]["SymptomNumber"] | null;
+            rate?: components["schemas"]["SymptomNumber"] | null;
+            /**
+             * Service
+             * @default
+             */
+            service: string;
+            /** Since */
+            since?: string | null;
+        };
+        /**
+         * SymptomNumber
+         * @description A number of the symptom, before and now. `unit` is free text: `ms`, `req/s`, `%`.
+         */
+        SymptomNumber: {
+            /** After */
+            after?: number | null;
+            /** Before */
+            before?: number | null;
+            /**
+             * Unit
+             * @default
+             */
             unit: string;
         };
         /**
-         * Symptom
-         * @description What is wrong as users see it: of which service, in words, and in rate, errors and latency where known.
+         * TableColumn
+         * @description A column of a result table.
          */
-        "Symptom-Input": {
-            errors?: components["schemas"]["Level-Input"] | null;
-            latency?: components["schemas"]["Level-Input"] | null;
-            rate?: components["schemas"]["Level-Input"] | null;
-            /**
-             * Says
-             * @default
-             */
-            says: string;
-            /**
-             * Service
-             * @default
-             */
-            service: string;
-            /** Since */
-            since?: string | null;
-        };
-        /**
-         * Symptom
-         * @description What is wrong as users see it: of which service, in words, and in rate, errors and latency where known.
-         */
-        "Symptom-Output": {
-            errors?: components["schemas"]["culprit__incidents__given__Level"] | null;
-            latency?: components["schemas"]["culprit__incidents__given__Level"] | null;
-            rate?: components["schemas"]["culprit__incidents__given__Level"] | null;
-            /**
-             * Says
-             * @default
-             */
-            says: string;
-            /**
-             * Service
-             * @default
-             */
-            service: string;
-            /** Since */
-            since?: string | null;
-        };
-        /**
-         * TableRow
-         * @description One function: `self` where it is innermost, `total` where it is anywhere on a stack.
-         */
-        TableRow: {
-            /** Frame */
-            frame: string;
-            /** Kind */
-            kind: string;
-            /** Module */
-            module: string;
-            /** Self */
-            self: number;
-            /** Total */
-            total: number;
-        };
-        /**
-         * Target
-         * @description Hosts by name, or all that have these labels when it is due.
-         */
-        Target: {
-            /** Host Ids */
-            host_ids?: string[] | null;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            } | null;
+        TableColumn: {
+            /** Id */
+            id: string;
+            /** Unit */
+            unit: string;
         };
         /**
          * Text
@@ -11833,10 +13170,42 @@ export interface components {
             zh: string;
         };
         /**
-         * ThresholdRead
-         * @description A threshold that somebody set.
+         * ThreadFacet
+         * @description A thread under one of its names, and the weight of its samples.
          */
-        ThresholdRead: {
+        ThreadFacet: {
+            /** Comm */
+            comm: string;
+            /** Pid */
+            pid: number;
+            /** Tid */
+            tid: number;
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * ThresholdOverrideRequest
+         * @description A new value of one threshold, `<rule>.<threshold>`: for all hosts, for a label, or for one host.
+         */
+        ThresholdOverrideRequest: {
+            /** Host Id */
+            host_id?: string | null;
+            /** Label Name */
+            label_name?: string | null;
+            /** Label Value */
+            label_value?: string | null;
+            /** Name */
+            name: string;
+            /** Value */
+            value: number;
+            /** Why */
+            why: string;
+        };
+        /**
+         * ThresholdOverrideResponse
+         * @description An overridden threshold.
+         */
+        ThresholdOverrideResponse: {
             /**
              * Created At
              * Format: date-time
@@ -11863,58 +13232,111 @@ export interface components {
             why: string;
         };
         /**
-         * ThresholdSet
-         * @description Another value for one limit, `<rule>.<limit>`: for the fleet, for a label, or for one host.
+         * TimeRangeResponse
+         * @description From the first to the last moment of which anything is known; null where nothing is.
          */
-        ThresholdSet: {
-            /** Host Id */
-            host_id?: string | null;
-            /** Label Name */
-            label_name?: string | null;
-            /** Label Value */
-            label_value?: string | null;
-            /** Name */
-            name: string;
-            /** Value */
-            value: number;
-            /** Why */
-            why: string;
+        TimeRangeResponse: {
+            /** First Ns */
+            first_ns: number | null;
+            /** Last Ns */
+            last_ns: number | null;
         };
         /**
-         * TimelineRead
+         * TimelineEventResponse
+         * @description An event of a host. `title` is a sentence. A reported event has no artifact.
+         */
+        TimelineEventResponse: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Detail */
+            detail: string;
+            /** End Ns */
+            end_ns: number | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Line */
+            line: number | null;
+            reported?: components["schemas"]["EventReporterResponse"] | null;
+            /** Run Id */
+            run_id: string | null;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /** T Ns */
+            t_ns: number;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            title: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+            /** Uncertainty Ns */
+            uncertainty_ns: number;
+        };
+        /**
+         * TimelineOverviewResponse
+         * @description What a host's timeline consists of; `runs` holds the newest ones.
+         */
+        TimelineOverviewResponse: {
+            /** First Ns */
+            first_ns: number | null;
+            /** Last Ns */
+            last_ns: number | null;
+            /** Runs */
+            runs: components["schemas"]["CaptureBlockResponse"][];
+            /** Runs Total */
+            runs_total: number;
+            /** Tracks */
+            tracks: components["schemas"]["TrackSummaryResponse"][];
+        };
+        /**
+         * TimelineResponse
          * @description What one view of a timeline shows. `…_total` counts what there is in the range, shown or not.
          */
-        TimelineRead: {
+        TimelineResponse: {
             /** Captures */
-            captures: components["schemas"]["CaptureBlock"][];
+            captures: components["schemas"]["CaptureBlockResponse"][];
             /** Captures Total */
             captures_total: number;
             /** Events */
-            events: components["schemas"]["culprit__timeline__schemas__EventRead"][];
+            events: components["schemas"]["TimelineEventResponse"][];
             /** Events Total */
             events_total: number;
             /** From Ns */
             from_ns: number;
-            /** Lanes */
-            lanes: components["schemas"]["culprit__timeline__schemas__LaneRead"][];
-            /** Lanes Total */
-            lanes_total: number;
-            range: components["schemas"]["SpanRead"];
+            range: components["schemas"]["TimeRangeResponse"];
             /** To Ns */
             to_ns: number;
+            /** Track Count */
+            track_count: number;
+            /** Tracks */
+            tracks: components["schemas"]["TrackResponse"][];
         };
         /**
          * TokenCreate
-         * @description A token may at most what its owner may; `role` narrows it further.
+         * @description A new token. Its permissions are limited to those of its owner; `role` limits them further.
          *
-         *     One for the purpose `events` may tell events and nothing else, as a pipeline needs it.
+         *     With the purpose `events`, it can only report events, which is what a pipeline needs.
          */
         TokenCreate: {
             /**
              * Expires In Days
              * @default 90
              */
-            expires_in_days: number | null;
+            expires_in_days?: number | null;
             /** Name */
             name: string;
             /** Purpose */
@@ -11923,10 +13345,10 @@ export interface components {
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
         /**
-         * TokenRead
-         * @description An API token; its text is shown once, in `token` of the answer that made it.
+         * TokenResponse
+         * @description An API token; only the response that creates it contains `token`.
          */
-        TokenRead: {
+        TokenResponse: {
             /**
              * Created At
              * Format: date-time
@@ -11956,94 +13378,119 @@ export interface components {
             token?: string | null;
         };
         /**
-         * ToldEventRead
-         * @description Something that was told. `at` and `until` have microseconds; `may_change`: you may correct and withdraw it.
+         * TrackMatrix
+         * @description A track with an axis: for every time one value per axis value.
          */
-        ToldEventRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Changed At */
-            changed_at: string | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Detail */
-            detail: string;
-            /** External Id */
-            external_id: string | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
+        TrackMatrix: {
+            /** T Ns */
+            t_ns: number[];
+            /** Values */
+            values: (number | null)[][];
+        };
+        /**
+         * TrackPoints
+         * @description A track without an axis. Lists of one length.
+         */
+        TrackPoints: {
+            /** Max */
+            max: (number | null)[];
+            /** Mean */
+            mean: (number | null)[];
+            /** Min */
+            min: (number | null)[];
+            /** T Ns */
+            t_ns: number[];
+        };
+        /**
+         * TrackResponse
+         * @description One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight.
+         *
+         *     `typical` ascends and does not overlap; it is empty without a Prometheus query, and over views so long that a
+         *     pixel is an hour.
+         */
+        TrackResponse: {
+            /** Axis */
+            axis: string | null;
+            /** Axis Values */
+            axis_values: string[] | null;
+            /** Chunks */
+            chunks: components["schemas"]["ChunkSourceResponse"][];
+            /** Gaps */
+            gaps: [
+                number,
+                number
+            ][];
             /** Kind */
             kind: string;
-            /** Link */
-            link: string | null;
-            /** May Change */
-            may_change: boolean;
-            told_by: components["schemas"]["UserRef"];
-            /** Until */
-            until: string | null;
-            /** What */
-            what: string;
-            where: components["schemas"]["EventWhere"];
-            /** Who */
-            who: string;
-            /** Withdrawn At */
-            withdrawn_at: string | null;
-        };
-        /**
-         * ToldRead
-         * @description Who told an event that was not read from a host: the account `by`, and `who` did it by their words.
-         */
-        ToldRead: {
-            /** By */
-            by: string;
-            /** Everywhere */
-            everywhere: boolean;
-            /** Link */
-            link: string | null;
-            /** Who */
-            who: string;
-        };
-        /**
-         * Track
-         * @description Numbers of one unit over time. None is no data, which is not zero.
-         *
-         *     `lines[i]` is the line of `cite` that `values[i]` was read from (0: not known); both are as long as the times of
-         *     the body that holds the track.
-         */
-        Track: {
-            cite: components["schemas"]["Citation"];
-            /** Id */
-            id: string;
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-            /** Lines */
-            lines: number[];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Level */
+            level: number | string;
+            matrix?: components["schemas"]["TrackMatrix"] | null;
+            /** Metric */
+            metric: string;
+            points?: components["schemas"]["TrackPoints"] | null;
+            /**
+             * Typical
+             * @default []
+             */
+            typical: components["schemas"]["TypicalRangeResponse"][];
             /** Unit */
             unit: string;
-            /** Values */
-            values: (number | null)[];
+        };
+        /**
+         * TrackStyleResponse
+         * @description How a timeline shows a metric.
+         */
+        TrackStyleResponse: {
+            /** Group */
+            group: string;
+            group_title: components["schemas"]["LocalizedText"];
+            /** Kind */
+            kind: string;
+            /** Order */
+            order: number;
+        };
+        /**
+         * TrackSummaryResponse
+         * @description A track that a host has, and when.
+         */
+        TrackSummaryResponse: {
+            /** Axis */
+            axis: string | null;
+            /** First Ns */
+            first_ns: number;
+            /** Group */
+            group: string;
+            /** Kind */
+            kind: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Last Ns */
+            last_ns: number;
+            /** Metric */
+            metric: string;
+            /** Unit */
+            unit: string;
         };
         /**
          * TreeNode
-         * @description One frame below its callers; value = self + values of children. Kind `pruned` stands for what is too
-         *     narrow.
+         * @description A frame with those below it.
          */
         TreeNode: {
             /** Children */
             children: components["schemas"]["TreeNode"][];
             /** Id */
             id: number;
-            /** Kind */
-            kind: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "root" | "comm" | "user" | "kernel" | "jit" | "inlined" | "unknown" | "pruned" | "idle";
             /**
              * Module
              * @default
@@ -12057,25 +13504,8 @@ export interface components {
             value: number;
         };
         /**
-         * TreeRead
-         * @description A tree with the totals of the view that it was drawn from, and the frames that its root stands on.
-         */
-        TreeRead: {
-            /** Nodes Total */
-            nodes_total: number;
-            /** Path */
-            path: components["schemas"]["PathStep"][];
-            /** Pruned Weight */
-            pruned_weight: number;
-            /** Samples */
-            samples: number;
-            /** Total */
-            total: number;
-            tree: components["schemas"]["TreeNode"];
-        };
-        /**
          * TriggerCreate
-         * @description A trigger. `secret` is the sender's where that chooses it (PagerDuty); else one is made and told once.
+         * @description A trigger. Set `secret` if the sender chooses it (PagerDuty); otherwise it is generated and returned once.
          */
         TriggerCreate: {
             /** Channel Ids */
@@ -12084,7 +13514,7 @@ export interface components {
              * Enabled
              * @default true
              */
-            enabled: boolean;
+            enabled?: boolean;
             /**
              * Kind
              * @enum {string}
@@ -12096,7 +13526,7 @@ export interface components {
              * @default {
              *       "cooldown_s": 1800,
              *       "host_labels": [],
-             *       "only": {},
+             *       "label_filter": {},
              *       "peers": 2,
              *       "seconds": 8,
              *       "service_labels": [],
@@ -12104,54 +13534,129 @@ export interface components {
              *       "window_s": 300
              *     }
              */
-            options: components["schemas"]["Options"];
+            options?: components["schemas"]["TriggerOptions-Input"];
             /**
              * Proof
              * @default token
              * @enum {string}
              */
-            proof: "hmac" | "token";
+            proof?: "hmac" | "token";
             /** Secret */
             secret?: string | null;
         };
         /**
-         * TriggerNamed
-         * @description A person, a host or a channel by name.
+         * TriggerOptions
+         * @description Configure the response to alerts.
+         *
+         *     `host_labels` and `service_labels` name the labels with the target, most specific first; the default is
+         *     the common names. `label_filter` ignores alerts with other values of these labels. Within `cooldown_s`, the same
+         *     alert on the same host joins the previous response. `window_s` limits the difference between the time of a
+         *     request and the current time. `peers` is the number of healthy peers that are captured too.
          */
-        TriggerNamed: {
+        "TriggerOptions-Input": {
             /**
-             * Id
-             * Format: uuid
+             * Cooldown S
+             * @default 1800
              */
-            id: string;
-            /** Name */
-            name: string;
+            cooldown_s?: number;
+            /** Host Labels */
+            host_labels?: string[];
+            /** Label Filter */
+            label_filter?: {
+                [key: string]: string[];
+            };
+            /**
+             * Peers
+             * @default 2
+             */
+            peers?: number;
+            /**
+             * Seconds
+             * @default 8
+             */
+            seconds?: number;
+            /** Service Labels */
+            service_labels?: string[];
+            /**
+             * Severity
+             * @default 3
+             */
+            severity?: number;
+            /**
+             * Window S
+             * @default 300
+             */
+            window_s?: number;
         };
         /**
-         * TriggerRead
-         * @description A trigger. `secret` is there once, in the answer that made it.
+         * TriggerOptions
+         * @description Configure the response to alerts.
          *
-         *     `heard` counts requests that were taken, `repeated` those that had been taken before; `refused_at` and `refused_for`
-         *     tell of the last one that was turned away. `alerts` counts alerts of the last 24 hours by what became of them.
+         *     `host_labels` and `service_labels` name the labels with the target, most specific first; the default is
+         *     the common names. `label_filter` ignores alerts with other values of these labels. Within `cooldown_s`, the same
+         *     alert on the same host joins the previous response. `window_s` limits the difference between the time of a
+         *     request and the current time. `peers` is the number of healthy peers that are captured too.
          */
-        TriggerRead: {
+        "TriggerOptions-Output": {
+            /**
+             * Cooldown S
+             * @default 1800
+             */
+            cooldown_s: number;
+            /** Host Labels */
+            host_labels: string[];
+            /** Label Filter */
+            label_filter: {
+                [key: string]: string[];
+            };
+            /**
+             * Peers
+             * @default 2
+             */
+            peers: number;
+            /**
+             * Seconds
+             * @default 8
+             */
+            seconds: number;
+            /** Service Labels */
+            service_labels: string[];
+            /**
+             * Severity
+             * @default 3
+             */
+            severity: number;
+            /**
+             * Window S
+             * @default 300
+             */
+            window_s: number;
+        };
+        /**
+         * TriggerResponse
+         * @description A trigger. `secret` is set only in the response that created it.
+         *
+         *     `alert_count` counts accepted requests, `duplicate_count` repeated ones. `rejected_at` and `rejection_reason` are of
+         *     the last rejected request. `alerts` counts the alerts of the last 24 hours by state.
+         */
+        TriggerResponse: {
+            /** Alert Count */
+            alert_count: number;
             /** Alerts */
             alerts: {
                 [key: string]: number;
             };
             /** Channels */
-            channels: components["schemas"]["TriggerNamed"][];
+            channels: components["schemas"]["NamedRef"][];
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+            /** Duplicate Count */
+            duplicate_count: number;
             /** Enabled */
             enabled: boolean;
-            /** Heard */
-            heard: number;
-            /** Heard At */
-            heard_at: string | null;
             /**
              * Id
              * Format: uuid
@@ -12162,10 +13667,12 @@ export interface components {
              * @enum {string}
              */
             kind: "alertmanager" | "grafana" | "pagerduty" | "generic";
+            /** Last Alert At */
+            last_alert_at: string | null;
             /** Name */
             name: string;
-            options: components["schemas"]["Options"];
-            owner: components["schemas"]["TriggerNamed"] | null;
+            options: components["schemas"]["TriggerOptions-Output"];
+            owner: components["schemas"]["NamedRef"] | null;
             /** Path */
             path: string;
             /**
@@ -12173,22 +13680,25 @@ export interface components {
              * @enum {string}
              */
             proof: "hmac" | "token";
-            /** Refused At */
-            refused_at: string | null;
-            /** Refused For */
-            refused_for: {
-                [key: string]: unknown;
+            /** Rejected At */
+            rejected_at: string | null;
+            /** Rejection Reason */
+            rejection_reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
-            /** Repeated */
-            repeated: number;
             /** Secret */
             secret?: string | null;
         };
         /**
-         * TriggerTest
-         * @description Labels of an alert that might come.
+         * TriggerTestRequest
+         * @description Labels of an alert to test.
          */
-        TriggerTest: {
+        TriggerTestRequest: {
             /** Labels */
             labels?: {
                 [key: string]: string;
@@ -12197,19 +13707,24 @@ export interface components {
              * Title
              * @default test
              */
-            title: string;
+            title?: string;
         };
         /**
-         * TriggerTested
-         * @description What would become of it now. Nothing was started.
+         * TriggerTestResponse
+         * @description The response that an alert would have now. Nothing was started.
          */
-        TriggerTested: {
-            host: components["schemas"]["TriggerNamed"] | null;
+        TriggerTestResponse: {
+            host: components["schemas"]["NamedRef"] | null;
             /** Peers */
-            peers: components["schemas"]["TriggerNamed"][];
+            peers: components["schemas"]["NamedRef"][];
             /** Reason */
             reason: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /** Service */
             service: string;
@@ -12217,13 +13732,13 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "fired" | "joined" | "held" | "refused" | "unmatched";
+            state: "started" | "joined" | "deferred" | "refused" | "unmatched";
             /** Tiers */
-            tiers: string[];
+            tiers: ("light" | "standard" | "deep" | "ptrace")[];
         };
         /**
          * TriggerUpdate
-         * @description What is not mentioned stays. Whoever changes a trigger owns it from then on.
+         * @description A change; fields that are absent are kept. The user who changes a trigger becomes its owner.
          */
         TriggerUpdate: {
             /** Channel Ids */
@@ -12236,42 +13751,111 @@ export interface components {
              * New Secret
              * @default false
              */
-            new_secret: boolean;
-            options?: components["schemas"]["Options"] | null;
+            new_secret?: boolean;
+            options?: components["schemas"]["TriggerOptions-Input"] | null;
             /** Secret */
             secret?: string | null;
         };
         /**
-         * TurnRead
-         * @description Somebody is on call. `end` is null where no end is known, `person` where no account is known by that name.
+         * TypicalRangeResponse
+         * @description What Prometheus measured at the same hours of earlier days, for one run: 10 %, median and 90 % of the values.
+         *
+         *     Lists of one length. `days` is how many earlier days have data there; where they are too few, `low`, `median` and
+         *     `high` are null. `failure` is a sentence where earlier days could not be asked for; nothing is listed then.
          */
-        TurnRead: {
-            /** End */
-            end: string | null;
+        TypicalRangeResponse: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Days */
+            days: number[];
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** From Ns */
+            from_ns: number;
+            /** High */
+            high: (number | null)[];
+            /** Low */
+            low: (number | null)[];
+            /** Median */
+            median: (number | null)[];
             /**
-             * How
-             * @enum {string}
+             * Run Id
+             * Format: uuid
              */
-            how: "rotation" | "calendar" | "override";
-            /** Level */
-            level: number;
-            person: components["schemas"]["Person"] | null;
-            /**
-             * Start
-             * Format: date-time
-             */
-            start: string;
-            /** Who */
-            who: string;
+            run_id: string;
+            /** T Ns */
+            t_ns: number[];
+            /** To Ns */
+            to_ns: number;
         };
         /**
-         * Upcoming
-         * @description A due instant. `wall` is what the clock of the zone shows then, with its offset.
-         *
-         *     `kind` is `gap` where the wanted time `wanted_wall` does not exist that day and `overlap` where it is there twice.
-         *     `window` is the maintenance that will hold all hosts back.
+         * UnattendedTierCreate
+         * @description A label on whose hosts the standard tier may run unattended.
          */
-        Upcoming: {
+        UnattendedTierCreate: {
+            /** Label */
+            label: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * UnattendedTierResponse
+         * @description A label on whose hosts the standard tier may run unattended.
+         */
+        UnattendedTierResponse: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["NamedRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Label */
+            label: {
+                [key: string]: string;
+            };
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+        };
+        /**
+         * UnevaluatedRuleResponse
+         * @description A rule that was not evaluated, and the reason.
+         */
+        UnevaluatedRuleResponse: {
+            /** Finding */
+            finding: string;
+            /** Reason */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+        };
+        /**
+         * UpcomingTime
+         * @description A due time. `local_time` is the local time in the zone, with its offset.
+         *
+         *     `kind` is `gap` if the requested local time `requested_local_time` does not exist that day, `overlap` if it occurs
+         *     twice. `window` is set if maintenance covers all hosts.
+         */
+        UpcomingTime: {
             /**
              * At
              * Format: date-time
@@ -12283,17 +13867,17 @@ export interface components {
              */
             kind: "plain" | "gap" | "overlap";
             /**
-             * Wall
+             * Local Time
              * Format: date-time
              */
-            wall: string;
-            /** Wanted Wall */
-            wanted_wall: string;
-            window?: components["schemas"]["WindowRef"] | null;
+            local_time: string;
+            /** Requested Local Time */
+            requested_local_time: string;
+            window?: components["schemas"]["MaintenanceWindowRef"] | null;
         };
         /**
          * UploadCreate
-         * @description An address that takes one bundle: of a host, or of one that nobody has enrolled, by a name of one's own.
+         * @description An upload address for one bundle, of an added host or of another host by name.
          */
         UploadCreate: {
             /** Host Id */
@@ -12302,37 +13886,37 @@ export interface components {
              * Host Name
              * @default
              */
-            host_name: string;
+            host_name?: string;
             /**
              * Max Mb
              * @default 64
              */
-            max_mb: number;
+            max_mb?: number;
             /**
              * Minutes
              * @default 60
              */
-            minutes: number;
+            minutes?: number;
             /**
              * Note
              * @default
              */
-            note: string;
+            note?: string;
             /**
              * Plan
              * @default triage
              */
-            plan: string;
+            plan?: string;
             /** Seconds */
             seconds?: number | null;
         };
         /**
-         * UploadRead
-         * @description An address for one upload. `url` and `command` are there once, in the answer that made it.
+         * UploadResponse
+         * @description An upload address. `url` and `command` are only in the response that created it.
          *
-         *     `spent`: it was tried too often. `failure` says why the last try was not taken.
+         *     `spent`: too many attempts. `failure` is the reason why the last attempt was rejected.
          */
-        UploadRead: {
+        UploadResponse: {
             /** Attempts */
             attempts: number;
             /** Bytes */
@@ -12354,7 +13938,12 @@ export interface components {
             expires_at: string;
             /** Failure */
             failure: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             host: components["schemas"]["HostRef"] | null;
             /** Host Name */
@@ -12386,28 +13975,23 @@ export interface components {
         };
         /**
          * UseCell
-         * @description One question about one resource. `rule` is whose finding says most about it.
+         * @description One category of one resource. `rule` is the rule with the most severe finding.
          *
-         *     `unknown` is not looked at, with the reason. `figure` is what the rule compared with `threshold`. Of the `asked`
-         *     rules of the cell `said` had their data and `fired` fired.
+         *     `unknown` is the reason why no rule was evaluated. `figure` is the number that the rule compared with `threshold`.
+         *     Of the `total` rules of the cell, `evaluated` had their data and `matched` matched.
          */
         UseCell: {
             /**
-             * Asked
+             * Evaluated
              * @default 0
              */
-            asked: number;
+            evaluated: number;
             figure?: components["schemas"]["Figure"] | null;
             /**
-             * Fired
+             * Matched
              * @default 0
              */
-            fired: number;
-            /**
-             * Letter
-             * @enum {string}
-             */
-            letter: "utilisation" | "saturation" | "errors";
+            matched: number;
             /** Op */
             op?: (">" | ">=" | "<" | "<=" | "==" | "!=") | null;
             reason?: components["schemas"]["Sentence"] | null;
@@ -12417,15 +14001,10 @@ export interface components {
              */
             rule: string;
             /**
-             * Said
-             * @default 0
-             */
-            said: number;
-            /**
              * State
              * @enum {string}
              */
-            state: "critical" | "warn" | "info" | "quiet" | "inconclusive" | "unknown";
+            state: "critical" | "warn" | "info" | "not_matched" | "inconclusive" | "unknown";
             /**
              * Subject
              * @default []
@@ -12436,6 +14015,50 @@ export interface components {
             ][];
             /** Threshold */
             threshold?: number | null;
+            /**
+             * Total
+             * @default 0
+             */
+            total: number;
+            /**
+             * Use Category
+             * @enum {string}
+             */
+            use_category: "utilization" | "saturation" | "errors";
+        };
+        /**
+         * UseCellResponse
+         * @description The worst finding of a cell, and how many of its rules were evaluated and matched.
+         */
+        UseCellResponse: {
+            /** Evaluated */
+            evaluated: number;
+            /** Matched */
+            matched: number;
+            /** Rule */
+            rule: string;
+            /** Run Index */
+            run_index: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "matched" | "inconclusive" | "not_matched";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
         };
         /**
          * UseGrid
@@ -12451,13 +14074,32 @@ export interface components {
             rows: components["schemas"]["UseRow"][];
         };
         /**
-         * UseHostRead
-         * @description A row of the grid: `<resource>.<letter>` → what is there. A cell that nobody looked at is not in it.
+         * UseGridResponse
+         * @description The USE grid; `rules` are all rules with a USE category.
          */
-        UseHostRead: {
+        UseGridResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["UseHostResponse"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleResponse"];
+            };
+        };
+        /**
+         * UseHostResponse
+         * @description A row of the grid: `<resource>.<use_category>` → cell. Cells without an evaluated rule are missing.
+         */
+        UseHostResponse: {
             /** Cells */
             cells: {
-                [key: string]: components["schemas"]["FleetCellRead"];
+                [key: string]: components["schemas"]["UseCellResponse"];
             };
             /**
              * Id
@@ -12468,10 +14110,10 @@ export interface components {
             labels: {
                 [key: string]: string;
             };
-            /** Looks */
-            looks: components["schemas"]["FleetLookRead"][];
             /** Name */
             name: string;
+            /** Runs */
+            runs: components["schemas"]["FleetRunResponse"][];
             /**
              * State
              * @enum {string}
@@ -12479,25 +14121,6 @@ export interface components {
             state: "active" | "imported" | "retired";
             /** Worst */
             worst: ("info" | "warn" | "critical") | null;
-        };
-        /**
-         * UseRead
-         * @description The USE grid; `rules` are all that have a place in it.
-         */
-        UseRead: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Hosts */
-            hosts: components["schemas"]["UseHostRead"][];
-            /** Left Out */
-            left_out: number;
-            /** Rules */
-            rules: {
-                [key: string]: components["schemas"]["FleetRuleRead"];
-            };
         };
         /**
          * UseRow
@@ -12513,14 +14136,11 @@ export interface components {
         };
         /**
          * UserCreate
-         * @description A new account; without a password the answer holds a login link.
+         * @description A new account; without a password, the response contains a login link.
          */
         UserCreate: {
-            /**
-             * Label Scope
-             * @default {}
-             */
-            label_scope: {
+            /** Label Scope */
+            label_scope?: {
                 [key: string]: string[];
             };
             /**
@@ -12528,7 +14148,7 @@ export interface components {
              * @default en
              * @enum {string}
              */
-            locale: "en" | "zh";
+            locale?: "en" | "zh";
             /** Name */
             name: string;
             /** Password */
@@ -12540,10 +14160,23 @@ export interface components {
             role: "viewer" | "investigator" | "oncall" | "admin";
         };
         /**
-         * UserRead
-         * @description An account. `login_link` is there once, in the answer that made it.
+         * UserRef
+         * @description Reference to a user.
          */
-        UserRead: {
+        UserRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * UserResponse
+         * @description An account. Only the response that creates `login_link` contains it.
+         */
+        UserResponse: {
             /**
              * Created At
              * Format: date-time
@@ -12576,25 +14209,12 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "investigator" | "oncall" | "admin";
-            /** Signs In Elsewhere */
-            signs_in_elsewhere: boolean;
-        };
-        /**
-         * UserRef
-         * @description A person by name.
-         */
-        UserRef: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
+            /** Uses Single Sign On */
+            uses_single_sign_on: boolean;
         };
         /**
          * UserUpdate
-         * @description `new_login_link` takes the password away, ends all sessions, and answers with a link.
+         * @description A change. `new_login_link` removes the password, ends all sessions, and returns a link.
          */
         UserUpdate: {
             /** Disabled */
@@ -12607,61 +14227,47 @@ export interface components {
              * New Login Link
              * @default false
              */
-            new_login_link: boolean;
+            new_login_link?: boolean;
             /** Role */
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
         /**
-         * UsualRead
-         * @description What Prometheus measured at the same hours of earlier days, for one run: 10 %, median and 90 % of the values.
-         *
-         *     Lists of one length. `days` is how many earlier days have data there; where they are too few, `low`, `median` and
-         *     `high` are null. `failure` is a sentence where earlier days could not be asked for; nothing is listed then.
+         * VanishedPath
+         * @description A path that only A has, at the frame where the sides part.
          */
-        UsualRead: {
-            /** Artifact Id */
-            artifact_id: string | null;
-            /** Days */
-            days: number[];
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            /** From Ns */
-            from_ns: number;
-            /** High */
-            high: (number | null)[];
-            /** Low */
-            low: (number | null)[];
-            /** Median */
-            median: (number | null)[];
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-            /** T Ns */
-            t_ns: number[];
-            /** To Ns */
-            to_ns: number;
+        VanishedPath: {
+            /** A */
+            a: number;
+            /** Path */
+            path: string[];
         };
         /**
-         * VerdictAdd
-         * @description What a step shows, as somebody sees it, and the pins that show it. Without a host it holds for all of them.
+         * VerdictCountResponse
+         * @description How many verdicts of a kind are equal to the original ones.
          */
-        VerdictAdd: {
+        VerdictCountResponse: {
+            /** Equal */
+            equal: number;
+            /** Total */
+            total: number;
+        };
+        /**
+         * VerdictCreate
+         * @description A verdict of a user for a step, with its pins. Without a host it applies to all hosts.
+         */
+        VerdictCreate: {
             /** Host Id */
             host_id?: string | null;
             /**
              * Note
              * @default
              */
-            note: string;
+            note?: string;
             /**
              * Pins
              * @default []
              */
-            pins: string[];
+            pins?: string[];
             /** Step */
             step: string;
             /**
@@ -12673,29 +14279,121 @@ export interface components {
             version: number;
         };
         /**
-         * VerdictWithdraw
-         * @description Why one's verdict does not hold any more.
+         * VerdictDifferenceResponse
+         * @description A verdict that differs from the original one; null: no verdict. `why` is the most likely reason.
+         *
+         *     `on` is a run for a rule, a host for a step.
          */
-        VerdictWithdraw: {
+        VerdictDifferenceResponse: {
+            /** About */
+            about: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rule" | "step" | "hypothesis";
+            /** Local */
+            local: string | null;
+            /** On */
+            on: string;
+            /** Original */
+            original: string | null;
+            /**
+             * Why
+             * @enum {string}
+             */
+            why: "left_out" | "muted" | "rules" | "unknown";
+        };
+        /**
+         * VerdictWithdrawRequest
+         * @description Why the verdict is withdrawn.
+         */
+        VerdictWithdrawRequest: {
             /**
              * Note
              * @default
              */
-            note: string;
+            note?: string;
             /** Version */
             version: number;
         };
         /**
-         * VerificationRead
-         * @description One comparison of before with after: runs before, captures that were made for it before and after the fix.
+         * VerificationCreate
+         * @description How to judge a fix. `minimum_change` is the smallest relevant change, as a share of the value before.
          */
-        VerificationRead: {
+        VerificationCreate: {
+            /** Control Host Id */
+            control_host_id?: string | null;
+            /**
+             * Kind
+             * @default plain
+             * @enum {string}
+             */
+            kind?: "plain" | "control" | "cohort";
+            /** Minimum Change */
+            minimum_change?: number | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * VerificationHost
+         * @description The change on one host, as a share. `left_out` is the reason why the host does not count.
+         */
+        VerificationHost: {
+            /** Change */
+            change: number | null;
+            /** Host */
+            host: string;
+            left_out: components["schemas"]["Message"] | null;
+            /** Outlier */
+            outlier: boolean;
+        };
+        /**
+         * VerificationLoad
+         * @description Mean load before and after the fix; null is not measured.
+         */
+        VerificationLoad: {
+            /** After */
+            after: number | null;
+            /** Before */
+            before: number | null;
+            /** Change */
+            change: number | null;
+            /** Kind */
+            kind: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * VerificationPrimary
+         * @description The number that the comparison judges.
+         */
+        VerificationPrimary: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher";
+            /** Read */
+            read: string;
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * VerificationResponse
+         * @description One comparison of before and after. `before` are runs; `captures_before` and `after` are its own captures.
+         */
+        VerificationResponse: {
             /** After */
             after: string[];
-            /** Bar */
-            bar: number | null;
             /** Before */
             before: string[];
+            /** Captures Before */
+            captures_before: string[];
             /** Control Host Id */
             control_host_id: string | null;
             /**
@@ -12707,7 +14405,12 @@ export interface components {
             ended_at: string | null;
             /** Failure */
             failure: {
-                [key: string]: unknown;
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
             } | null;
             /**
              * Id
@@ -12719,43 +14422,89 @@ export interface components {
              * @enum {string}
              */
             kind: "plain" | "control" | "cohort";
-            /** Made Before */
-            made_before: string[];
-            primary: components["schemas"]["PrimaryRead"] | null;
+            /** Minimum Change */
+            minimum_change: number | null;
+            primary: components["schemas"]["PrimaryNumberResponse"] | null;
             requested_by: components["schemas"]["PersonRef"] | null;
             /** Result */
             result: {
-                [key: string]: unknown;
+                /** Change */
+                change: number | null;
+                /** Confidence */
+                confidence: number;
+                differential?: components["schemas"]["ProfileDifference"] | null;
+                /** High */
+                high: number | null;
+                /**
+                 * Hosts
+                 * @default []
+                 */
+                hosts?: components["schemas"]["VerificationHost"][];
+                load: components["schemas"]["VerificationLoad"];
+                /** Low */
+                low: number | null;
+                /** Minimum Change */
+                minimum_change: number;
+                /**
+                 * Outcome
+                 * @enum {string}
+                 */
+                outcome: "verified" | "worse" | "no_effect" | "no_conclusion";
+                /** P */
+                p: number | null;
+                /** Per Work */
+                per_work: boolean;
+                primary: components["schemas"]["VerificationPrimary"];
+                /** Reasons */
+                reasons: components["schemas"]["Message"][];
+                /** Windows */
+                windows: components["schemas"]["VerificationWindow"][];
             } | null;
             /**
              * State
              * @enum {string}
              */
-            state: "before" | "waiting" | "collecting" | "judging" | "done" | "failed" | "cancelled";
+            state: "before" | "waiting" | "collecting" | "judging" | "done" | "failed" | "canceled";
         };
         /**
-         * VerifyAdd
-         * @description How a fix is to be judged. `bar` is the change that counts, as a share of what was before.
+         * VerificationWindow
+         * @description One capture on one side of the comparison.
          */
-        VerifyAdd: {
-            /** Bar */
-            bar?: number | null;
-            /** Control Host Id */
-            control_host_id?: string | null;
+        VerificationWindow: {
+            /** Citations */
+            citations: components["schemas"]["CitationResponse"][];
+            /** Host */
+            host: string;
+            /** Load */
+            load: number | null;
+            /** Mean */
+            mean: number | null;
+            missing: components["schemas"]["Message"] | null;
+            /** Run */
+            run: string;
             /**
-             * Kind
-             * @default plain
+             * Side
              * @enum {string}
              */
-            kind: "plain" | "control" | "cohort";
+            side: "before" | "after" | "control_before" | "control_after";
+            /** T Ns */
+            t_ns: number[];
+            /** Values */
+            values: (number | null)[];
+        };
+        /**
+         * VersionRequest
+         * @description Version of the draft that the client displayed.
+         */
+        VersionRequest: {
             /** Version */
             version: number;
         };
         /**
-         * VersionRead
-         * @description A frozen version with what it says.
+         * VersionResponse
+         * @description Frozen version with its content.
          */
-        VersionRead: {
+        VersionResponse: {
             /** Approved At */
             approved_at: string | null;
             approved_by: components["schemas"]["PersonRef"] | null;
@@ -12794,7 +14543,7 @@ export interface components {
         };
         /**
          * VersionSummary
-         * @description A frozen version. `intact`: its bytes are those of its SHA-256. `counts`: how much of each kind was replaced.
+         * @description Frozen version. `intact`: its bytes match the SHA-256. `counts`: number of replacements per kind.
          */
         VersionSummary: {
             /** Approved At */
@@ -12830,10 +14579,10 @@ export interface components {
             size: number;
         };
         /**
-         * VisitRead
-         * @description Somebody opened a link.
+         * VisitResponse
+         * @description Visit of a share link.
          */
-        VisitRead: {
+        VisitResponse: {
             /** Address */
             address: string;
             /** Agent */
@@ -12847,49 +14596,10 @@ export interface components {
             form: string;
         };
         /**
-         * VisualRead
-         * @description One picture. `body` is null where there is no data; `reason` then says why.
-         *
-         *     `rules` are the findings that it illustrates, `left_out` counts what was not drawn because it was too much.
+         * WaitHistogram
+         * @description `counts[i]` waits took at least `edges_us[i]` and less than the next edge; `average`, `p99`, `maximum` in ms.
          */
-        VisualRead: {
-            /** Body */
-            body: (components["schemas"]["CallPath"] | components["schemas"]["CpuHeat"] | components["schemas"]["Gantt"] | components["schemas"]["Gauges"] | components["schemas"]["Graph"] | components["schemas"]["Histogram"] | components["schemas"]["Ladder"] | components["schemas"]["NumaMatrix"] | components["schemas"]["Panels"] | components["schemas"]["PeerStrips"] | components["schemas"]["SchedLatency"] | components["schemas"]["Stacked"] | components["schemas"]["Stages"] | components["schemas"]["UseGrid"]) | null;
-            /** Builder */
-            builder: string;
-            /** Collectors */
-            collectors: string[];
-            /** Id */
-            id: string;
-            /** Left Out */
-            left_out: number;
-            /** Notes */
-            notes: {
-                [key: string]: unknown;
-            }[];
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-            /** Rules */
-            rules: string[];
-            says: components["schemas"]["culprit__visuals__schemas__TextRead"];
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "ok" | "no_data";
-            /** Subject */
-            subject: {
-                [key: string]: string;
-            };
-            title: components["schemas"]["culprit__visuals__schemas__TextRead"];
-        };
-        /**
-         * Waits
-         * @description `counts[i]` waits took at least `edges_us[i]` and less than the next edge; `average`, `p99`, `most` in ms.
-         */
-        Waits: {
+        WaitHistogram: {
             average: components["schemas"]["Figure"];
             /** Counts */
             counts: number[];
@@ -12897,25 +14607,16 @@ export interface components {
             edges_us: number[];
             /** Lost Share */
             lost_share: number;
-            most: components["schemas"]["Figure"];
+            maximum: components["schemas"]["Figure"];
             p99: components["schemas"]["Figure"];
             /** Waits */
             waits: number;
         };
         /**
-         * WaivedRead
-         * @description Why a step is left unanswered, and who decided so.
+         * WaiverCreate
+         * @description Steps of one playbook to waive, with the reason.
          */
-        WaivedRead: {
-            by: components["schemas"]["PersonRef"] | null;
-            /** Reason */
-            reason: string;
-        };
-        /**
-         * WaiverAdd
-         * @description Steps of one playbook that need not be answered, and why.
-         */
-        WaiverAdd: {
+        WaiverCreate: {
             /** Reason */
             reason: string;
             /** Steps */
@@ -12924,744 +14625,72 @@ export interface components {
             version: number;
         };
         /**
-         * Wanted
-         * @description What is captured each time, as a capture takes it.
+         * WaiverResponse
+         * @description A waiver or dismissal: the reason and the user.
          */
-        Wanted: {
-            /** Collectors */
-            collectors?: string[] | null;
-            /** Options */
-            options?: {
-                [key: string]: {
-                    [key: string]: string;
-                };
-            };
-            /** Plan */
-            plan: string;
-            /**
-             * @default {
-             *       "kind": "host",
-             *       "value": ""
-             *     }
-             */
-            scope: components["schemas"]["ScopeGiven"];
-            /** Seconds */
-            seconds?: number | null;
-        };
-        /**
-         * WantedRead
-         * @description What is captured when it fires.
-         */
-        WantedRead: {
-            /** Plan */
-            plan: string;
-            scope: components["schemas"]["ScopeGiven"];
-            /** Seconds */
-            seconds: number | null;
-            /** Tier */
-            tier: string;
-        };
-        /**
-         * WayRead
-         * @description One way of collecting, with the command line as it is shown.
-         */
-        WayRead: {
-            /** Name */
-            name: string;
-            needs: components["schemas"]["NeedsRead"];
-            /** Shows */
-            shows: string;
-        };
-        /**
-         * Which
-         * @description Nothing but the version of the draft that the person saw.
-         */
-        Which: {
-            /** Version */
-            version: number;
-        };
-        /**
-         * WindowRead
-         * @description From when to when; null: it goes on.
-         */
-        WindowRead: {
-            /**
-             * From
-             * Format: date-time
-             */
-            from: string;
-            /** To */
-            to: string | null;
-        };
-        /**
-         * WindowRef
-         * @description A maintenance window that holds a run back.
-         */
-        WindowRef: {
-            /**
-             * Ends At
-             * Format: date-time
-             */
-            ends_at: string;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
+        WaiverResponse: {
+            by: components["schemas"]["PersonRef"] | null;
             /** Reason */
             reason: string;
         };
         /**
-         * WrongAdd
-         * @description A cause that was named and was not it; what it was instead, where that is known.
+         * WatcherCapture
+         * @description A capture that a watcher started.
          */
-        WrongAdd: {
-            /** Cause */
-            cause: string;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-            /**
-             * Pins
-             * @default []
-             */
-            pins: string[];
-            /** True Cause */
-            true_cause?: string | null;
-            /** Version */
-            version: number;
-        };
-        /**
-         * WrongRead
-         * @description A cause that was named here and was not it: what it was instead, how one knows, and the pins that show it.
-         */
-        WrongRead: {
-            by: components["schemas"]["PersonRef"] | null;
-            /** Cause */
-            cause: string;
-            /** Note */
-            note: string;
-            /** Pins */
-            pins: string[];
-            /** True Cause */
-            true_cause: string | null;
-        };
-        /**
-         * CollectorRead
-         * @description One collector. Those that are `on_demand` are part of no plan but one's own.
-         */
-        culprit__catalogue__schemas__CollectorRead: {
-            cost: components["schemas"]["culprit__catalogue__schemas__CostRead"];
-            /** Exclusive */
-            exclusive: boolean;
-            /** Id */
-            id: string;
-            /** Mandatory */
-            mandatory: boolean;
-            /** Max Bytes */
-            max_bytes: number;
-            /** On Demand */
-            on_demand: boolean;
-            /** Options */
-            options: components["schemas"]["OptionRead"][];
-            /** Parser Version */
-            parser_version: number;
-            /** Seconds Max */
-            seconds_max: number;
-            /** Tier */
-            tier: string;
-            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-            /** Ways */
-            ways: components["schemas"]["WayRead"][];
-            why: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-            /** Yields */
-            yields: string[];
-        };
-        /**
-         * CostRead
-         * @description Expected cost on a host.
-         */
-        culprit__catalogue__schemas__CostRead: {
-            /** Bytes Per S */
-            bytes_per_s: number;
-            /** Cpu Pct */
-            cpu_pct: number;
-            note: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-        };
-        /**
-         * LaneRead
-         * @description How a timeline draws a metric.
-         */
-        culprit__catalogue__schemas__LaneRead: {
-            /** Group */
-            group: string;
-            group_title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
-            /** Kind */
-            kind: string;
-            /** Order */
-            order: number;
-        };
-        /**
-         * TextRead
-         * @description A fixed text.
-         */
-        culprit__catalogue__schemas__TextRead: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
-        };
-        /**
-         * Level
-         * @description A horizontal line: a limit, a capacity.
-         */
-        culprit__core__visuals__bodies__panels__Level: {
-            figure: components["schemas"]["Figure"];
-            /** Label */
-            label: components["schemas"]["Text"] | string;
-        };
-        /**
-         * CollectorRead
-         * @description What became of one collector: how it was run, how it ended, what it cost.
-         */
-        culprit__evidence__schemas__CollectorRead: {
-            /** Argv */
-            argv: string | null;
-            /** Bytes */
-            bytes: number;
-            /** Cpu Ms */
-            cpu_ms: number | null;
-            /** Exit Code */
-            exit_code: number | null;
-            /** Id */
-            id: string;
-            /** Parser Version */
-            parser_version: number | null;
-            /** Progress */
-            progress?: {
-                [key: string]: unknown;
-            } | null;
-            /** Reason */
-            reason: {
-                [key: string]: unknown;
-            } | null;
-            /** Seconds */
-            seconds: number | null;
-            /** Signal */
-            signal: number | null;
-            /** State */
-            state: string;
-            /** Stderr Tail */
-            stderr_tail: string | null;
-            /** Tool Version */
-            tool_version: string | null;
-            /** Warnings */
-            warnings: {
-                [key: string]: unknown;
-            }[];
-            /** Way */
-            way: string | null;
-        };
-        /**
-         * EventRead
-         * @description Something that happened during a run.
-         */
-        culprit__evidence__schemas__EventRead: {
-            /** Artifact Id */
-            artifact_id: string | null;
-            /** Detail */
-            detail: string;
-            /** End Ns */
-            end_ns: number | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Line */
-            line: number | null;
-            /** Severity */
-            severity: string;
-            /** T Ns */
-            t_ns: number;
-            /** Title */
-            title: {
-                [key: string]: unknown;
-            };
-            /** Uncertainty Ns */
-            uncertainty_ns: number;
-        };
-        /**
-         * RunRead
-         * @description All about one run but its series and events.
-         */
-        culprit__evidence__schemas__RunRead: {
-            /** Artifacts */
-            artifacts: components["schemas"]["ArtifactRead"][];
-            /** Attempt */
-            attempt: number;
-            /** Boot Id */
-            boot_id: string | null;
-            /** Bytes */
-            bytes: number;
-            capture: components["schemas"]["CaptureRef"];
-            clock: components["schemas"]["ClockRead"] | null;
-            /** Collectors */
-            collectors: components["schemas"]["culprit__evidence__schemas__CollectorRead"][];
-            /** Ended At */
-            ended_at: string | null;
-            /** Facts */
-            facts: {
-                [key: string]: unknown;
-            } | null;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            host: components["schemas"]["HostRef"] | null;
-            /** Host Cpu Ms */
-            host_cpu_ms: number | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Not Before */
-            not_before: string | null;
-            /** Profiles */
-            profiles: components["schemas"]["ProfileRef"][];
-            /**
-             * Removals
-             * @default []
-             */
-            removals: components["schemas"]["RemovalRead"][];
-            /** Seconds */
-            seconds: number | null;
-            /** Spec */
-            spec: {
-                [key: string]: unknown;
-            } | null;
-            /** Started At */
-            started_at: string | null;
-            /** State */
-            state: string;
-            /** T0 Ns */
-            t0_ns: number | null;
-            /** T1 Ns */
-            t1_ns: number | null;
-            /** Tables */
-            tables: components["schemas"]["culprit__evidence__schemas__TableRead"][];
-            /** Timings */
-            timings: {
-                [key: string]: unknown;
-            } | null;
-            /** Waiting */
-            waiting: {
-                [key: string]: unknown;
-            } | null;
-            /** Warnings */
-            warnings: components["schemas"]["CollectorWarning"][];
-        };
-        /**
-         * TableRead
-         * @description A small table; rows in the order of `columns`, `lines` of the artifact in the order of rows.
-         */
-        culprit__evidence__schemas__TableRead: {
-            /** Artifact Id */
-            artifact_id: string | null;
-            /** Collector */
-            collector: string | null;
-            /** Columns */
-            columns: {
-                [key: string]: unknown;
-            }[];
-            /** Kind */
-            kind: string;
-            /** Lines */
-            lines: number[];
-            /** Rows */
-            rows: unknown[][];
-        };
-        /**
-         * CauseRead
-         * @description One cause as it is published, and how often it was named in incidents and was it, and was not.
-         */
-        culprit__findings__schemas__CauseRead: {
-            /** Explains */
-            explains: string[];
-            fix: components["schemas"]["culprit__findings__schemas__TextRead"];
-            /** Id */
-            id: string;
-            /** Proven */
-            proven: boolean;
-            /** Right */
-            right: number;
-            risk: components["schemas"]["culprit__findings__schemas__TextRead"];
-            /** Rules */
-            rules: string[];
-            /** Suspected By */
-            suspected_by: string[];
-            /** Tested By */
-            tested_by: string[];
-            title: components["schemas"]["culprit__findings__schemas__TextRead"];
-            verify: components["schemas"]["culprit__findings__schemas__TextRead"];
-            what: components["schemas"]["culprit__findings__schemas__TextRead"];
-            /** Wrong */
-            wrong: number;
-        };
-        /**
-         * TextRead
-         * @description A fixed text.
-         */
-        culprit__findings__schemas__TextRead: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
-        };
-        /**
-         * TextRead
-         * @description A fixed text.
-         */
-        culprit__fleet__schemas__TextRead: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
-        };
-        /**
-         * HostRead
-         * @description A host. Without `host_key` nothing connects to it until a key was confirmed.
-         */
-        culprit__hosts__schemas__HostRead: {
-            /** Address */
-            address: string;
-            /** Allows Ptrace */
-            allows_ptrace: boolean;
-            /** Captures */
-            captures: number;
+        WatcherCapture: {
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
-            credential: components["schemas"]["HostCredential"] | null;
-            /** Facts */
-            facts: {
-                [key: string]: unknown;
-            } | null;
-            /** Facts At */
-            facts_at: string | null;
-            host_key: components["schemas"]["HostKey"] | null;
             /**
              * Id
              * Format: uuid
              */
             id: string;
-            jump_host: components["schemas"]["Named"] | null;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            last_run: components["schemas"]["LastRun"] | null;
-            /** Max Silence S */
-            max_silence_s: number;
-            /** Name */
-            name: string;
-            /** Port */
-            port: number;
+            /** Number */
+            number: number;
             /**
              * State
              * @enum {string}
              */
-            state: "active" | "imported" | "retired";
-            /**
-             * Sudo
-             * @enum {string}
-             */
-            sudo: "none" | "nopasswd" | "password";
-            /** Username */
-            username: string;
+            state: "queued" | "running" | "ingesting" | "done" | "partial" | "failed" | "canceled" | "expired";
         };
         /**
-         * Level
-         * @description A number of the symptom, before and now. `unit` as people write it: `ms`, `req/s`, `%`.
+         * WatcherCaptureSpec
+         * @description The capture that a conditional watcher starts.
          */
-        culprit__incidents__given__Level: {
-            /** After */
-            after?: number | null;
-            /** Before */
-            before?: number | null;
-            /**
-             * Unit
-             * @default
-             */
-            unit: string;
-        };
-        /**
-         * HostRead
-         * @description A host of the incident. One that is not `enrolled` cannot be captured.
-         */
-        culprit__incidents__schemas__HostRead: {
-            /** Enrolled */
-            enrolled: boolean;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Name */
-            name: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "suspect" | "control" | "dependency";
-            /** Scope */
-            scope: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * RunRead
-         * @description A run of the incident. `from`/`to` are when it was measured.
-         */
-        culprit__incidents__schemas__RunRead: {
-            /**
-             * Capture Id
-             * Format: uuid
-             */
-            capture_id: string;
-            /** Fix Id */
-            fix_id: string | null;
-            /** From */
-            from: string | null;
-            /** Host Id */
-            host_id: string | null;
-            /** Number */
-            number: number;
+        WatcherCaptureSpec: {
             /** Plan */
             plan: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "evidence" | "before" | "after" | "control";
-            /**
-             * Run Id
-             * Format: uuid
-             */
-            run_id: string;
-            /** State */
-            state: string;
-            /** Step */
-            step: string | null;
-            /** To */
-            to: string | null;
-        };
-        /**
-         * CauseRead
-         * @description A root cause.
-         */
-        culprit__incidents__schemas_chain__CauseRead: {
-            /** Cause */
-            cause: string;
-            /**
-             * Confidence
-             * @enum {string}
-             */
-            confidence: "likely" | "confirmed";
-            /** Hypothesis */
-            hypothesis: string;
-        };
-        /**
-         * CostRead
-         * @description What it takes of the host: percent of one core, for how long, and bytes brought home where that is known.
-         */
-        culprit__incidents__schemas_chain__CostRead: {
-            /** Bytes */
-            bytes: number | null;
-            /** Cpu Pct */
-            cpu_pct: number;
+            scope: components["schemas"]["ScopeRequest"];
             /** Seconds */
-            seconds: number;
-        };
-        /**
-         * HypothesisRead
-         * @description An explanation: what people decided (`state`), and where the evidence stands. Steps are named by their keys.
-         */
-        culprit__incidents__schemas_chain__HypothesisRead: {
-            /** Cause */
-            cause: string;
-            /** Grade */
-            grade: string;
+            seconds: number | null;
             /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Key */
-            key: string;
-            primary: components["schemas"]["PrimaryRead"] | null;
-            /** Refutes */
-            refutes: string[];
-            says: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
-            /**
-             * Standing
+             * Tier
              * @enum {string}
              */
-            standing: "open" | "supported" | "refuted" | "contested";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "open" | "refuted" | "likely" | "confirmed";
-            /** Supports */
-            supports: string[];
+            tier: "light" | "standard" | "deep" | "ptrace";
         };
         /**
-         * StepRead
-         * @description One question and what each host answers. `about` is a hypothesis's key or a gate; `verdict` is over all hosts.
+         * WatcherCost
+         * @description What a watcher uses on the host: percent of one core over the last minute, memory, and buffer size.
          */
-        culprit__incidents__schemas_chain__StepRead: {
-            /** About */
-            about: string;
-            asks: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
-            /** Finding */
-            finding: string;
-            /** Hosts */
-            hosts: components["schemas"]["HostAnswerRead"][];
-            /** Key */
-            key: string;
-            look: components["schemas"]["culprit__incidents__schemas_chain__TextRead"] | null;
-            /** On Path */
-            on_path: boolean;
-            /** Playbook */
-            playbook: string;
-            /** Step */
-            step: string;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
-            waived: components["schemas"]["WaivedRead"] | null;
-        };
-        /**
-         * TextRead
-         * @description A text in both languages.
-         */
-        culprit__incidents__schemas_chain__TextRead: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
-        };
-        /**
-         * HypothesisRead
-         * @description One explanation.
-         */
-        culprit__playbooks__schemas__HypothesisRead: {
-            /** Cause */
-            cause: string;
-            /** Id */
-            id: string;
-            primary: components["schemas"]["PrimaryRead"] | null;
-            says: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-        };
-        /**
-         * StepRead
-         * @description One question: answered by a rule (`finding`) or by a person (`look`).
-         */
-        culprit__playbooks__schemas__StepRead: {
-            /** About */
-            about: string;
-            asks: components["schemas"]["culprit__playbooks__schemas__TextRead"];
-            beware: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
-            /** Finding */
-            finding: string;
-            /**
-             * Fired
-             * @enum {string}
-             */
-            fired: "supports" | "refutes" | "inconclusive";
-            /** Id */
-            id: string;
-            look: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
-            /**
-             * Quiet
-             * @enum {string}
-             */
-            quiet: "supports" | "refutes" | "inconclusive";
-            seen: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
-            /** Then */
-            then: {
-                [key: string]: string;
-            };
-        };
-        /**
-         * TextRead
-         * @description A fixed text.
-         */
-        culprit__playbooks__schemas__TextRead: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
-        };
-        /**
-         * TableRead
-         * @description The heaviest functions.
-         */
-        culprit__profiles__schemas__TableRead: {
-            /** Rows */
-            rows: components["schemas"]["TableRow"][];
-            /** Total */
-            total: number;
-        };
-        /**
-         * StartedCapture
-         * @description A capture that a schedule started.
-         */
-        culprit__schedules__schemas__StartedCapture: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Number */
-            number: number;
-            /** State */
-            state: string;
-        };
-        /**
-         * CostRead
-         * @description What it takes of the host: percent of one core over the last minute, memory, and what the ring holds.
-         */
-        culprit__standbys__schemas__CostRead: {
+        WatcherCost: {
             /** Cpu Ms */
             cpu_ms: number;
             /** Cpu Pct */
             cpu_pct: number | null;
-            /** Ring Bytes */
-            ring_bytes: number;
+            /** Lookback Bytes */
+            lookback_bytes: number;
             /** Rss Kb */
             rss_kb: number;
         };
         /**
-         * StartedCapture
-         * @description A capture that it started.
+         * WatcherIncident
+         * @description The incident that receives the captures as evidence.
          */
-        culprit__standbys__schemas__StartedCapture: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
+        WatcherIncident: {
             /**
              * Id
              * Format: uuid
@@ -13669,91 +14698,90 @@ export interface components {
             id: string;
             /** Number */
             number: number;
-            /** State */
-            state: string;
         };
         /**
-         * EventRead
-         * @description Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact.
+         * WatcherResponse
+         * @description A watcher. `buffered_s` is the number of consecutive seconds in its look-back buffer.
          */
-        culprit__timeline__schemas__EventRead: {
-            /** Artifact Id */
-            artifact_id: string | null;
-            /** Detail */
-            detail: string;
-            /** End Ns */
-            end_ns: number | null;
+        WatcherResponse: {
+            /** Buffered S */
+            buffered_s: number | null;
+            capture: components["schemas"]["WatcherCaptureSpec"] | null;
+            /** Capture Count */
+            capture_count: number;
+            /** Captures */
+            captures: components["schemas"]["WatcherCapture"][];
+            /** Conditions */
+            conditions: components["schemas"]["ConditionResponse"][];
+            /** Cooldown S */
+            cooldown_s: number;
+            cost: components["schemas"]["WatcherCost"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            host: components["schemas"]["HostRef"];
             /**
              * Id
              * Format: uuid
              */
             id: string;
-            /** Kind */
-            kind: string;
-            /** Line */
-            line: number | null;
-            /** Run Id */
-            run_id: string | null;
-            /** Severity */
-            severity: string;
-            /** T Ns */
-            t_ns: number;
-            /** Title */
-            title: {
-                [key: string]: unknown;
-            };
-            told?: components["schemas"]["ToldRead"] | null;
-            /** Uncertainty Ns */
-            uncertainty_ns: number;
-        };
-        /**
-         * LaneRead
-         * @description One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight.
-         *
-         *     `usual` ascends and does not overlap; it is empty where nobody asked a Prometheus, and over views so long that a
-         *     pixel is an hour.
-         */
-        culprit__timeline__schemas__LaneRead: {
-            /** Axis */
-            axis: string | null;
-            /** Axis Values */
-            axis_values: string[] | null;
-            /** Chunks */
-            chunks: components["schemas"]["ChunkSource"][];
-            /** Gaps */
-            gaps: [
-                number,
-                number
-            ][];
-            /** Kind */
-            kind: string;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Level */
-            level: number | string;
-            matrix?: components["schemas"]["Matrix"] | null;
-            /** Metric */
-            metric: string;
-            points?: components["schemas"]["Points"] | null;
-            /** Unit */
-            unit: string;
+            incident: components["schemas"]["WatcherIncident"] | null;
+            /** Interruption Count */
+            interruption_count: number;
             /**
-             * Usual
-             * @default []
+             * Kind
+             * @enum {string}
              */
-            usual: components["schemas"]["UsualRead"][];
-        };
-        /**
-         * TextRead
-         * @description A fixed text.
-         */
-        culprit__visuals__schemas__TextRead: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
+            kind: "lookback" | "conditional";
+            /** Last Capture At */
+            last_capture_at: string | null;
+            /** Lookback S */
+            lookback_s: number;
+            /** Max Captures */
+            max_captures: number;
+            /** Number */
+            number: number;
+            readings: components["schemas"]["ConditionReadingsResponse"] | null;
+            /** Reason */
+            reason: string;
+            rejection: components["schemas"]["CaptureRejection"] | null;
+            requested_by: components["schemas"]["UserRef"] | null;
+            /** Stacks */
+            stacks: boolean;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "watching" | "completed" | "expired" | "canceled" | "failed";
+            /** Wait Reason */
+            wait_reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
         };
     };
     responses: never;
@@ -13767,10 +14795,10 @@ export interface operations {
     triggers_list_alerts: {
         parameters: {
             query?: {
-                state?: ("fired" | "joined" | "held" | "refused" | "unmatched") | null;
+                state?: ("started" | "joined" | "deferred" | "refused" | "unmatched") | null;
                 trigger?: string | null;
                 host?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 cursor?: string | null;
             };
@@ -13786,7 +14814,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_AlertRead_"];
+                    "application/json": components["schemas"]["Page_AlertResponse_"];
                 };
             };
             /** @description Refused */
@@ -13810,7 +14838,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13872,7 +14900,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13915,7 +14943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinesRead"];
+                    "application/json": components["schemas"]["ArtifactLinesResponse"];
                 };
             };
             /** @description Refused */
@@ -13939,7 +14967,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13965,7 +14993,7 @@ export interface operations {
     audit_list_audit: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -13982,7 +15010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditPage"];
+                    "application/json": components["schemas"]["AuditPageResponse"];
                 };
             };
             /** @description Refused */
@@ -14006,7 +15034,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14044,7 +15072,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditChain"];
+                    "application/json": components["schemas"]["AuditChainResponse"];
                 };
             };
             /** @description Refused */
@@ -14068,72 +15096,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    catalogue_get_bundle: {
-        parameters: {
-            query?: {
-                plan?: string;
-                seconds?: number | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/x-shellscript": string;
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14161,7 +15124,7 @@ export interface operations {
             query?: {
                 host?: string | null;
                 state?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -14178,7 +15141,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_CaptureRead_"];
+                    "application/json": components["schemas"]["Page_CaptureResponse_"];
                 };
             };
             /** @description Refused */
@@ -14202,7 +15165,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14246,7 +15209,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CaptureRead"];
+                    "application/json": components["schemas"]["CaptureResponse"];
                 };
             };
             /** @description Refused */
@@ -14270,7 +15233,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14302,7 +15265,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CapturePreview"];
+                "application/json": components["schemas"]["CapturePreviewRequest"];
             };
         };
         responses: {
@@ -14312,7 +15275,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PreviewRead"];
+                    "application/json": components["schemas"]["CapturePreviewResponse"];
                 };
             };
             /** @description Refused */
@@ -14336,7 +15299,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14376,7 +15339,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CaptureRead"];
+                    "application/json": components["schemas"]["CaptureResponse"];
                 };
             };
             /** @description Refused */
@@ -14400,7 +15363,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14440,7 +15403,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CaptureRead"];
+                    "application/json": components["schemas"]["CaptureResponse"];
                 };
             };
             /** @description Refused */
@@ -14464,7 +15427,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14528,7 +15491,258 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    catalog_get_capture_script: {
+        parameters: {
+            query?: {
+                plan?: string;
+                seconds?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/x-shellscript": string;
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    catalog_list_collectors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectorResponse"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    catalog_list_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricResponse"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    catalog_list_plans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanResponse"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14566,7 +15780,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__findings__schemas__CauseRead"][];
+                    "application/json": components["schemas"]["CauseResponse"][];
                 };
             };
             /** @description Refused */
@@ -14590,7 +15804,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14628,7 +15842,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OutcomeRead"][];
+                    "application/json": components["schemas"]["CauseOutcomeResponse"][];
                 };
             };
             /** @description Refused */
@@ -14652,7 +15866,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14678,7 +15892,7 @@ export interface operations {
     notices_list_channels: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -14695,7 +15909,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_ChannelRead_"];
+                    "application/json": components["schemas"]["Page_ChannelResponse_"];
                 };
             };
             /** @description Refused */
@@ -14719,7 +15933,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14763,7 +15977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChannelRead"];
+                    "application/json": components["schemas"]["ChannelResponse"];
                 };
             };
             /** @description Refused */
@@ -14787,7 +16001,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14810,7 +16024,7 @@ export interface operations {
             };
         };
     };
-    notices_remove_channel: {
+    notices_delete_channel: {
         parameters: {
             query?: never;
             header?: never;
@@ -14849,7 +16063,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14872,7 +16086,7 @@ export interface operations {
             };
         };
     };
-    notices_change_channel: {
+    notices_update_channel: {
         parameters: {
             query?: never;
             header?: never;
@@ -14893,7 +16107,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChannelRead"];
+                    "application/json": components["schemas"]["ChannelResponse"];
                 };
             };
             /** @description Refused */
@@ -14917,7 +16131,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14940,7 +16154,7 @@ export interface operations {
             };
         };
     };
-    notices_send_all_again: {
+    notices_retry_channel: {
         parameters: {
             query?: never;
             header?: never;
@@ -14957,7 +16171,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChannelRead"];
+                    "application/json": components["schemas"]["ChannelResponse"];
                 };
             };
             /** @description Refused */
@@ -14981,7 +16195,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15004,7 +16218,7 @@ export interface operations {
             };
         };
     };
-    notices_try_channel: {
+    notices_test_channel: {
         parameters: {
             query?: never;
             header?: {
@@ -15023,7 +16237,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoticeRead"];
+                    "application/json": components["schemas"]["NotificationResponse"];
                 };
             };
             /** @description Refused */
@@ -15047,7 +16261,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15070,7 +16284,131 @@ export interface operations {
             };
         };
     };
-    timeline_read_citation: {
+    notices_get_shared_chart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    charts_list_chart_types: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChartTypeResponse"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    timeline_get_citation: {
         parameters: {
             query: {
                 host_id: string;
@@ -15091,7 +16429,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CiteRead"];
+                    "application/json": components["schemas"]["SourceLineResponse"];
                 };
             };
             /** @description Refused */
@@ -15115,7 +16453,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15138,22 +16476,28 @@ export interface operations {
             };
         };
     };
-    catalogue_list_collectors: {
+    profiles_create_comparison: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparisonCreate"];
+            };
+        };
         responses: {
             /** @description Successful Response */
-            200: {
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__catalogue__schemas__CollectorRead"][];
+                    "application/json": components["schemas"]["ComparisonResponse"];
                 };
             };
             /** @description Refused */
@@ -15177,7 +16521,139 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    profiles_get_comparison: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comparison_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    profiles_get_comparison_tree: {
+        parameters: {
+            query?: {
+                width?: number;
+                root?: number;
+                normalize?: ("share" | "absolute") | null;
+            };
+            header?: never;
+            path: {
+                comparison_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonTreeResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15203,7 +16679,7 @@ export interface operations {
     credentials_list_credentials: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -15220,7 +16696,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_CredentialRead_"];
+                    "application/json": components["schemas"]["Page_CredentialResponse_"];
                 };
             };
             /** @description Refused */
@@ -15244,7 +16720,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15288,7 +16764,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CredentialRead"];
+                    "application/json": components["schemas"]["CredentialResponse"];
                 };
             };
             /** @description Refused */
@@ -15312,7 +16788,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15335,7 +16811,7 @@ export interface operations {
             };
         };
     };
-    credentials_remove_credential: {
+    credentials_delete_credential: {
         parameters: {
             query?: never;
             header?: never;
@@ -15374,7 +16850,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15397,7 +16873,7 @@ export interface operations {
             };
         };
     };
-    demo_make_busy: {
+    demo_start_demo_load: {
         parameters: {
             query?: never;
             header?: never;
@@ -15406,7 +16882,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BusyRequest"];
+                "application/json": components["schemas"]["DemoLoadRequest"];
             };
         };
         responses: {
@@ -15416,7 +16892,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BusyRead"];
+                    "application/json": components["schemas"]["DemoLoadResponse"];
                 };
             };
             /** @description Refused */
@@ -15440,7 +16916,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15467,7 +16943,7 @@ export interface operations {
         parameters: {
             query?: {
                 host?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -15484,7 +16960,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_DiagnosisRead_"];
+                    "application/json": components["schemas"]["Page_DiagnosisResponse_"];
                 };
             };
             /** @description Refused */
@@ -15508,7 +16984,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15552,7 +17028,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DiagnosisRead"];
+                    "application/json": components["schemas"]["DiagnosisResponse"];
                 };
             };
             /** @description Refused */
@@ -15576,7 +17052,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15616,7 +17092,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DiagnosisRead"];
+                    "application/json": components["schemas"]["DiagnosisResponse"];
                 };
             };
             /** @description Refused */
@@ -15640,7 +17116,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -15680,7 +17156,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DiagnosisRead"];
+                    "application/json": components["schemas"]["DiagnosisResponse"];
                 };
             };
             /** @description Refused */
@@ -15704,542 +17180,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    profiles_create_diff: {
-        parameters: {
-            query?: never;
-            header?: {
-                "idempotency-key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["DiffCreate"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DiffRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    profiles_get_diff: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                diff_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DiffRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    profiles_get_diff_tree: {
-        parameters: {
-            query?: {
-                width?: number;
-                root?: number;
-                normalise?: ("share" | "absolute") | null;
-            };
-            header?: never;
-            path: {
-                diff_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DiffTreeRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    events_list_events: {
-        parameters: {
-            query?: {
-                host_id?: string | null;
-                kind?: string | null;
-                /** @description Only what began then or later */
-                since?: string | null;
-                /** @description Also what was taken back */
-                withdrawn?: boolean;
-                /** @description How many items at most */
-                limit?: number;
-                /** @description `next` of the previous page */
-                cursor?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Page_ToldEventRead_"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    events_tell_event: {
-        parameters: {
-            query?: never;
-            header?: {
-                "idempotency-key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EventTell"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ToldEventRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    events_get_event: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                event_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ToldEventRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    events_withdraw_event: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                event_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    events_correct_event: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                event_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EventCorrect"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ToldEventRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16265,7 +17206,7 @@ export interface operations {
     fleet_get_findings: {
         parameters: {
             query?: {
-                /** @description `name:value`; all of them must hold */
+                /** @description `name:value`; all of them must match */
                 has?: string[];
             };
             header?: never;
@@ -16280,7 +17221,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FindingsMatrixRead"];
+                    "application/json": components["schemas"]["FindingsMatrixResponse"];
                 };
             };
             /** @description Nothing changed since the answer with that ETag. */
@@ -16311,7 +17252,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16337,13 +17278,13 @@ export interface operations {
     fleet_get_peers: {
         parameters: {
             query?: {
-                /** @description The label that makes hosts peers; empty: the usual one */
+                /** @description The label that makes hosts peers; empty: the default */
                 label?: string;
                 /** @description One measure, for every host of each group */
                 measure?: string;
-                /** @description Looks older than this are left out, seconds */
+                /** @description Runs older than this are left out, seconds */
                 within_s?: number;
-                /** @description `name:value`; all of them must hold */
+                /** @description `name:value`; all of them must match */
                 has?: string[];
             };
             header?: never;
@@ -16358,7 +17299,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PeersRead"];
+                    "application/json": components["schemas"]["PeersResponse"];
                 };
             };
             /** @description Nothing changed since the answer with that ETag. */
@@ -16389,7 +17330,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16415,7 +17356,7 @@ export interface operations {
     fleet_get_use: {
         parameters: {
             query?: {
-                /** @description `name:value`; all of them must hold */
+                /** @description `name:value`; all of them must match */
                 has?: string[];
             };
             header?: never;
@@ -16430,7 +17371,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UseRead"];
+                    "application/json": components["schemas"]["UseGridResponse"];
                 };
             };
             /** @description Nothing changed since the answer with that ETag. */
@@ -16461,7 +17402,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16487,9 +17428,9 @@ export interface operations {
     notices_list_grafana_annotations: {
         parameters: {
             query?: {
-                state?: ("queued" | "sent" | "dead" | "gone") | null;
+                state?: ("queued" | "sent" | "failed" | "deleted") | null;
                 channel?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 cursor?: string | null;
             };
@@ -16505,7 +17446,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_GrafanaAnnotationRead_"];
+                    "application/json": components["schemas"]["Page_GrafanaAnnotationResponse_"];
                 };
             };
             /** @description Refused */
@@ -16529,7 +17470,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16552,7 +17493,7 @@ export interface operations {
             };
         };
     };
-    notices_send_annotation_again: {
+    notices_retry_annotation: {
         parameters: {
             query?: never;
             header?: never;
@@ -16569,7 +17510,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GrafanaAnnotationRead"];
+                    "application/json": components["schemas"]["GrafanaAnnotationResponse"];
                 };
             };
             /** @description Refused */
@@ -16593,7 +17534,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16636,7 +17577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AnnotationRead"][];
+                    "application/json": components["schemas"]["AnnotationRow"][];
                 };
             };
             /** @description Refused */
@@ -16660,7 +17601,73 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    hosts_scan_host_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostKeyScanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostKeyScanResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16691,7 +17698,7 @@ export interface operations {
                 /** @description `name:value`; all of them must hold */
                 label?: string[];
                 state?: ("active" | "imported" | "retired") | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -16708,7 +17715,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_HostRead_"];
+                    "application/json": components["schemas"]["Page_HostResponse_"];
                 };
             };
             /** @description Refused */
@@ -16732,7 +17739,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16755,7 +17762,7 @@ export interface operations {
             };
         };
     };
-    hosts_enrol: {
+    hosts_add_host: {
         parameters: {
             query?: never;
             header?: {
@@ -16776,7 +17783,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
+                    "application/json": components["schemas"]["HostResponse"];
                 };
             };
             /** @description Refused */
@@ -16800,7 +17807,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16832,7 +17839,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HostImport"];
+                "application/json": components["schemas"]["HostImportRequest"];
             };
         };
         responses: {
@@ -16842,7 +17849,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ImportAnswer"];
+                    "application/json": components["schemas"]["HostImportResponse"];
                 };
             };
             /** @description Refused */
@@ -16866,73 +17873,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    hosts_scan_key: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ScanKey"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ScannedKey"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -16972,7 +17913,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
+                    "application/json": components["schemas"]["HostResponse"];
                 };
             };
             /** @description Refused */
@@ -16996,7 +17937,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17019,7 +17960,7 @@ export interface operations {
             };
         };
     };
-    hosts_retire: {
+    hosts_retire_host: {
         parameters: {
             query?: never;
             header?: never;
@@ -17058,7 +17999,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17102,7 +18043,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
+                    "application/json": components["schemas"]["HostResponse"];
                 };
             };
             /** @description Refused */
@@ -17126,7 +18067,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17149,7 +18090,7 @@ export interface operations {
             };
         };
     };
-    context_read_changes: {
+    context_get_host_changes: {
         parameters: {
             query?: {
                 /** @description UTC nanoseconds */
@@ -17171,7 +18112,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FactChanges"];
+                    "application/json": components["schemas"]["HostChangesResponse"];
                 };
             };
             /** @description Refused */
@@ -17195,7 +18136,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17218,7 +18159,7 @@ export interface operations {
             };
         };
     };
-    hosts_check: {
+    hosts_check_host: {
         parameters: {
             query?: never;
             header?: never;
@@ -17235,7 +18176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PreflightRead"];
+                    "application/json": components["schemas"]["PreflightResponse"];
                 };
             };
             /** @description Refused */
@@ -17259,7 +18200,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17282,7 +18223,7 @@ export interface operations {
             };
         };
     };
-    context_read_context: {
+    context_get_host_context: {
         parameters: {
             query?: {
                 run_id?: string | null;
@@ -17301,7 +18242,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContextRead"];
+                    "application/json": components["schemas"]["HostContextResponse"];
                 };
             };
             /** @description Refused */
@@ -17325,7 +18266,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17365,7 +18306,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostFindingsRead"] | null;
+                    "application/json": components["schemas"]["HostFindingsResponse"] | null;
                 };
             };
             /** @description Refused */
@@ -17389,7 +18330,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17412,7 +18353,7 @@ export interface operations {
             };
         };
     };
-    hosts_pin: {
+    hosts_trust_host_key: {
         parameters: {
             query?: never;
             header?: never;
@@ -17423,7 +18364,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Pin"];
+                "application/json": components["schemas"]["HostKeyUpdate"];
             };
         };
         responses: {
@@ -17433,7 +18374,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
+                    "application/json": components["schemas"]["HostResponse"];
                 };
             };
             /** @description Refused */
@@ -17457,7 +18398,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17497,7 +18438,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PreflightRead"];
+                    "application/json": components["schemas"]["PreflightResponse"];
                 };
             };
             /** @description Refused */
@@ -17521,7 +18462,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17544,14 +18485,14 @@ export interface operations {
             };
         };
     };
-    timeline_read_timeline: {
+    timeline_get_timeline: {
         parameters: {
             query?: {
                 /** @description UTC nanoseconds */
                 from_ns?: number | null;
                 /** @description UTC nanoseconds */
                 to_ns?: number | null;
-                /** @description How many pixels a lane is wide */
+                /** @description How many pixels a track is wide */
                 width?: number;
                 /** @description Ids, separated by commas */
                 metrics?: string | null;
@@ -17572,7 +18513,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TimelineRead"];
+                    "application/json": components["schemas"]["TimelineResponse"];
                 };
             };
             /** @description Refused */
@@ -17596,7 +18537,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17619,7 +18560,7 @@ export interface operations {
             };
         };
     };
-    timeline_read_overview: {
+    timeline_get_timeline_overview: {
         parameters: {
             query?: never;
             header?: never;
@@ -17636,7 +18577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OverviewRead"];
+                    "application/json": components["schemas"]["TimelineOverviewResponse"];
                 };
             };
             /** @description Refused */
@@ -17660,7 +18601,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17704,7 +18645,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ImportRead"];
+                    "application/json": components["schemas"]["ImportResponse"];
                 };
             };
             /** @description Refused */
@@ -17728,7 +18669,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17768,7 +18709,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ImportRead"];
+                    "application/json": components["schemas"]["ImportResponse"];
                 };
             };
             /** @description Refused */
@@ -17792,7 +18733,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17820,7 +18761,7 @@ export interface operations {
             query?: {
                 state?: ("open" | "investigating" | "identified" | "mitigated" | "resolved")[] | null;
                 host?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -17861,7 +18802,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17905,7 +18846,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -17929,7 +18870,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -17973,7 +18914,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CarriedRead"];
+                    "application/json": components["schemas"]["IncidentImportResponse"];
                 };
             };
             /** @description Refused */
@@ -17997,7 +18938,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18037,7 +18978,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -18061,7 +19002,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18095,7 +19036,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["IncidentPatch"];
+                "application/json": components["schemas"]["IncidentUpdate"];
             };
         };
         responses: {
@@ -18105,7 +19046,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -18129,7 +19070,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18165,7 +19106,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AutopilotStart"];
+                "application/json": components["schemas"]["AutopilotStartRequest"];
             };
         };
         responses: {
@@ -18175,7 +19116,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -18199,7 +19140,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18239,7 +19180,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -18263,7 +19204,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18286,23 +19227,31 @@ export interface operations {
             };
         };
     };
-    incidents_get_bundle: {
+    incidents_reject_cause: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path: {
                 incident_id: string;
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CauseRejectionCreate"];
+            };
+        };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["IncidentResponse"];
+                };
             };
             /** @description Refused */
             "4XX": {
@@ -18325,7 +19274,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18351,7 +19300,7 @@ export interface operations {
     incidents_list_comments: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -18370,7 +19319,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_CommentRead_"];
+                    "application/json": components["schemas"]["Page_CommentResponse_"];
                 };
             };
             /** @description Refused */
@@ -18394,7 +19343,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18430,7 +19379,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CommentAdd"];
+                "application/json": components["schemas"]["CommentCreate"];
             };
         };
         responses: {
@@ -18440,7 +19389,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CommentRead"];
+                    "application/json": components["schemas"]["CommentResponse"];
                 };
             };
             /** @description Refused */
@@ -18464,7 +19413,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18487,7 +19436,7 @@ export interface operations {
             };
         };
     };
-    incidents_mend_comment: {
+    incidents_edit_comment: {
         parameters: {
             query?: never;
             header?: never;
@@ -18499,7 +19448,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CommentPatch"];
+                "application/json": components["schemas"]["CommentUpdate"];
             };
         };
         responses: {
@@ -18509,7 +19458,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CommentRead"];
+                    "application/json": components["schemas"]["CommentResponse"];
                 };
             };
             /** @description Refused */
@@ -18533,7 +19482,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18574,7 +19523,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CommentRead"];
+                    "application/json": components["schemas"]["CommentResponse"];
                 };
             };
             /** @description Refused */
@@ -18598,71 +19547,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    incidents_incident_events: {
-        parameters: {
-            query?: {
-                once?: boolean;
-            };
-            header?: never;
-            path: {
-                incident_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18727,7 +19612,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18763,7 +19648,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["FixAdd"];
+                "application/json": components["schemas"]["FixCreate"];
             };
         };
         responses: {
@@ -18773,7 +19658,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -18797,7 +19682,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18832,7 +19717,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["FixPatch"];
+                "application/json": components["schemas"]["FixUpdate"];
             };
         };
         responses: {
@@ -18842,7 +19727,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -18866,7 +19751,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18903,7 +19788,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["VerifyAdd"];
+                "application/json": components["schemas"]["VerificationCreate"];
             };
         };
         responses: {
@@ -18913,7 +19798,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -18937,7 +19822,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -18973,7 +19858,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HostsAdd"];
+                "application/json": components["schemas"]["IncidentHostsCreate"];
             };
         };
         responses: {
@@ -18983,7 +19868,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19007,7 +19892,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19043,7 +19928,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HypothesisAdd"];
+                "application/json": components["schemas"]["HypothesisCreate"];
             };
         };
         responses: {
@@ -19053,7 +19938,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19077,7 +19962,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19112,7 +19997,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HypothesisPatch"];
+                "application/json": components["schemas"]["HypothesisUpdate"];
             };
         };
         responses: {
@@ -19122,7 +20007,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19146,7 +20031,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19188,7 +20073,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JournalRead"][];
+                    "application/json": components["schemas"]["JournalEntryResponse"][];
                 };
             };
             /** @description Refused */
@@ -19212,7 +20097,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19248,7 +20133,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAdd"];
+                "application/json": components["schemas"]["NoteCreate"];
             };
         };
         responses: {
@@ -19258,7 +20143,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19282,7 +20167,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19346,7 +20231,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19392,7 +20277,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19416,7 +20301,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19457,7 +20342,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PinChecked"];
+                    "application/json": components["schemas"]["PinCheckResponse"];
                 };
             };
             /** @description Refused */
@@ -19481,7 +20366,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19517,7 +20402,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlaybooksAdd"];
+                "application/json": components["schemas"]["IncidentPlaybooksCreate"];
             };
         };
         responses: {
@@ -19527,7 +20412,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19551,7 +20436,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19586,7 +20471,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlaybookPatch"];
+                "application/json": components["schemas"]["IncidentPlaybookUpdate"];
             };
         };
         responses: {
@@ -19596,7 +20481,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19620,7 +20505,69 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_get_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19684,7 +20631,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19730,7 +20677,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReportRead"];
+                    "application/json": components["schemas"]["ReportResponse"];
                 };
             };
             /** @description Refused */
@@ -19754,7 +20701,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19790,7 +20737,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RunsAdd"];
+                "application/json": components["schemas"]["IncidentRunsCreate"];
             };
         };
         responses: {
@@ -19800,7 +20747,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19824,7 +20771,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19847,7 +20794,7 @@ export interface operations {
             };
         };
     };
-    incidents_take_step: {
+    incidents_run_step: {
         parameters: {
             query?: never;
             header?: {
@@ -19860,7 +20807,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StepRun"];
+                "application/json": components["schemas"]["StepRunRequest"];
             };
         };
         responses: {
@@ -19870,7 +20817,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19894,7 +20841,71 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_stream_incident: {
+        parameters: {
+            query?: {
+                once?: boolean;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19930,7 +20941,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["VerdictAdd"];
+                "application/json": components["schemas"]["VerdictCreate"];
             };
         };
         responses: {
@@ -19940,7 +20951,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -19964,7 +20975,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -19999,7 +21010,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["VerdictWithdraw"];
+                "application/json": components["schemas"]["VerdictWithdrawRequest"];
             };
         };
         responses: {
@@ -20009,7 +21020,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -20033,7 +21044,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20069,7 +21080,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WaiverAdd"];
+                "application/json": components["schemas"]["WaiverCreate"];
             };
         };
         responses: {
@@ -20079,7 +21090,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IncidentRead"];
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */
@@ -20103,77 +21114,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    incidents_cause_was_wrong: {
-        parameters: {
-            query?: never;
-            header?: {
-                "idempotency-key"?: string | null;
-            };
-            path: {
-                incident_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WrongAdd"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["IncidentRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20199,7 +21140,7 @@ export interface operations {
     kill_switches_list_kill_switches: {
         parameters: {
             query?: {
-                lifted?: boolean;
+                include_inactive?: boolean;
             };
             header?: never;
             path?: never;
@@ -20213,7 +21154,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KillSwitchRead"][];
+                    "application/json": components["schemas"]["KillSwitchResponse"][];
                 };
             };
             /** @description Refused */
@@ -20237,7 +21178,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20260,7 +21201,7 @@ export interface operations {
             };
         };
     };
-    kill_switches_pull_kill_switch: {
+    kill_switches_activate_kill_switch: {
         parameters: {
             query?: never;
             header?: never;
@@ -20269,7 +21210,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["KillSwitchPull"];
+                "application/json": components["schemas"]["KillSwitchCreate"];
             };
         };
         responses: {
@@ -20279,7 +21220,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KillSwitchRead"];
+                    "application/json": components["schemas"]["KillSwitchResponse"];
                 };
             };
             /** @description Refused */
@@ -20303,7 +21244,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20326,7 +21267,7 @@ export interface operations {
             };
         };
     };
-    kill_switches_lift_kill_switch: {
+    kill_switches_deactivate_kill_switch: {
         parameters: {
             query?: never;
             header?: never;
@@ -20343,7 +21284,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KillSwitchRead"];
+                    "application/json": components["schemas"]["KillSwitchResponse"];
                 };
             };
             /** @description Refused */
@@ -20367,7 +21308,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20390,11 +21331,11 @@ export interface operations {
             };
         };
     };
-    schedules_list_windows: {
+    schedules_list_maintenance_windows: {
         parameters: {
             query?: {
-                over?: boolean;
-                /** @description How many items at most */
+                include_ended?: boolean;
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -20411,7 +21352,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_MaintenanceRead_"];
+                    "application/json": components["schemas"]["Page_MaintenanceWindowResponse_"];
                 };
             };
             /** @description Refused */
@@ -20435,7 +21376,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20458,7 +21399,7 @@ export interface operations {
             };
         };
     };
-    schedules_add_window: {
+    schedules_create_maintenance_window: {
         parameters: {
             query?: never;
             header?: {
@@ -20469,7 +21410,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MaintenanceCreate"];
+                "application/json": components["schemas"]["MaintenanceWindowCreate"];
             };
         };
         responses: {
@@ -20479,7 +21420,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MaintenanceRead"];
+                    "application/json": components["schemas"]["MaintenanceWindowResponse"];
                 };
             };
             /** @description Refused */
@@ -20503,7 +21444,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20526,7 +21467,7 @@ export interface operations {
             };
         };
     };
-    schedules_remove_window: {
+    schedules_delete_maintenance_window: {
         parameters: {
             query?: never;
             header?: never;
@@ -20565,7 +21506,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20603,7 +21544,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": components["schemas"]["MeResponse"];
                 };
             };
             /** @description Refused */
@@ -20627,7 +21568,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20650,7 +21591,7 @@ export interface operations {
             };
         };
     };
-    session_patch_me: {
+    session_update_me: {
         parameters: {
             query?: never;
             header?: never;
@@ -20669,7 +21610,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": components["schemas"]["MeResponse"];
                 };
             };
             /** @description Refused */
@@ -20693,69 +21634,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    catalogue_list_metrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MetricRead"][];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20781,7 +21660,7 @@ export interface operations {
     exports_get_rule_metrics: {
         parameters: {
             query?: {
-                /** @description Ids of rules; none: those that fired on some host */
+                /** @description Ids of rules; none: those that matched on some host */
                 rule?: string[];
                 /** @description `name:value`; all of them must hold */
                 has?: string[];
@@ -20824,7 +21703,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20851,7 +21730,7 @@ export interface operations {
         parameters: {
             query?: {
                 host?: string | null;
-                over?: boolean;
+                include_expired?: boolean;
             };
             header?: never;
             path?: never;
@@ -20865,7 +21744,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MuteRead"][];
+                    "application/json": components["schemas"]["MuteResponse"][];
                 };
             };
             /** @description Refused */
@@ -20889,7 +21768,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -20923,7 +21802,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MuteAdd"];
+                "application/json": components["schemas"]["MuteCreate"];
             };
         };
         responses: {
@@ -20933,7 +21812,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MuteRead"];
+                    "application/json": components["schemas"]["MuteResponse"];
                 };
             };
             /** @description Refused */
@@ -20957,7 +21836,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21019,7 +21898,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21042,10 +21921,10 @@ export interface operations {
             };
         };
     };
-    network_rules_list_rules: {
+    network_rules_list_network_rules: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -21062,7 +21941,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_NetworkRuleRead_"];
+                    "application/json": components["schemas"]["Page_NetworkRuleResponse_"];
                 };
             };
             /** @description Refused */
@@ -21086,7 +21965,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21109,7 +21988,7 @@ export interface operations {
             };
         };
     };
-    network_rules_create_rule: {
+    network_rules_create_network_rule: {
         parameters: {
             query?: never;
             header?: {
@@ -21130,7 +22009,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NetworkRuleRead"];
+                    "application/json": components["schemas"]["NetworkRuleResponse"];
                 };
             };
             /** @description Refused */
@@ -21154,7 +22033,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21177,7 +22056,7 @@ export interface operations {
             };
         };
     };
-    network_rules_remove_rule: {
+    network_rules_delete_network_rule: {
         parameters: {
             query?: never;
             header?: never;
@@ -21216,7 +22095,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21239,12 +22118,12 @@ export interface operations {
             };
         };
     };
-    notices_list_notices: {
+    notices_list_notifications: {
         parameters: {
             query?: {
-                state?: ("queued" | "sent" | "dead") | null;
+                state?: ("queued" | "sent" | "failed") | null;
                 channel?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 cursor?: string | null;
             };
@@ -21260,7 +22139,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_NoticeRead_"];
+                    "application/json": components["schemas"]["Page_NotificationResponse_"];
                 };
             };
             /** @description Refused */
@@ -21284,7 +22163,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21307,76 +22186,12 @@ export interface operations {
             };
         };
     };
-    notices_send_again: {
+    notices_get_notification_chart: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                notice_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NoticeRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    notices_get_picture: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                notice_id: string;
+                notification_id: string;
             };
             cookie?: never;
         };
@@ -21410,7 +22225,71 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    notices_retry_notification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21448,7 +22327,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProviderState"];
+                    "application/json": components["schemas"]["ProviderStateResponse"];
                 };
             };
             /** @description Refused */
@@ -21472,7 +22351,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21495,7 +22374,7 @@ export interface operations {
             };
         };
     };
-    accounts_put_provider: {
+    accounts_update_provider: {
         parameters: {
             query?: never;
             header?: never;
@@ -21504,7 +22383,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProviderIn"];
+                "application/json": components["schemas"]["ProviderUpdate"];
             };
         };
         responses: {
@@ -21514,7 +22393,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProviderState"];
+                    "application/json": components["schemas"]["ProviderStateResponse"];
                 };
             };
             /** @description Refused */
@@ -21538,7 +22417,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21561,7 +22440,7 @@ export interface operations {
             };
         };
     };
-    accounts_remove_provider: {
+    accounts_delete_provider: {
         parameters: {
             query?: never;
             header?: never;
@@ -21598,7 +22477,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21636,7 +22515,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProviderChecked"];
+                    "application/json": components["schemas"]["ProviderCheckResponse"];
                 };
             };
             /** @description Refused */
@@ -21660,7 +22539,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21698,7 +22577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OncallRead"][];
+                    "application/json": components["schemas"]["OncallResponse"][];
                 };
             };
             /** @description Refused */
@@ -21722,7 +22601,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21745,7 +22624,7 @@ export interface operations {
             };
         };
     };
-    oncall_list_people: {
+    oncall_list_candidates: {
         parameters: {
             query?: never;
             header?: never;
@@ -21760,7 +22639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Colleague"][];
+                    "application/json": components["schemas"]["OncallCandidateResponse"][];
                 };
             };
             /** @description Refused */
@@ -21784,131 +22663,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    notices_get_shared_picture: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                token: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    catalogue_list_plans: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PlanRead"][];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -21970,7 +22725,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22002,7 +22757,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlaybookCheck"];
+                "application/json": components["schemas"]["PlaybookCheckRequest"];
             };
         };
         responses: {
@@ -22012,7 +22767,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckRead"];
+                    "application/json": components["schemas"]["PlaybookCheckResponse"];
                 };
             };
             /** @description Refused */
@@ -22036,7 +22791,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22076,7 +22831,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlaybookRead"];
+                    "application/json": components["schemas"]["PlaybookResponse"];
                 };
             };
             /** @description Refused */
@@ -22100,7 +22855,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22123,7 +22878,7 @@ export interface operations {
             };
         };
     };
-    playbooks_try_playbook: {
+    playbooks_dry_run_playbook: {
         parameters: {
             query: {
                 run_id: string;
@@ -22142,7 +22897,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChainRead"];
+                    "application/json": components["schemas"]["DryRunResponse"];
                 };
             };
             /** @description Refused */
@@ -22166,7 +22921,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22194,7 +22949,7 @@ export interface operations {
             query?: {
                 host?: string | null;
                 run?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -22211,7 +22966,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_ProfileRead_"];
+                    "application/json": components["schemas"]["Page_ProfileResponse_"];
                 };
             };
             /** @description Refused */
@@ -22235,7 +22990,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22275,7 +23030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProfileRead"];
+                    "application/json": components["schemas"]["ProfileResponse"];
                 };
             };
             /** @description Refused */
@@ -22299,7 +23054,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22371,7 +23126,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22420,7 +23175,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FacetsRead"];
+                    "application/json": components["schemas"]["ProfileFacetsResponse"];
                 };
             };
             /** @description Refused */
@@ -22444,7 +23199,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22495,7 +23250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HeatRead"];
+                    "application/json": components["schemas"]["HeatMatrixResponse"];
                 };
             };
             /** @description Refused */
@@ -22519,7 +23274,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22570,7 +23325,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SearchRead"];
+                    "application/json": components["schemas"]["ProfileSearchResponse"];
                 };
             };
             /** @description Refused */
@@ -22594,7 +23349,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22644,7 +23399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__profiles__schemas__TableRead"];
+                    "application/json": components["schemas"]["FunctionTableResponse"];
                 };
             };
             /** @description Refused */
@@ -22668,7 +23423,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22721,7 +23476,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TreeRead"];
+                    "application/json": components["schemas"]["ProfileTreeResponse"];
                 };
             };
             /** @description Refused */
@@ -22745,7 +23500,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22807,7 +23562,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22847,7 +23602,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VisitRead"][];
+                    "application/json": components["schemas"]["VisitResponse"][];
                 };
             };
             /** @description Refused */
@@ -22871,7 +23626,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22911,7 +23666,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VersionRead"];
+                    "application/json": components["schemas"]["VersionResponse"];
                 };
             };
             /** @description Refused */
@@ -22935,7 +23690,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -22975,7 +23730,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VersionRead"];
+                    "application/json": components["schemas"]["VersionResponse"];
                 };
             };
             /** @description Refused */
@@ -22999,7 +23754,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23063,7 +23818,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23131,7 +23886,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23177,7 +23932,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ShareRead"];
+                    "application/json": components["schemas"]["ShareResponse"];
                 };
             };
             /** @description Refused */
@@ -23201,7 +23956,342 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_list_events: {
+        parameters: {
+            query?: {
+                host_id?: string | null;
+                kind?: string | null;
+                /** @description Only events that start at this time or later */
+                since?: string | null;
+                /** @description Include withdrawn events */
+                withdrawn?: boolean;
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ReportedEventResponse_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_report_event: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportedEventCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedEventResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_get_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedEventResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_withdraw_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_update_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportedEventUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedEventResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23241,7 +24331,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReportRead"];
+                    "application/json": components["schemas"]["ReportResponse"];
                 };
             };
             /** @description Refused */
@@ -23265,7 +24355,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23288,7 +24378,7 @@ export interface operations {
             };
         };
     };
-    reports_change_report: {
+    reports_update_report: {
         parameters: {
             query?: never;
             header?: never;
@@ -23299,7 +24389,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReportPatch"];
+                "application/json": components["schemas"]["ReportUpdate"];
             };
         };
         responses: {
@@ -23309,7 +24399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReportRead"];
+                    "application/json": components["schemas"]["ReportResponse"];
                 };
             };
             /** @description Refused */
@@ -23333,7 +24423,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23373,7 +24463,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReportPreviewRead"];
+                    "application/json": components["schemas"]["ReportPreviewResponse"];
                 };
             };
             /** @description Refused */
@@ -23397,7 +24487,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23459,7 +24549,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23495,7 +24585,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Which"];
+                "application/json": components["schemas"]["VersionRequest"];
             };
         };
         responses: {
@@ -23505,7 +24595,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VersionRead"];
+                    "application/json": components["schemas"]["VersionResponse"];
                 };
             };
             /** @description Refused */
@@ -23529,7 +24619,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23567,7 +24657,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotationRead"][];
+                    "application/json": components["schemas"]["RotationResponse"][];
                 };
             };
             /** @description Refused */
@@ -23591,7 +24681,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23635,7 +24725,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotationRead"];
+                    "application/json": components["schemas"]["RotationResponse"];
                 };
             };
             /** @description Refused */
@@ -23659,7 +24749,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23699,7 +24789,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotationRead"];
+                    "application/json": components["schemas"]["RotationResponse"];
                 };
             };
             /** @description Refused */
@@ -23723,7 +24813,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23746,7 +24836,7 @@ export interface operations {
             };
         };
     };
-    oncall_remove_rotation: {
+    oncall_delete_rotation: {
         parameters: {
             query?: never;
             header?: never;
@@ -23785,7 +24875,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23829,7 +24919,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotationRead"];
+                    "application/json": components["schemas"]["RotationResponse"];
                 };
             };
             /** @description Refused */
@@ -23853,7 +24943,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23876,7 +24966,7 @@ export interface operations {
             };
         };
     };
-    oncall_bring_calendar: {
+    oncall_upload_calendar: {
         parameters: {
             query?: never;
             header?: never;
@@ -23887,7 +24977,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "multipart/form-data": components["schemas"]["Body_oncall_bring_calendar"];
+                "multipart/form-data": components["schemas"]["Body_oncall_upload_calendar"];
             };
         };
         responses: {
@@ -23897,7 +24987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotationRead"];
+                    "application/json": components["schemas"]["RotationResponse"];
                 };
             };
             /** @description Refused */
@@ -23921,7 +25011,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -23961,7 +25051,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotationRead"];
+                    "application/json": components["schemas"]["RotationResponse"];
                 };
             };
             /** @description Refused */
@@ -23985,7 +25075,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24008,7 +25098,7 @@ export interface operations {
             };
         };
     };
-    oncall_add_override: {
+    oncall_create_override: {
         parameters: {
             query?: never;
             header?: {
@@ -24031,7 +25121,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotationRead"];
+                    "application/json": components["schemas"]["RotationResponse"];
                 };
             };
             /** @description Refused */
@@ -24055,7 +25145,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24078,7 +25168,7 @@ export interface operations {
             };
         };
     };
-    oncall_remove_override: {
+    oncall_delete_override: {
         parameters: {
             query?: never;
             header?: never;
@@ -24118,7 +25208,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24156,7 +25246,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuleRead"][];
+                    "application/json": components["schemas"]["RuleResponse"][];
                 };
             };
             /** @description Refused */
@@ -24180,7 +25270,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24220,7 +25310,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__evidence__schemas__RunRead"];
+                    "application/json": components["schemas"]["RunResponse"];
                 };
             };
             /** @description Refused */
@@ -24244,7 +25334,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24267,10 +25357,10 @@ export interface operations {
             };
         };
     };
-    context_read_calls: {
+    context_get_call_graph: {
         parameters: {
             query?: {
-                /** @description A process; without it the scope of the capture */
+                /** @description Process ID; default: the scope of the capture */
                 pid?: number | null;
                 /** @description UTC nanoseconds */
                 from_ns?: number | null;
@@ -24291,7 +25381,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallsRead"];
+                    "application/json": components["schemas"]["CallGraphResponse"];
                 };
             };
             /** @description Refused */
@@ -24315,7 +25405,77 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    charts_get_run_charts: {
+        parameters: {
+            query?: {
+                /** @description Only these charts */
+                ids?: string[];
+                /** @description Only charts that illustrate these rules */
+                findings?: string[];
+                baseline?: string | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunChartsResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24355,7 +25515,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["culprit__evidence__schemas__EventRead"][];
+                    "application/json": components["schemas"]["RunEventResponse"][];
                 };
             };
             /** @description Refused */
@@ -24379,7 +25539,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24419,7 +25579,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunFindingsRead"];
+                    "application/json": components["schemas"]["RunFindingsResponse"];
                 };
             };
             /** @description Refused */
@@ -24443,7 +25603,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24466,7 +25626,7 @@ export interface operations {
             };
         };
     };
-    profiles_get_sched: {
+    profiles_get_scheduler: {
         parameters: {
             query?: never;
             header?: never;
@@ -24483,7 +25643,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SchedRead"];
+                    "application/json": components["schemas"]["SchedulerResponse"];
                 };
             };
             /** @description Refused */
@@ -24507,7 +25667,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24530,7 +25690,7 @@ export interface operations {
             };
         };
     };
-    profiles_get_sched_lanes: {
+    profiles_get_cpu_tracks: {
         parameters: {
             query?: {
                 from_ns?: number | null;
@@ -24551,7 +25711,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SchedLanesRead"];
+                    "application/json": components["schemas"]["CpuTracksResponse"];
                 };
             };
             /** @description Refused */
@@ -24575,7 +25735,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24615,7 +25775,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeriesRead"][];
+                    "application/json": components["schemas"]["SeriesSummaryResponse"][];
                 };
             };
             /** @description Refused */
@@ -24639,77 +25799,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    visuals_get_run_visuals: {
-        parameters: {
-            query?: {
-                /** @description Only these pictures */
-                ids?: string[];
-                /** @description Only pictures that illustrate these rules */
-                findings?: string[];
-                baseline?: string | null;
-            };
-            header?: never;
-            path: {
-                run_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunVisualsRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24736,7 +25826,7 @@ export interface operations {
         parameters: {
             query?: {
                 state?: string | null;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -24753,7 +25843,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_ScheduleRead_"];
+                    "application/json": components["schemas"]["Page_ScheduleResponse_"];
                 };
             };
             /** @description Refused */
@@ -24777,7 +25867,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24821,7 +25911,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ScheduleRead"];
+                    "application/json": components["schemas"]["ScheduleResponse"];
                 };
             };
             /** @description Refused */
@@ -24845,7 +25935,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24877,7 +25967,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CadencePreview"];
+                "application/json": components["schemas"]["CadencePreviewRequest"];
             };
         };
         responses: {
@@ -24887,7 +25977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CadenceRead"];
+                    "application/json": components["schemas"]["CadencePreviewResponse"];
                 };
             };
             /** @description Refused */
@@ -24911,7 +26001,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24951,7 +26041,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ScheduleRead"];
+                    "application/json": components["schemas"]["ScheduleResponse"];
                 };
             };
             /** @description Refused */
@@ -24975,7 +26065,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -24998,7 +26088,7 @@ export interface operations {
             };
         };
     };
-    schedules_remove_schedule: {
+    schedules_delete_schedule: {
         parameters: {
             query?: never;
             header?: never;
@@ -25037,7 +26127,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25081,7 +26171,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ScheduleRead"];
+                    "application/json": components["schemas"]["ScheduleResponse"];
                 };
             };
             /** @description Refused */
@@ -25105,7 +26195,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25131,7 +26221,7 @@ export interface operations {
     schedules_list_firings: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -25150,7 +26240,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_FiringRead_"];
+                    "application/json": components["schemas"]["Page_ScheduleFiringResponse_"];
                 };
             };
             /** @description Refused */
@@ -25174,7 +26264,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25200,7 +26290,7 @@ export interface operations {
     services_list_services: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -25217,7 +26307,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_ServiceRead_"];
+                    "application/json": components["schemas"]["Page_ServiceResponse_"];
                 };
             };
             /** @description Refused */
@@ -25241,7 +26331,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25285,7 +26375,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ServiceRead"];
+                    "application/json": components["schemas"]["ServiceResponse"];
                 };
             };
             /** @description Refused */
@@ -25309,7 +26399,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25349,7 +26439,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ServiceRead"];
+                    "application/json": components["schemas"]["ServiceResponse"];
                 };
             };
             /** @description Refused */
@@ -25373,7 +26463,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25396,7 +26486,7 @@ export interface operations {
             };
         };
     };
-    services_remove_service: {
+    services_delete_service: {
         parameters: {
             query?: never;
             header?: never;
@@ -25435,7 +26525,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25479,7 +26569,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ServiceRead"];
+                    "application/json": components["schemas"]["ServiceResponse"];
                 };
             };
             /** @description Refused */
@@ -25503,7 +26593,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25543,7 +26633,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SourceCheck"];
+                    "application/json": components["schemas"]["SourceCheckResponse"];
                 };
             };
             /** @description Refused */
@@ -25567,7 +26657,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25599,7 +26689,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Login"];
+                "application/json": components["schemas"]["LoginRequest"];
             };
         };
         responses: {
@@ -25609,7 +26699,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": components["schemas"]["MeResponse"];
                 };
             };
             /** @description Refused */
@@ -25633,7 +26723,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25693,7 +26783,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25725,7 +26815,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["LinkLogin"];
+                "application/json": components["schemas"]["LinkLoginRequest"];
             };
         };
         responses: {
@@ -25735,7 +26825,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": components["schemas"]["MeResponse"];
                 };
             };
             /** @description Refused */
@@ -25759,7 +26849,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25782,7 +26872,69 @@ export interface operations {
             };
         };
     };
-    session_leave: {
+    session_list_sign_in_methods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInMethodsResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_start_sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -25791,7 +26943,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SignInStart"];
+                "application/json": components["schemas"]["SignInRequest"];
             };
         };
         responses: {
@@ -25801,7 +26953,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignInPlace"];
+                    "application/json": components["schemas"]["SignInResponse"];
                 };
             };
             /** @description Refused */
@@ -25825,7 +26977,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25848,7 +27000,7 @@ export interface operations {
             };
         };
     };
-    session_come_back: {
+    session_handle_callback: {
         parameters: {
             query?: {
                 state?: string | null;
@@ -25890,7 +27042,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25913,7 +27065,7 @@ export interface operations {
             };
         };
     };
-    session_end_elsewhere: {
+    session_get_logout_url: {
         parameters: {
             query?: never;
             header?: never;
@@ -25928,7 +27080,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignOutPlace"];
+                    "application/json": components["schemas"]["SignOutResponse"];
                 };
             };
             /** @description Refused */
@@ -25952,7 +27104,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -25975,7 +27127,7 @@ export interface operations {
             };
         };
     };
-    session_leave_to_prove: {
+    session_start_proof: {
         parameters: {
             query?: never;
             header?: never;
@@ -25984,7 +27136,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SignInStart"];
+                "application/json": components["schemas"]["SignInRequest"];
             };
         };
         responses: {
@@ -25994,7 +27146,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignInPlace"];
+                    "application/json": components["schemas"]["SignInResponse"];
                 };
             };
             /** @description Refused */
@@ -26018,7 +27170,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26082,7 +27234,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26105,7 +27257,7 @@ export interface operations {
             };
         };
     };
-    session_sign_in_ways: {
+    storage_get_storage: {
         parameters: {
             query?: never;
             header?: never;
@@ -26120,7 +27272,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignInWays"];
+                    "application/json": components["schemas"]["StorageResponse"];
                 };
             };
             /** @description Refused */
@@ -26144,7 +27296,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26167,397 +27319,7 @@ export interface operations {
             };
         };
     };
-    standbys_list_standbys: {
-        parameters: {
-            query?: {
-                kind?: ("ring" | "armed") | null;
-                host?: string | null;
-                over?: boolean;
-                /** @description How many items at most */
-                limit?: number;
-                /** @description `next` of the previous page */
-                cursor?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Page_StandbyRead_"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    standbys_create_standby: {
-        parameters: {
-            query?: never;
-            header?: {
-                "idempotency-key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RingCreate"] | components["schemas"]["ArmedCreate"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StandbyRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    standbys_list_conditions: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConditionKind"][];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    standbys_get_standby: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                standby_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StandbyRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    standbys_end_standby: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                standby_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StandbyRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    storage_read_storage: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StorageRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    storage_ask_for_look: {
+    storage_request_storage_check: {
         parameters: {
             query?: never;
             header?: never;
@@ -26566,7 +27328,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["LookAsk"];
+                "application/json": components["schemas"]["StorageCheckRequest"];
             };
         };
         responses: {
@@ -26576,7 +27338,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LookRead"];
+                    "application/json": components["schemas"]["StorageCheckResponse"];
                 };
             };
             /** @description Refused */
@@ -26600,7 +27362,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26623,12 +27385,12 @@ export interface operations {
             };
         };
     };
-    storage_read_look: {
+    storage_get_storage_check: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                look_id: string;
+                check_id: string;
             };
             cookie?: never;
         };
@@ -26640,7 +27402,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LookRead"];
+                    "application/json": components["schemas"]["StorageCheckResponse"];
                 };
             };
             /** @description Refused */
@@ -26664,7 +27426,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26687,7 +27449,7 @@ export interface operations {
             };
         };
     };
-    storage_mend_storage: {
+    storage_delete_orphan_files: {
         parameters: {
             query?: never;
             header?: never;
@@ -26702,7 +27464,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OrphansGone"];
+                    "application/json": components["schemas"]["OrphanDeletionResponse"];
                 };
             };
             /** @description Refused */
@@ -26726,7 +27488,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26758,7 +27520,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PolicySet"];
+                "application/json": components["schemas"]["RetentionPolicyUpdate"];
             };
         };
         responses: {
@@ -26768,7 +27530,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PolicyRead"][];
+                    "application/json": components["schemas"]["RetentionPolicyResponse"][];
                 };
             };
             /** @description Refused */
@@ -26792,7 +27554,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26824,7 +27586,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PolicySet"];
+                "application/json": components["schemas"]["RetentionPolicyUpdate"];
             };
         };
         responses: {
@@ -26834,7 +27596,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Foreseen"];
+                    "application/json": components["schemas"]["RetentionPreviewResponse"];
                 };
             };
             /** @description Refused */
@@ -26858,7 +27620,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26896,7 +27658,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThresholdRead"][];
+                    "application/json": components["schemas"]["ThresholdOverrideResponse"][];
                 };
             };
             /** @description Refused */
@@ -26920,7 +27682,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -26952,7 +27714,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ThresholdSet"];
+                "application/json": components["schemas"]["ThresholdOverrideRequest"];
             };
         };
         responses: {
@@ -26962,7 +27724,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThresholdRead"];
+                    "application/json": components["schemas"]["ThresholdOverrideResponse"];
                 };
             };
             /** @description Refused */
@@ -26986,7 +27748,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27009,7 +27771,7 @@ export interface operations {
             };
         };
     };
-    findings_unset_threshold: {
+    findings_reset_threshold: {
         parameters: {
             query?: never;
             header?: never;
@@ -27048,197 +27810,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    triggers_list_allowances: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AllowanceRead"][];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    triggers_allow_tier: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AllowanceCreate"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AllowanceRead"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    triggers_forbid_tier: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                allowance_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27264,7 +27836,7 @@ export interface operations {
     accounts_list_tokens: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -27281,7 +27853,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_TokenRead_"];
+                    "application/json": components["schemas"]["Page_TokenResponse_"];
                 };
             };
             /** @description Refused */
@@ -27305,7 +27877,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27349,7 +27921,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TokenRead"];
+                    "application/json": components["schemas"]["TokenResponse"];
                 };
             };
             /** @description Refused */
@@ -27373,7 +27945,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27435,7 +28007,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27461,7 +28033,7 @@ export interface operations {
     triggers_list_triggers: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -27478,7 +28050,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_TriggerRead_"];
+                    "application/json": components["schemas"]["Page_TriggerResponse_"];
                 };
             };
             /** @description Refused */
@@ -27502,7 +28074,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27546,7 +28118,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TriggerRead"];
+                    "application/json": components["schemas"]["TriggerResponse"];
                 };
             };
             /** @description Refused */
@@ -27570,7 +28142,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27632,7 +28204,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27676,7 +28248,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TriggerRead"];
+                    "application/json": components["schemas"]["TriggerResponse"];
                 };
             };
             /** @description Refused */
@@ -27700,7 +28272,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27744,7 +28316,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Received"];
+                    "application/json": components["schemas"]["AlertDeliveryResponse"];
                 };
             };
             /** @description Refused */
@@ -27768,7 +28340,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27802,7 +28374,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TriggerTest"];
+                "application/json": components["schemas"]["TriggerTestRequest"];
             };
         };
         responses: {
@@ -27812,7 +28384,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TriggerTested"];
+                    "application/json": components["schemas"]["TriggerTestResponse"];
                 };
             };
             /** @description Refused */
@@ -27836,7 +28408,197 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    triggers_list_allowances: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnattendedTierResponse"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    triggers_allow_tier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UnattendedTierCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnattendedTierResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    triggers_forbid_tier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                unattended_tier_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27862,7 +28624,7 @@ export interface operations {
     imports_list_uploads: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -27879,7 +28641,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_UploadRead_"];
+                    "application/json": components["schemas"]["Page_UploadResponse_"];
                 };
             };
             /** @description Refused */
@@ -27903,7 +28665,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -27947,7 +28709,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UploadRead"];
+                    "application/json": components["schemas"]["UploadResponse"];
                 };
             };
             /** @description Refused */
@@ -27971,7 +28733,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -28033,7 +28795,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -28059,7 +28821,7 @@ export interface operations {
     accounts_list_users: {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description `next` of the previous page */
                 cursor?: string | null;
@@ -28076,7 +28838,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_UserRead_"];
+                    "application/json": components["schemas"]["Page_UserResponse_"];
                 };
             };
             /** @description Refused */
@@ -28100,7 +28862,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -28144,7 +28906,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserRead"];
+                    "application/json": components["schemas"]["UserResponse"];
                 };
             };
             /** @description Refused */
@@ -28168,7 +28930,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -28212,7 +28974,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserRead"];
+                    "application/json": components["schemas"]["UserResponse"];
                 };
             };
             /** @description Refused */
@@ -28236,7 +28998,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -28259,9 +29021,18 @@ export interface operations {
             };
         };
     };
-    visuals_list_visuals: {
+    watchers_list_watchers: {
         parameters: {
-            query?: never;
+            query?: {
+                kind?: ("lookback" | "conditional") | null;
+                host_id?: string | null;
+                /** @description Include watchers that have ended */
+                include_ended?: boolean;
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -28274,7 +29045,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BuilderRead"][];
+                    "application/json": components["schemas"]["Page_WatcherResponse_"];
                 };
             };
             /** @description Refused */
@@ -28298,7 +29069,265 @@ export interface operations {
                     };
                 };
             };
-            /** @description A part of the platform is away */
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    watchers_create_watcher: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LookbackWatcherCreate"] | components["schemas"]["ConditionalWatcherCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatcherResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    watchers_list_condition_kinds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConditionKindResponse"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    watchers_get_watcher: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                watcher_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatcherResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    watchers_stop_watcher: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                watcher_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatcherResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
             "5XX": {
                 headers: {
                     [name: string]: unknown;

@@ -2,44 +2,44 @@ import { UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { listField, useUrlState } from "../lib/urlState";
-import classes from "./Fold.module.css";
+import classes from "./Collapsible.module.css";
 
 const FIELDS = { fold: listField };
 
 interface Props {
-  /** Stands in the address (`fold=`) when it is not as it is at first. */
+  /** Key in the address (`fold=`), present only when the state differs from the default. */
   id: string;
   title: ReactNode;
   count?: number;
-  /** Says what is inside while it is closed. */
+  /** A summary of the content, shown while the section is closed. */
   hint?: ReactNode;
   open?: boolean;
   children: ReactNode;
 }
 
-/** A part that opens and closes, and says how much is in it. */
-export function Fold({ id, title, count, hint, open = false, children }: Props) {
+/** A section that opens and closes and shows how many items it has. */
+export function Collapsible({ id, title, count, hint, open = false, children }: Props) {
   const [{ fold }, set] = useUrlState(FIELDS);
   const body = useId();
   const toggled = fold.includes(id);
-  const shown = open !== toggled;
+  const visible = open !== toggled;
   return (
     <section className={classes.fold}>
       <h3 className={classes.head}>
         <UnstyledButton
           className={classes.button}
-          aria-expanded={shown}
+          aria-expanded={visible}
           aria-controls={body}
-          onClick={() => set({ fold: toggled ? fold.filter((one) => one !== id) : [...fold, id] })}
+          onClick={() => set({ fold: toggled ? fold.filter((item) => item !== id) : [...fold, id] })}
         >
-          {shown ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
+          {visible ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
           <span className={classes.title}>{title}</span>
           {count !== undefined && <span className={classes.count}>{count}</span>}
-          {!shown && hint && <span className={classes.hint}>{hint}</span>}
+          {!visible && hint && <span className={classes.hint}>{hint}</span>}
         </UnstyledButton>
       </h3>
-      <div id={body} hidden={!shown} className={classes.body}>
-        {shown && children}
+      <div id={body} hidden={!visible} className={classes.body}>
+        {visible && children}
       </div>
     </section>
   );

@@ -3,7 +3,7 @@ import { Trash2 } from "lucide-react";
 import { useState } from "react";
 
 /** Takes one row away, at the second click: the first opens what is meant in words. */
-export function Drop({ label, onClick }: { label: string; onClick: () => void }) {
+export function ConfirmDelete({ label, onClick }: { label: string; onClick: () => void }) {
   const [asks, setAsks] = useState(false);
   const sure = () => {
     setAsks(false);

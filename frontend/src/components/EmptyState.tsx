@@ -2,18 +2,18 @@ import { Button, Skeleton } from "@mantine/core";
 import { CircleAlert, RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { ApiError, Unreachable } from "../lib/api";
-import { useSentence } from "../lib/i18n";
-import classes from "./States.module.css";
+import { ApiError, UnreachableError } from "../lib/api";
+import { useMessage } from "../lib/text/i18n";
+import classes from "./EmptyState.module.css";
 
-interface EmptyProps {
+interface EmptyStateProps {
   title: ReactNode;
   children?: ReactNode;
   action?: ReactNode;
 }
 
-/** Nothing is here yet: says why, and what to do next. */
-export function Empty({ title, children, action }: EmptyProps) {
+/** The state of an empty list: why it is empty, and what to do next. */
+export function EmptyState({ title, children, action }: EmptyStateProps) {
   return (
     <div className={classes.state}>
       <p className={classes.title}>{title}</p>
@@ -26,9 +26,9 @@ export function Empty({ title, children, action }: EmptyProps) {
 /** The text for an error, in the reader's language where the server named a sentence. */
 export function useErrorText(): (error: unknown) => string {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (error) => {
-    if (error instanceof Unreachable) return t("error.unreachable");
+    if (error instanceof UnreachableError) return t("error.unreachable");
     if (error instanceof ApiError) {
       if (error.sentence) return sentence(error.sentence);
       if (error.status === 403) return error.detail || t("error.forbidden");
@@ -46,7 +46,7 @@ interface ErrorProps {
   title?: ReactNode;
 }
 
-/** Stands where the content would stand, says what failed and what to do. */
+/** Replaces content that failed to load: what failed and what to do. */
 export function ErrorState({ error, retry, title }: ErrorProps) {
   const { t } = useTranslation();
   const text = useErrorText();
@@ -67,7 +67,7 @@ export function ErrorState({ error, retry, title }: ErrorProps) {
   );
 }
 
-/** An error beside a form or a button. */
+/** An error next to a form or a button. */
 export function ErrorLine({ error }: { error: unknown }) {
   const text = useErrorText();
   if (!error) return null;

@@ -39,7 +39,8 @@ export function Page({ title, tab, meta, above, actions, width = "full", childre
 
 interface PanelProps {
   title?: ReactNode;
-  aside?: ReactNode;
+  /** Right end of the heading line: counts, a summary or buttons. */
+  headerExtra?: ReactNode;
   /** Without inner padding: for tables and drawings that reach the edge. */
   flush?: boolean;
   id?: string;
@@ -47,13 +48,13 @@ interface PanelProps {
 }
 
 /** A part of a screen under its own heading: a rule, not a box in a box. */
-export function Panel({ title, aside, flush = false, id, children }: PanelProps) {
+export function Panel({ title, headerExtra, flush = false, id, children }: PanelProps) {
   return (
     <section className={classes.panel} {...(id ? { id } : {})}>
-      {(title || aside) && (
+      {(title || headerExtra) && (
         <div className={classes.panelHead}>
           {title && <h2 className={classes.panelTitle}>{title}</h2>}
-          {aside && <div className={classes.aside}>{aside}</div>}
+          {headerExtra && <div className={classes.headerExtra}>{headerExtra}</div>}
         </div>
       )}
       <div className={flush ? classes.flush : classes.body}>{children}</div>

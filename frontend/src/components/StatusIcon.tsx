@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Tier } from "../client/types";
+import type { Tier } from "../client/models";
 import { cx } from "../core/cx";
-import classes from "./Mark.module.css";
+import classes from "./StatusIcon.module.css";
 
-/** How a state looks. The shape differs with the colour, so that colour is never the only cue. */
+/** The look of a state. The shape differs with the color, so that color is never the only cue. */
 export type Tone = "ok" | "warn" | "bad" | "busy" | "idle" | "off";
 
 const GLYPHS: Record<Tone, ReactNode> = {
@@ -28,7 +28,7 @@ const GLYPHS: Record<Tone, ReactNode> = {
   off: <path d="M2 5.2h8v1.6H2Z" />,
 };
 
-export function Mark({ tone, children, title }: { tone: Tone; children?: ReactNode; title?: string }) {
+export function StatusIcon({ tone, children, title }: { tone: Tone; children?: ReactNode; title?: string }) {
   return (
     <span className={cx(classes.mark, classes[tone])} title={title}>
       <svg
@@ -64,10 +64,10 @@ const TONES: Record<string, Tone> = {
   timed_out: "warn",
   unknown: "idle",
   failed: "bad",
-  does_not_work: "bad",
+  unavailable: "bad",
   missing: "bad",
   refused: "bad",
-  cancelled: "off",
+  canceled: "off",
   expired: "off",
   skipped: "off",
   exists: "off",
@@ -76,10 +76,14 @@ const TONES: Record<string, Tone> = {
 
 export const toneOf = (state: string): Tone => TONES[state] ?? "idle";
 
-/** A state of a run, collector, check or row, in words beside its mark. */
-export function StateMark({ state }: { state: string }) {
+/** A state of a run, collector, check or row: its icon and its name. */
+export function RunStateIcon({ state }: { state: string }) {
   const { t } = useTranslation();
-  return <Mark tone={toneOf(state)}>{t(`state.${state}` as "state.done", { defaultValue: state })}</Mark>;
+  return (
+    <StatusIcon tone={toneOf(state)}>
+      {t(`state.${state}` as "state.done", { defaultValue: state })}
+    </StatusIcon>
+  );
 }
 
 /** The cost tier of a collector or a plan. */

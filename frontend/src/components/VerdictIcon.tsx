@@ -1,20 +1,20 @@
 import type { ReactNode } from "react";
-import type { StepVerdict } from "../client/types";
+import type { StepVerdict } from "../client/models";
 import { cx } from "../core/cx";
-import classes from "./Verdict.module.css";
+import classes from "./VerdictIcon.module.css";
 
-/** What was made of evidence. Each has its own shape and outline, so that colour is never the only cue. */
-export type Look = "supports" | "weak" | "refutes" | "inconclusive" | "absent" | "context";
+/** The result of a judgment. Each has its own shape and outline, so that color is never the only cue. */
+export type VerdictState = "supports" | "weak" | "refutes" | "inconclusive" | "absent" | "context";
 
 /** The sign of each verdict of a step. */
-export const LOOKS: Record<StepVerdict, Look> = {
+export const VERDICT_STATES: Record<StepVerdict, VerdictState> = {
   supports: "supports",
   refutes: "refutes",
   inconclusive: "inconclusive",
   not_collected: "absent",
 };
 
-const SHAPES: Record<Look, ReactNode> = {
+const SHAPES: Record<VerdictState, ReactNode> = {
   supports: <circle cx="7" cy="7" r="5.5" fill="currentColor" />,
   weak: (
     <>
@@ -48,8 +48,8 @@ const SHAPES: Record<Look, ReactNode> = {
   context: <path d="M7 2 12 7 7 12 2 7Z" fill="none" stroke="currentColor" strokeWidth="1.2" />,
 };
 
-/** The sign of a verdict; its word stands beside it, or is given for those who do not see the sign. */
-export function Verdict({ look, label }: { look: Look; label?: string }) {
+/** The sign of a verdict. Its name is next to it or in `label`, for screen readers. */
+export function VerdictIcon({ look, label }: { look: VerdictState; label?: string }) {
   return (
     <>
       <svg viewBox="0 0 14 14" width="14" height="14" className={cx(classes.sign, classes[look])} aria-hidden>

@@ -1,53 +1,72 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import en from "./en.json";
-import serverEn from "./server.en.json";
-import serverZh from "./server.zh.json";
-import zh from "./zh.json";
 
 type Tree = { [key: string]: string | Tree };
+type Texts = Map<string, string>;
 
-function flat(tree: Tree, prefix = ""): Map<string, string> {
-  const out = new Map<string, string>();
+const listFiles = (dir: string): string[] =>
+  readdirSync(dir).flatMap((name) => {
+    const path = join(dir, name);
+    return statSync(path).isDirectory() ? listFiles(path) : [path];
+  });
+
+function flatten(tree: Tree, prefix = ""): Texts {
+  const out: Texts = new Map();
   for (const [key, value] of Object.entries(tree)) {
     if (typeof value === "string") out.set(prefix + key, value);
-    else for (const [inner, text] of flat(value, `${prefix}${key}.`)) out.set(inner, text);
+    else for (const [inner, text] of flatten(value, `${prefix}${key}.`)) out.set(inner, text);
   }
   return out;
 }
 
-const places = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map((m) => m[1]).sort();
+const read = (path: string): Texts => flatten(JSON.parse(readFileSync(path, "utf8")) as Tree);
+const parameters = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map((m) => m[1]).sort();
 
-describe.each([
-  ["the interface", flat(en as Tree), flat(zh as Tree), /\{\{\s*(\w+)\s*\}\}/g],
-  ["the server", flat(serverEn as Tree), flat(serverZh as Tree), /\{(\w+)\}/g],
-] as const)("the texts of %s", (_, first, second, pattern) => {
+const sources = listFiles(resolve("src"));
+const folders = sources.filter((path) => path.endsWith("/i18n/en.json")).map((path) => dirname(path));
+const pairs: [string, Texts, Texts, RegExp][] = folders.map((dir) => [
+  dir.slice(resolve("src").length + 1),
+  read(join(dir, "en.json")),
+  read(join(dir, "zh.json")),
+  /\{\{\s*(\w+)\s*\}\}/g,
+]);
+pairs.push(["the server", read("src/i18n/server.en.json"), read("src/i18n/server.zh.json"), /\{(\w+)\}/g]);
+
+describe.each(pairs)("the texts of %s", (_, english, chinese, pattern) => {
   it("have the same keys in both languages", () => {
-    expect([...second.keys()].sort()).toEqual([...first.keys()].sort());
+    expect([...chinese.keys()].sort()).toEqual([...english.keys()].sort());
   });
 
-  it("have the same places in both languages, and are not empty", () => {
-    for (const [key, text] of first) {
+  it("have the same parameters in both languages, and are not empty", () => {
+    for (const [key, text] of english) {
       expect(text.trim(), key).not.toBe("");
-      expect(places(second.get(key) ?? "", pattern), key).toEqual(places(text, pattern));
+      expect(parameters(chinese.get(key) ?? "", pattern), key).toEqual(parameters(text, pattern));
     }
   });
 });
 
 describe("the texts of the interface", () => {
-  const files = (dir: string): string[] =>
-    readdirSync(dir).flatMap((name) => {
-      const path = join(dir, name);
-      if (statSync(path).isDirectory()) return files(path);
-      return /\.tsx?$/.test(name) && !name.includes(".test.") ? [path] : [];
-    });
-  const source = files(resolve("src"))
+  const keys = pairs.filter(([name]) => name !== "the server").flatMap(([, english]) => [...english.keys()]);
+  const source = sources
+    .filter((path) => /\.tsx?$/.test(path) && !path.includes(".test."))
     .map((path) => readFileSync(path, "utf8"))
     .join("\n");
 
+  it("are defined once", () => {
+    expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+  });
+
+  it("are typed in i18n/texts.ts, every folder (npm run texts)", () => {
+    const types = readFileSync("src/i18n/texts.ts", "utf8");
+    const imported = [...types.matchAll(/from "\.(.*)\/en\.json"/g)].map((m) =>
+      resolve("src/i18n", `.${m[1]}`),
+    );
+    expect(imported.sort()).toEqual([...folders].sort());
+  });
+
   it("are all used somewhere", () => {
-    const unused = [...flat(en as Tree).keys()].filter((key) => {
+    const unused = keys.filter((key) => {
       const bare = key.replace(/_(one|other)$/, "");
       const dynamic = bare.split(".").slice(0, -1).join(".");
       return (

@@ -1,7 +1,6 @@
 import createClient from "openapi-fetch";
-import type { ApiPath } from "../client/paths";
-import type { paths } from "../client/schema";
-import type { Sentence } from "../client/types";
+import type { ApiPath, Query, RequestBody, ResponseBody } from "../client/paths";
+import type { Message } from "../core/text/messages";
 import { type ProofKind, requestProof } from "./proof";
 
 const OVERLOADED = "urn:culprit:problem:overloaded";
@@ -11,10 +10,10 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly title: string,
-    readonly sentence: Sentence | null,
+    readonly sentence: Message | null,
     readonly detail: string,
     readonly fields: Record<string, string> = {},
-    /** The `type` of the problem, for the few that a client handles by itself. */
+    /** The `type` of the problem, for the few that a client handles. */
     readonly type: string = "about:blank",
   ) {
     super(detail || title || `HTTP ${status}`);
@@ -28,7 +27,7 @@ export class ApiError extends Error {
 }
 
 /** The server did not answer at all. */
-export class Unreachable extends Error {
+export class UnreachableError extends Error {
   constructor() {
     super("The server does not answer.");
     this.name = "Unreachable";
@@ -42,7 +41,15 @@ export function rememberCsrf(token: string): void {
   csrf = token;
 }
 
-const client = createClient<paths>({
+/** Callers are typed by `get`, `post` and so on; the client below them takes any address with any body. */
+interface AnyOperation {
+  parameters: { query?: Record<string, unknown> };
+  requestBody?: { content: { "application/json": unknown } };
+  responses: { default: { content: { "application/json": unknown } } };
+}
+type AnyPaths = Record<string, Record<Lowercase<Method>, AnyOperation>>;
+
+const client = createClient<AnyPaths>({
   baseUrl: globalThis.location?.origin ?? "",
   credentials: "same-origin",
   fetch: (request: Request) => globalThis.fetch(request),
@@ -89,7 +96,7 @@ const proofOf = ({ sentence }: ApiError): { kind: ProofKind; minutes: number } =
  * for it and the call is repeated.
  */
 export async function call<T>(method: Method, path: AnyPath, options: Options = {}): Promise<T> {
-  const answer = await ask(method, path, options);
+  const answer = await sendRequest(method, path, options);
   if (answer.response.ok) return answer.data as T;
   const error = toError(answer.response.status, answer.error);
   if (error.type === PROOF_NEEDED && (await requestProof(proofOf(error))))
@@ -98,27 +105,33 @@ export async function call<T>(method: Method, path: AnyPath, options: Options = 
 }
 
 /** A file that the server makes, under the name that it gives it; throws as `call` does. */
-export async function download(path: ApiPath<"get">, query: Record<string, unknown>): Promise<File> {
-  const answer = await ask("GET", path, { query, bytes: true });
+export async function download<const P extends ApiPath<"get">>(
+  path: P,
+  query: Query<"get", P>,
+): Promise<File> {
+  const answer = await sendRequest("GET", path, { query, bytes: true });
   if (!answer.response.ok) throw toError(answer.response.status, answer.error);
   const named = /filename=([\w.-]+)/.exec(answer.response.headers.get("Content-Disposition") ?? "");
   return new File([answer.data as Blob], named?.[1] ?? "file");
 }
 
-/** What is new of something that is polled: undefined where it is still what its tag stands for. */
-export async function getNew<T>(
-  path: ApiPath<"get">,
-  query: Record<string, unknown>,
+/** Return the new state of a polled resource: undefined while its tag is the same. */
+export async function getIfChanged<const P extends ApiPath<"get">>(
+  path: P,
+  query: Query<"get", P>,
   tag: string | undefined,
-): Promise<{ data: T | undefined; tag: string | undefined; at: Date }> {
-  const answer = await ask("GET", path, { query, ...(tag ? { headers: { "If-None-Match": tag } } : {}) });
+): Promise<{ data: ResponseBody<"get", P> | undefined; tag: string | undefined; at: Date }> {
+  const answer = await sendRequest("GET", path, {
+    query,
+    ...(tag ? { headers: { "If-None-Match": tag } } : {}),
+  });
   const { headers, status, ok } = answer.response;
   if (!ok && status !== NOT_MODIFIED) throw toError(status, answer.error);
-  const said = Date.parse(headers.get("Date") ?? "");
+  const date = Date.parse(headers.get("Date") ?? "");
   return {
-    data: ok ? (answer.data as T) : undefined,
+    data: ok ? (answer.data as ResponseBody<"get", P>) : undefined,
     tag: headers.get("ETag") ?? undefined,
-    at: new Date(Number.isNaN(said) ? Date.now() : said),
+    at: new Date(Number.isNaN(date) ? Date.now() : date),
   };
 }
 
@@ -127,13 +140,13 @@ const NOT_MODIFIED = 304;
 /** Pauses before a read is repeated that met an overloaded server; each half as long to one and a half times as long. */
 const REPEAT_AFTER_MS = [1000, 2000, 4000];
 
-async function ask(method: Method, path: AnyPath, options: Options): Promise<Answer> {
+async function sendRequest(method: Method, path: AnyPath, options: Options): Promise<Answer> {
   for (const pause of REPEAT_AFTER_MS) {
-    const answer = await askOnce(method, path, options);
+    const answer = await sendOnce(method, path, options);
     if (method !== "GET" || !isOverloaded(answer.response.status, answer.error)) return answer;
     await wait(pause * (0.5 + Math.random()), options.signal);
   }
-  return askOnce(method, path, options);
+  return sendOnce(method, path, options);
 }
 
 const isOverloaded = (status: number, body: unknown): boolean =>
@@ -154,28 +167,24 @@ function wait(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-async function askOnce(method: Method, path: AnyPath, options: Options): Promise<Answer> {
+async function sendOnce(method: Method, path: AnyPath, options: Options): Promise<Answer> {
   const headers: Record<string, string> = {
     ...options.headers,
     ...(options.once ? { "Idempotency-Key": options.once } : {}),
   };
   const isForm = options.body instanceof FormData;
   try {
-    return await client.request(
-      method.toLowerCase() as "get",
-      `/api/v1${path}` as never,
-      {
-        params: { query: options.query },
-        body: options.body,
-        headers,
-        signal: options.signal,
-        ...(options.bytes ? { parseAs: "blob" } : {}),
-        ...(isForm ? { bodySerializer: (body: unknown) => body } : {}),
-      } as never,
-    );
+    return await client.request(method.toLowerCase() as Lowercase<Method>, `/api/v1${path}`, {
+      params: { query: options.query },
+      body: options.body,
+      headers,
+      signal: options.signal,
+      parseAs: options.bytes ? "blob" : "json",
+      ...(isForm ? { bodySerializer: (body: unknown) => body } : {}),
+    });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Unreachable();
+    throw new UnreachableError();
   }
 }
 
@@ -183,7 +192,7 @@ function toError(status: number, body: unknown): ApiError {
   if (typeof body !== "object" || body === null) return new ApiError(status, "", null, "");
   const problem = body as Record<string, unknown>;
   const key = typeof problem.key === "string" ? problem.key : null;
-  const params = (problem.params ?? {}) as Sentence["params"];
+  const params = (problem.params ?? {}) as Message["params"];
   return new ApiError(
     status,
     text(problem.title),
@@ -210,14 +219,30 @@ function fieldErrors(errors: unknown): Record<string, string> {
   return out;
 }
 
-export const get = <T>(
-  path: ApiPath<"get">,
-  query?: Record<string, unknown>,
+/** The answer of a read; throws as `call` does. */
+export const get = <const P extends ApiPath<"get">>(
+  path: P,
+  query?: Query<"get", P>,
   signal?: AbortSignal,
-): Promise<T> => call<T>("GET", path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
-export const post = <T>(path: ApiPath<"post">, body?: unknown, once?: string): Promise<T> =>
-  call<T>("POST", path, { body, ...(once ? { once } : {}) });
-export const patch = <T>(path: ApiPath<"patch">, body: unknown): Promise<T> =>
-  call<T>("PATCH", path, { body });
-export const put = <T>(path: ApiPath<"put">, body: unknown): Promise<T> => call<T>("PUT", path, { body });
-export const remove = <T = void>(path: ApiPath<"delete">): Promise<T> => call<T>("DELETE", path);
+): Promise<ResponseBody<"get", P>> =>
+  call("GET", path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
+
+/** The answer of a creation or an action, which `once` makes repeatable. */
+export const post = <const P extends ApiPath<"post">>(
+  path: P,
+  body?: RequestBody<"post", P>,
+  once?: string,
+): Promise<ResponseBody<"post", P>> => call("POST", path, { body, ...(once ? { once } : {}) });
+
+export const patch = <const P extends ApiPath<"patch">>(
+  path: P,
+  body: RequestBody<"patch", P>,
+): Promise<ResponseBody<"patch", P>> => call("PATCH", path, { body });
+
+export const put = <const P extends ApiPath<"put">>(
+  path: P,
+  body: RequestBody<"put", P>,
+): Promise<ResponseBody<"put", P>> => call("PUT", path, { body });
+
+export const remove = <const P extends ApiPath<"delete">>(path: P): Promise<ResponseBody<"delete", P>> =>
+  call("DELETE", path);

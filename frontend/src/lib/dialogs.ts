@@ -5,8 +5,12 @@ import { choiceField, listField, textField, useUrlState } from "./urlState";
 
 export const DIALOG_KEYS = ["dialog", "on", "plan", "with", "scope", "about"] as const;
 
+/** Dialogs that any page may open by the address. */
+const DIALOG_NAMES = ["capture", "import", "diagnose", "incident", "arm", "report-event"] as const;
+export type DialogName = (typeof DIALOG_NAMES)[number];
+
 const FIELDS = {
-  dialog: choiceField(["", "capture", "import", "diagnose", "incident", "arm", "annotate"], ""),
+  dialog: choiceField(["", ...DIALOG_NAMES], ""),
   on: listField,
   plan: textField,
   with: listField,
@@ -15,8 +19,8 @@ const FIELDS = {
 };
 
 /**
- * What the open dialog is about: the hosts that it concerns (of a diagnosis the host, then its twins), the plan or the
- * collectors to begin with, what to look at (`kind=value`), and the diagnosis that an incident comes from.
+ * What the open dialog is about: the hosts (of a diagnosis the host, then its peers), the plan or the collectors to
+ * begin with, the scope (`kind=value`), and the diagnosis that an incident comes from.
  */
 export const useDialogState = () => useUrlState(FIELDS);
 
@@ -25,7 +29,7 @@ export function useOpenDialog() {
   const navigate = useNavigate();
   return useCallback(
     (
-      dialog: "capture" | "import" | "diagnose" | "incident" | "arm" | "annotate",
+      dialog: DialogName,
       on: readonly string[] = [],
       plan = "",
       collectors: readonly string[] = [],
@@ -34,7 +38,7 @@ export function useOpenDialog() {
     ) =>
       void navigate({
         to: ".",
-        search: ((before: Search) => ({
+        search: (before: Search) => ({
           ...before,
           dialog,
           on: listField.format(on),
@@ -42,7 +46,7 @@ export function useOpenDialog() {
           with: listField.format(collectors),
           scope: scope || undefined,
           about: about || undefined,
-        })) as never,
+        }),
         resetScroll: false,
       }),
     [navigate],

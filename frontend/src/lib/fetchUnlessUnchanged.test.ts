@@ -1,20 +1,20 @@
 import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { polled } from "./polled";
+import { fetchUnlessUnchanged } from "./fetchUnlessUnchanged";
 
 interface Fleet {
   at: string;
   hosts: string[];
 }
 
-const asked: (string | null)[] = [];
+const tags: (string | null)[] = [];
 let now: Fleet;
 let tag: string;
 
 /** A server that knows one answer by its tag. */
 async function answer(request: Request): Promise<Response> {
   const known = request.headers.get("If-None-Match");
-  asked.push(known);
+  tags.push(known);
   const headers = { Date: "Sat, 21 Nov 2026 02:00:15 GMT", ETag: tag, "Content-Type": "application/json" };
   return known === tag
     ? new Response(null, { status: 304, headers })
@@ -22,7 +22,7 @@ async function answer(request: Request): Promise<Response> {
 }
 
 beforeEach(() => {
-  asked.length = 0;
+  tags.length = 0;
   now = { at: "2026-11-21T02:00:00Z", hosts: ["a"] };
   tag = 'W/"1"';
   vi.stubGlobal("fetch", answer);
@@ -32,13 +32,13 @@ afterEach(() => vi.unstubAllGlobals());
 describe("what is polled", () => {
   const client = () => new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 0 } } });
   const look = (to: QueryClient) =>
-    to.fetchQuery({ queryKey: ["fleet", "use"], queryFn: polled<Fleet>("/fleet/use", {}) });
+    to.fetchQuery({ queryKey: ["fleet", "use"], queryFn: fetchUnlessUnchanged("/fleet/use", {}) });
 
   it("is not sent again while it is the same, and has the time of the last question", async () => {
     const mine = client();
     const first = await look(mine);
     const second = await look(mine);
-    expect(asked).toEqual([null, 'W/"1"']);
+    expect(tags).toEqual([null, 'W/"1"']);
     expect(second.hosts).toBe(first.hosts);
     expect(second.at).toBe("2026-11-21T02:00:15.000Z");
   });
@@ -50,7 +50,7 @@ describe("what is polled", () => {
     tag = 'W/"2"';
     expect((await look(mine)).hosts).toEqual(["a", "b"]);
     expect((await look(mine)).hosts).toEqual(["a", "b"]);
-    expect(asked).toEqual([null, 'W/"1"', 'W/"2"']);
+    expect(tags).toEqual([null, 'W/"1"', 'W/"2"']);
   });
 
   it("is asked for in full where nothing of it is kept any more", async () => {
@@ -59,6 +59,6 @@ describe("what is polled", () => {
     mine.clear();
     await look(mine);
     await look(client());
-    expect(asked).toEqual([null, null, null]);
+    expect(tags).toEqual([null, null, null]);
   });
 });

@@ -1,28 +1,24 @@
 import type { QueryFunctionContext } from "@tanstack/react-query";
-import type { ApiPath } from "../client/paths";
-import { getNew } from "./api";
-
-interface Dated {
-  readonly at: string;
-}
+import type { ApiPath, Query, ResponseBody } from "../client/paths";
+import { getIfChanged } from "./api";
 
 /** The tag of the answer that each query has in its cache; only an answer that is still there is not asked for again. */
 const tags = new WeakMap<object, Map<string, string>>();
 
 /**
- * A query function for what is asked for again and again: the server is told which answer is there already, and where
- * nothing changed, that answer stays, with the server's time of now.
+ * Return a query function for polling: it sends the tag of the cached answer. Where nothing changed, that answer
+ * stays, with the current time of the server.
  */
-export const polled =
-  <T extends Dated>(path: ApiPath<"get">, query: Record<string, unknown>) =>
-  async ({ client, queryKey }: QueryFunctionContext): Promise<T> => {
-    const known = client.getQueryData<T>(queryKey);
+export const fetchUnlessUnchanged =
+  <const P extends ApiPath<"get">>(path: P, query: Query<"get", P>) =>
+  async ({ client, queryKey }: QueryFunctionContext): Promise<ResponseBody<"get", P>> => {
+    const known = client.getQueryData<ResponseBody<"get", P>>(queryKey);
     const mine = tags.get(client) ?? new Map<string, string>();
     tags.set(client, mine);
     const name = JSON.stringify(queryKey);
-    const { data, tag, at } = await getNew<T>(path, query, known && mine.get(name));
+    const { data, tag, at } = await getIfChanged(path, query, known && mine.get(name));
     if (tag) mine.set(name, tag);
     else mine.delete(name);
     if (data !== undefined) return data;
-    return { ...(known as T), at: at.toISOString() };
+    return Object.assign({}, known as ResponseBody<"get", P>, { at: at.toISOString() });
   };

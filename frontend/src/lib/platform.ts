@@ -83,6 +83,6 @@ export function listTroubles({ checks, parts }: PlatformState): Trouble[] {
   );
 }
 
-/** What does not answer is away, whatever its process does. */
+/** A part that does not answer is down, even if its process runs. */
 const worse = (part: PlatformPart | undefined): PlatformPart =>
   part && part.state !== "ok" ? part : { state: "away" };

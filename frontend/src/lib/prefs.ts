@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import type { Zone } from "../core/clock";
+import type { Zone } from "../core/time/clock";
 
 /** A reader's own choices that live in this browser. */
 export interface Prefs {

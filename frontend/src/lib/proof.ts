@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from "react";
 
-/** How a person proves who they are: with their password, or by signing in anew at the identity provider. */
+/** How a person proves who they are: with their password, or by signing in again at the identity provider. */
 export type ProofKind = "password" | "provider";
 
 /** Where the identity provider sends the browser back to. */
 export const PROVED_PATH = "/proved";
-/** A tab that comes back from the provider writes here, and the tab that waits is told by the browser. */
+/** A tab that returns from the provider writes here, and the browser notifies the tab that waits. */
 export const PROVED_KEY = "culprit.proved";
 
 interface ProofRequest {

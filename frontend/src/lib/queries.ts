@@ -6,11 +6,11 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import type { ApiPath } from "../client/paths";
-import type * as T from "../client/types";
-import type { Range } from "../core/range";
+import type * as T from "../client/models";
+import type { ApiPath, ItemOf, Query } from "../client/paths";
+import type { Range } from "../core/time/range";
 import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
-import { polled } from "./polled";
+import { fetchUnlessUnchanged } from "./fetchUnlessUnchanged";
 
 /** Keys of everything that is cached: the noun first, so that a whole noun can be refreshed at once. */
 export const keys = {
@@ -33,7 +33,7 @@ export const keys = {
 export const meQuery = queryOptions({
   queryKey: keys.me,
   queryFn: async () => {
-    const me = await get<T.Me>("/me");
+    const me = await get("/me");
     rememberCsrf(me.csrf ?? "");
     return me;
   },
@@ -44,27 +44,27 @@ export const meQuery = queryOptions({
 export const useMe = () => useQuery(meQuery);
 
 /** Whether the signed-in person may do something, by the server's own list. */
-export function useMay(): (action: string) => boolean {
+export function usePermission(): (action: string) => boolean {
   const { data } = useMe();
-  return (action) => data?.may.includes(action) ?? false;
+  return (action) => data?.permissions.includes(action) ?? false;
 }
 
 export const useCollectors = () =>
   useQuery({
     queryKey: ["collectors"],
-    queryFn: () => get<T.CollectorInfo[] | T.List<T.CollectorInfo>>("/collectors").then(items),
+    queryFn: () => get("/catalog/collectors"),
     staleTime: Number.POSITIVE_INFINITY,
   });
 export const usePlans = () =>
   useQuery({
     queryKey: ["plans"],
-    queryFn: () => get<T.Plan[] | T.List<T.Plan>>("/plans").then(items),
+    queryFn: () => get("/catalog/plans"),
     staleTime: Number.POSITIVE_INFINITY,
   });
 export const useMetrics = () =>
   useQuery({
-    queryKey: ["metric-catalogue"],
-    queryFn: () => get<T.Metric[] | T.List<T.Metric>>("/metric-catalogue").then(items),
+    queryKey: ["catalog-metrics"],
+    queryFn: () => get("/catalog/metrics"),
     staleTime: Number.POSITIVE_INFINITY,
   });
 
@@ -72,27 +72,27 @@ export const useMetrics = () =>
 export const useRules = () =>
   useQuery({
     queryKey: ["rules"],
-    queryFn: () => get<T.Rule[]>("/rules").then((rules) => new Map(rules.map((one) => [one.id, one]))),
+    queryFn: () => get("/rules").then((rules) => new Map(rules.map((rule) => [rule.id, rule]))),
     staleTime: Number.POSITIVE_INFINITY,
   });
 /** Every cause that may be named, by id. */
 export const useCauses = () =>
   useQuery({
     queryKey: ["causes"],
-    queryFn: () => get<T.Cause[]>("/causes").then((causes) => new Map(causes.map((one) => [one.id, one]))),
+    queryFn: () => get("/causes").then((causes) => new Map(causes.map((cause) => [cause.id, cause]))),
     staleTime: Number.POSITIVE_INFINITY,
   });
 
 export const usePlaybooks = () =>
   useQuery({
     queryKey: keys.playbooks,
-    queryFn: () => get<T.PlaybookSummary[]>("/playbooks"),
+    queryFn: () => get("/playbooks"),
     staleTime: Number.POSITIVE_INFINITY,
   });
 export const usePlaybook = (id: string) =>
   useQuery({
     queryKey: keys.playbook(id),
-    queryFn: () => get<T.Playbook>(`/playbooks/${id}`),
+    queryFn: () => get(`/playbooks/${id}`),
     enabled: id !== "",
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -101,60 +101,55 @@ export const usePlaybooksOf = (ids: readonly string[]): T.Playbook[] =>
   useQueries({
     queries: ids.map((id) => ({
       queryKey: keys.playbook(id),
-      queryFn: () => get<T.Playbook>(`/playbooks/${id}`),
+      queryFn: () => get(`/playbooks/${id}`),
       staleTime: Number.POSITIVE_INFINITY,
     })),
-    combine: (found) => found.flatMap((one) => one.data ?? []),
+    combine: (results) => results.flatMap((result) => result.data ?? []),
   });
 /** A playbook tried on a run. */
-export const useChain = (id: string, run: string) =>
+export const useDryRun = (id: string, run: string) =>
   useQuery({
     queryKey: [...keys.playbook(id), "chain", run],
-    queryFn: () => get<T.PlaybookChain>(`/playbooks/${id}/chain`, { run_id: run }),
+    queryFn: () => get(`/playbooks/${id}/dry-run`, { run_id: run }),
     enabled: id !== "" && run !== "",
   });
 
-/** Short catalogues may come bare or as a list page. */
-export function items<X>(answer: X[] | T.List<X>): X[] {
-  return Array.isArray(answer) ? answer : answer.items;
-}
-
-/** Every page of a list, up to `max` items; for lists that a screen filters by itself. */
-export async function all<X>(path: ApiPath<"get">, query: Record<string, unknown>, max = 2000): Promise<X[]> {
-  const out: X[] = [];
+/** Return every page of a list, up to `max` items; for lists that a screen filters locally. */
+export async function fetchAll<const P extends ApiPath<"get">>(
+  path: P,
+  query: Query<"get", P>,
+  max = 2000,
+): Promise<ItemOf<P>[]> {
+  const out: ItemOf<P>[] = [];
   let cursor: string | undefined;
   do {
-    const page: T.List<X> = await get(path, { ...query, limit: 200, cursor });
+    const page: T.List<ItemOf<P>> = await call("GET", path, { query: { ...query, limit: 200, cursor } });
     out.push(...page.items);
     cursor = page.next ?? undefined;
   } while (cursor && out.length < max);
   return out;
 }
 
-export interface HostFilter {
-  q?: string | undefined;
-  label?: string | undefined;
-  state?: string | undefined;
-}
+export type HostFilter = Pick<Query<"get", "/hosts">, "q" | "label" | "state">;
 
 export const useHosts = (filter: HostFilter = {}) =>
   useQuery({
     queryKey: [...keys.hosts, "list", filter],
-    queryFn: () => all<T.Host>("/hosts", { ...filter }),
+    queryFn: () => fetchAll("/hosts", { ...filter }),
     placeholderData: keepPreviousData,
   });
 
 export const useServices = () =>
-  useQuery({ queryKey: keys.services, queryFn: () => all<T.Service>("/services", {}) });
+  useQuery({ queryKey: keys.services, queryFn: () => fetchAll("/services", {}) });
 
 export const useHost = (id: string) =>
-  useQuery({ queryKey: keys.host(id), queryFn: () => get<T.Host>(`/hosts/${id}`) });
+  useQuery({ queryKey: keys.host(id), queryFn: () => get(`/hosts/${id}`) });
 
 export const usePreflight = (hostId: string) =>
   useQuery({
     queryKey: [...keys.host(hostId), "preflight"],
     queryFn: () =>
-      get<T.Preflight | null>(`/hosts/${hostId}/preflight`).catch((error: unknown) => {
+      get(`/hosts/${hostId}/preflight`).catch((error: unknown) => {
         if (error instanceof ApiError && error.status === 404) return null;
         throw error;
       }),
@@ -165,7 +160,7 @@ export const usePreflight = (hostId: string) =>
 export function useCheckHost(hostId: string) {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: () => post<T.Preflight>(`/hosts/${hostId}/check`),
+    mutationFn: () => post(`/hosts/${hostId}/check`),
     onSuccess: (preflight) => cache.setQueryData([...keys.host(hostId), "preflight"], preflight),
   });
 }
@@ -181,7 +176,7 @@ export const isActive = (state: T.RunState): boolean => ACTIVE.has(state);
 export const useCaptures = (filter: CaptureFilter = {}, limit = 100) =>
   useQuery({
     queryKey: [...keys.captures, "list", filter, limit],
-    queryFn: () => get<T.List<T.Capture>>("/captures", { ...filter, limit }),
+    queryFn: () => get("/captures", { ...filter, limit }),
     placeholderData: keepPreviousData,
     refetchInterval: (query) => (query.state.data?.items.some((c) => isActive(c.state)) ? 3000 : false),
   });
@@ -189,7 +184,7 @@ export const useCaptures = (filter: CaptureFilter = {}, limit = 100) =>
 export const useRun = (id: string) =>
   useQuery({
     queryKey: keys.run(id),
-    queryFn: () => get<T.Run>(`/runs/${id}`),
+    queryFn: () => get(`/runs/${id}`),
     enabled: id !== "",
     refetchInterval: (query) => {
       const run = query.state.data;
@@ -202,24 +197,24 @@ export const useRun = (id: string) =>
 export const useProfiles = (filter: { host?: string | undefined; run?: string | undefined }) =>
   useQuery({
     queryKey: [...keys.profiles, "list", filter],
-    queryFn: () => get<T.List<T.Profile> | T.Profile[]>("/profiles", { ...filter, limit: 200 }).then(items),
+    queryFn: () => get("/profiles", { ...filter, limit: 200 }).then((page) => page.items),
     placeholderData: keepPreviousData,
     refetchInterval: (query) =>
       query.state.data?.some((p) => p.state === "queued" || p.state === "running") ? 2000 : false,
   });
 
-/** What rules said about a run; asked again until they were asked. */
+/** The findings of a run; polled until its rules are evaluated. */
 export const useRunFindings = (id: string, waits: boolean) =>
   useQuery({
     queryKey: [...keys.run(id), "findings"],
-    queryFn: () => get<T.RunFindings>(`/runs/${id}/findings`),
+    queryFn: () => get(`/runs/${id}/findings`),
     refetchInterval: (query) => (waits && !query.state.data?.evaluated_at ? 2000 : false),
   });
 
 export const useHostFindings = (id: string) =>
   useQuery({
     queryKey: [...keys.host(id), "findings"],
-    queryFn: () => get<T.HostFindings | null>(`/hosts/${id}/findings`),
+    queryFn: () => get(`/hosts/${id}/findings`),
   });
 
 /** Whom a process of a run calls and who calls it; without a process, the scope of its capture. */
@@ -227,26 +222,26 @@ export const useRunCalls = (id: string, pid: number | undefined, range: Range | 
   useQuery({
     queryKey: [...keys.run(id), "calls", pid, range?.from, range?.to],
     queryFn: () =>
-      get<T.RunCalls>(`/runs/${id}/calls`, {
+      get(`/runs/${id}/calls`, {
         pid,
         from_ns: range && Math.round(range.from),
         to_ns: range && Math.round(range.to),
       }),
-    // Another process of the same run takes the place of this one; another run begins anew.
-    placeholderData: (before, asked) => (asked?.queryKey[1] === id ? before : undefined),
+    // Another process of the same run replaces this one; another run starts empty.
+    placeholderData: (before, query) => (query?.queryKey[1] === id ? before : undefined),
   });
 
-/** Where a run was: the machine, its limits, its neighbours, its twins. */
+/** Host context: machine, kernel, limits, neighbors, changes and peers. */
 export const useHostContext = (id: string, run?: string) =>
   useQuery({
     queryKey: [...keys.host(id), "context", run],
-    queryFn: () => get<T.HostContext>(`/hosts/${id}/context`, { run_id: run }),
+    queryFn: () => get(`/hosts/${id}/context`, { run_id: run }),
   });
 
 export const useDiagnoses = (host: string | undefined, limit = 100) =>
   useQuery({
     queryKey: [...keys.diagnoses, "list", host, limit],
-    queryFn: () => get<T.List<T.Diagnosis>>("/diagnoses", { host, limit }),
+    queryFn: () => get("/diagnoses", { host, limit }),
     placeholderData: keepPreviousData,
     refetchInterval: (query) => (query.state.data?.items.some((d) => d.state === "running") ? 2000 : false),
   });
@@ -254,19 +249,21 @@ export const useDiagnoses = (host: string | undefined, limit = 100) =>
 export const useDiagnosis = (id: string) =>
   useQuery({
     queryKey: keys.diagnosis(id),
-    queryFn: () => get<T.Diagnosis>(`/diagnoses/${id}`),
+    queryFn: () => get(`/diagnoses/${id}`),
     enabled: id !== "",
     refetchInterval: (query) => (query.state.data?.state === "running" ? 1000 : false),
   });
 
-/** The fleet is looked at while captures come home: a quarter of a minute is as old as it gets. Unchanged, it is not sent. */
+/**
+ * Captures change the fleet while it is visible: data is at most a quarter of a minute old. Unchanged, it is not sent.
+ */
 const FLEET_MS = 15_000;
 
 /** The USE grid of hosts with the label `has` (`name:value`; empty: of all). */
 export const useFleetUse = (has: string, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "use", has],
-    queryFn: polled<T.FleetUse>("/fleet/use", { has: has || undefined }),
+    queryFn: fetchUnlessUnchanged("/fleet/use", { has: has ? [has] : undefined }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
     enabled,
@@ -276,13 +273,13 @@ export const useFleetUse = (has: string, enabled = true) =>
 export const useFleetFindings = (has: string, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "findings", has],
-    queryFn: polled<T.FleetFindings>("/fleet/findings", { has: has || undefined }),
+    queryFn: fetchUnlessUnchanged("/fleet/findings", { has: has ? [has] : undefined }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
     enabled,
   });
 
-export interface PeersAsked {
+export interface PeersQuery {
   has: string;
   label: string;
   measure: string;
@@ -290,11 +287,11 @@ export interface PeersAsked {
 }
 
 /** Groups of hosts with the same label, and who is unlike the others. */
-export const useFleetPeers = ({ has, label, measure, within }: PeersAsked, enabled = true) =>
+export const useFleetPeers = ({ has, label, measure, within }: PeersQuery, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "peers", has, label, measure, within],
-    queryFn: polled<T.FleetPeers>("/fleet/peers", {
-      has: has || undefined,
+    queryFn: fetchUnlessUnchanged("/fleet/peers", {
+      has: has ? [has] : undefined,
       label: label || undefined,
       measure: measure || undefined,
       within_s: within,

@@ -1,9 +1,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
-import { formatRange, parseRange, type Range } from "../core/range";
 import type { Search } from "../core/search";
+import { formatRange, parseRange, type Range } from "../core/time/range";
 
-/** How one value of the view stands in the address. */
+/** How one value of the view is written in the address. */
 export interface Field<T> {
   parse(text: string | undefined): T;
   /** undefined leaves it out of the address. */
@@ -40,14 +40,13 @@ export function choiceField<T extends string>(choices: readonly T[], fallback: T
   };
 }
 
-type Fields = Record<string, Field<never>>;
 type Values<F> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
 /**
  * The part of the address that a screen understands, as values, and a setter that leaves the rest alone.
  * `fields` must be a constant. `push` makes a step that Back returns from.
  */
-export function useUrlState<F extends { [K in keyof F]: Field<never> | Field<unknown> }>(
+export function useUrlState<F extends Record<string, Field<unknown>>>(
   fields: F,
 ): [Values<F>, (patch: Partial<Values<F>>, how?: { push?: boolean }) => void] {
   const search = useSearch({ strict: false }) as Search;
@@ -55,24 +54,24 @@ export function useUrlState<F extends { [K in keyof F]: Field<never> | Field<unk
   const relevant = Object.keys(fields)
     .map((key) => search[key] ?? "\u0000")
     .join("\u0001");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `relevant` stands for the search values that count
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `relevant` represents the search values that count
   const values = useMemo(() => {
     const out: Record<string, unknown> = {};
-    for (const [key, field] of Object.entries(fields as Fields)) out[key] = field.parse(search[key]);
+    for (const [key, field] of Object.entries(fields)) out[key] = field.parse(search[key]);
     return out as Values<F>;
   }, [relevant, fields]);
   const set = useCallback(
     (patch: Partial<Values<F>>, how: { push?: boolean } = {}) => {
       void navigate({
         to: ".",
-        search: ((before: Search) => {
+        search: (before: Search) => {
           const next: Search = { ...before };
           for (const [key, value] of Object.entries(patch)) {
-            const field = (fields as Fields)[key];
-            if (field) next[key] = field.format(value as never);
+            const field = fields[key];
+            if (field) next[key] = field.format(value);
           }
           return next;
-        }) as never,
+        },
         replace: !how.push,
         resetScroll: false,
       });

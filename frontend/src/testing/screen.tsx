@@ -6,7 +6,7 @@ import { createAppRouter } from "../app/router";
 import { theme } from "../app/theme";
 
 /** Renders the whole application at an address; answers with its router. */
-export function open(path: string) {
+export function openScreen(path: string) {
   const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }));
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(

@@ -2,9 +2,9 @@ import { ActionIcon, Tooltip } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { Check, Copy } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import classes from "./Copy.module.css";
+import classes from "./CopyButton.module.css";
 
-/** Puts a text on the clipboard and says that it did. */
+/** Copies a text to the clipboard and confirms it. */
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const { t } = useTranslation();
   const clipboard = useClipboard({ timeout: 1500 });

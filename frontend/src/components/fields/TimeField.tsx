@@ -1,6 +1,6 @@
 import { TextInput, type TextInputProps } from "@mantine/core";
-import { fieldTime, isoToNs, readFieldTime } from "../core/clock";
-import { useTimeFormat } from "../lib/useFormat";
+import { fieldTime, isoToNs, readFieldTime } from "../../core/time/clock";
+import { useTimeFormat } from "../../lib/text/useFormat";
 
 interface Props extends Omit<TextInputProps, "value" | "onChange" | "type"> {
   /** ISO 8601, or "" for none. */

@@ -1,9 +1,9 @@
 import { type CSSProperties, type ReactNode, useLayoutEffect, useRef } from "react";
-import { cx } from "../core/cx";
-import classes from "./Grid.module.css";
+import { cx } from "../../core/cx";
+import classes from "./DataTable.module.css";
 
-interface GridProps {
-  /** Says what the rows are, to those who do not see the table. */
+interface DataTableProps {
+  /** Name of the table for screen readers. */
   label: string;
   children: ReactNode;
   /** Scrolls inside itself above this height. */
@@ -13,13 +13,15 @@ interface GridProps {
 }
 
 /** A dense table with a head that stays. Wide tables scroll sideways inside themselves, or stack their cells. */
-export function Grid({ label, children, maxHeight, stack = false }: GridProps) {
+export function DataTable({ label, children, maxHeight, stack = false }: DataTableProps) {
   const table = useRef<HTMLTableElement>(null);
   // Where cells are stacked, each needs the name of its column; the head is the one place that knows it.
   useLayoutEffect(() => {
     if (!stack || !table.current) return;
     const heads = [...table.current.querySelectorAll("thead tr:first-child > th")];
-    const names = heads.map((one) => (one.querySelector(".visually-hidden") ? "" : (one.textContent ?? "")));
+    const names = heads.map((head) =>
+      head.querySelector(".visually-hidden") ? "" : (head.textContent ?? ""),
+    );
     for (const row of table.current.querySelectorAll("tbody > tr"))
       if (row.children.length === names.length)
         for (const [at, cell] of [...row.children].entries()) cell.setAttribute("data-name", names[at] ?? "");

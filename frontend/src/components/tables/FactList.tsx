@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import classes from "./Facts.module.css";
+import classes from "./FactList.module.css";
 
 /** Names and values in a row; values are shown exactly. */
-export function Facts({ items }: { items: readonly (readonly [ReactNode, ReactNode])[] }) {
+export function FactList({ items }: { items: readonly (readonly [ReactNode, ReactNode])[] }) {
   return (
     <dl className={classes.facts}>
       {items.map(([name, value], i) => (

@@ -1,33 +1,32 @@
-// biome-ignore-all lint/a11y/useSemanticElements: a table lays out all of its rows; here each is placed by itself
+// biome-ignore-all lint/a11y/useSemanticElements: a table lays out all of its rows; this grid positions each row
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid is the one tab stop, and names its active cell
+import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   type CSSProperties,
   type KeyboardEvent,
   memo,
   type ReactNode,
-  useCallback,
   useEffect,
   useId,
   useLayoutEffect,
   useRef,
-  useState,
 } from "react";
-import { cx } from "../core/cx";
-import { type Place, type Row, stepped, windowOf } from "../core/fleet";
-import classes from "./VirtualGrid.module.css";
+import { cx } from "../../core/cx";
+import { type CellPosition, type Row, stepCell } from "../../core/hosts/fleet";
+import classes from "./VirtualTable.module.css";
 
-export interface GridColumn {
+export interface VirtualTableColumn {
   readonly id: string;
   readonly width: number;
   /** What the column is called, for those who do not see its head. */
   readonly name: string;
   readonly head: ReactNode;
-  /** A rule stands before it. */
+  /** Draws a rule before the column. */
   readonly first?: boolean;
 }
 
-/** What a cell shows: a look for its colours, a content, and all of it in words. */
-export interface GridCell {
+/** What a cell shows: a look for its colors, a content, and the same in words. */
+export interface VirtualTableCell {
   readonly look: string;
   readonly stale?: boolean;
   readonly content?: ReactNode;
@@ -37,19 +36,19 @@ export interface GridCell {
 interface Props<H extends { id: string }> {
   label: string;
   rows: readonly Row<H>[];
-  columns: readonly GridColumn[];
+  columns: readonly VirtualTableColumn[];
   rowHeight: number;
   nameWidth: number;
   nameHead: ReactNode;
   group: (row: Extract<Row<H>, { kind: "group" }>) => ReactNode;
   name: (host: H) => ReactNode;
-  /** A row is drawn anew where this changes: it must be the same function as long as it says the same. */
-  cell: (host: H, column: string) => GridCell;
+  /** Rows are rendered again when this changes: keep the same function while its results are the same. */
+  cell: (host: H, column: string) => VirtualTableCell;
   chosen: ReadonlySet<string>;
-  /** Colours of cells by `data-look`. */
+  /** Colors of cells by `data-look`. */
   cellClass?: string | undefined;
-  at: Place;
-  onAt: (at: Place) => void;
+  at: CellPosition;
+  onAt: (at: CellPosition) => void;
   /** Enter, or a press on a cell. Column undefined: the name. */
   onOpen: (host: H, column: string | undefined) => void;
   /** Space. */
@@ -60,34 +59,29 @@ interface Props<H extends { id: string }> {
  * A grid of hundreds of rows of which only those in view are drawn. One tab stop; arrow keys move in it, Enter opens,
  * Space chooses a row. Heads and names stay while the rest scrolls inside.
  */
-export function VirtualGrid<H extends { id: string }>(props: Props<H>) {
+export function VirtualTable<H extends { id: string }>(props: Props<H>) {
   const { rows, columns, rowHeight, at, onAt } = props;
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const head = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
-  const look = useCallback(() => {
-    const box = scroller.current;
-    if (!box) return;
-    // A row's worth of scrolling draws nothing anew; the rows around the view are there already.
-    const top = Math.floor(box.scrollTop / rowHeight) * rowHeight;
-    const height = box.clientHeight || 600;
-    setView((before) => (before.top === top && before.height === height ? before : { top, height }));
-  }, [rowHeight]);
-  useLayoutEffect(() => {
-    const box = scroller.current;
-    if (!box) return;
-    const observer = new ResizeObserver(look);
-    observer.observe(box);
-    return () => observer.disconnect();
-  }, [look]);
-  const [from, to] = windowOf(view.top, view.height, rowHeight, rows.length);
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 6,
+    scrollPaddingEnd: head.current?.offsetHeight ?? 0,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured sizes depend on the height of a row
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
+  const items = virtualizer.getVirtualItems();
   const row = Math.min(at.row, rows.length - 1);
+  const isRowRendered = items.some((item) => item.index === row);
   const moved = useRef(false);
   useEffect(() => {
     if (!moved.current || !scroller.current) return;
     moved.current = false;
-    bringIntoView(scroller.current, head.current?.offsetHeight ?? 0, { row, column: at.column }, props);
+    virtualizer.scrollToIndex(row);
+    scrollColumnIntoView(scroller.current, at.column, props);
   });
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget) return;
@@ -99,16 +93,17 @@ export function VirtualGrid<H extends { id: string }>(props: Props<H>) {
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(view.height / rowHeight) - 3);
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 3);
     const size = { rows: rows.length, columns: columns.length + 1, page };
-    const next = stepped({ row, column: at.column }, event.key, size, (one) => rows[one]?.kind === "host");
+    const next = stepCell({ row, column: at.column }, event.key, size, (item) => rows[item]?.kind === "host");
     if (!next) return;
     event.preventDefault();
     moved.current = true;
     onAt(next);
   };
-  const template = `${props.nameWidth}px ${columns.map((one) => `${one.width}px`).join(" ")}`;
-  const width = props.nameWidth + columns.reduce((sum, one) => sum + one.width, 0);
+  const template = `${props.nameWidth}px ${columns.map((virtualTableColumn) => `${virtualTableColumn.width}px`).join(" ")}`;
+  const width =
+    props.nameWidth + columns.reduce((sum, virtualTableColumn) => sum + virtualTableColumn.width, 0);
   return (
     <div
       ref={scroller}
@@ -118,9 +113,8 @@ export function VirtualGrid<H extends { id: string }>(props: Props<H>) {
       aria-rowcount={rows.length + 1}
       aria-colcount={columns.length + 1}
       aria-multiselectable
-      aria-activedescendant={row >= from && row < to ? `${id}-${row}-${at.column}` : undefined}
+      aria-activedescendant={isRowRendered ? `${id}-${row}-${at.column}` : undefined}
       tabIndex={0}
-      onScroll={look}
       onKeyDown={onKeyDown}
       style={{ "--columns": template, "--width": `${width}px`, "--row": `${rowHeight}px` } as CSSProperties}
     >
@@ -129,60 +123,64 @@ export function VirtualGrid<H extends { id: string }>(props: Props<H>) {
           <div role="columnheader" className={classes.corner}>
             {props.nameHead}
           </div>
-          {columns.map((one) => (
+          {columns.map((virtualTableColumn) => (
             <div
-              key={one.id}
+              key={virtualTableColumn.id}
               role="columnheader"
-              aria-label={one.name}
-              title={one.name}
-              className={cx(classes.head, one.first && classes.first)}
+              aria-label={virtualTableColumn.name}
+              title={virtualTableColumn.name}
+              className={cx(classes.head, virtualTableColumn.first && classes.first)}
             >
-              {one.head}
+              {virtualTableColumn.head}
             </div>
           ))}
         </div>
       </div>
-      <div role="rowgroup" className={classes.body} style={{ height: rows.length * rowHeight }}>
-        {rows.slice(from, to).map((one, i) =>
-          one.kind === "group" ? (
+      <div role="rowgroup" className={classes.body} style={{ height: virtualizer.getTotalSize() }}>
+        {items.map(({ index, start }) => {
+          const item = rows[index];
+          if (!item) return null;
+          return item.kind === "group" ? (
             <div
-              key={one.id}
+              key={item.id}
               role="row"
-              aria-rowindex={from + i + 2}
+              aria-rowindex={index + 2}
               className={cx(classes.row, classes.placed, classes.group)}
-              style={{ top: (from + i) * rowHeight }}
+              style={{ top: start }}
             >
               <div role="rowheader" aria-colspan={columns.length + 1} className={classes.groupName}>
-                {props.group(one)}
+                {props.group(item)}
               </div>
             </div>
           ) : (
             <HostRow
-              key={one.id}
+              key={item.id}
               id={id}
-              index={from + i}
-              rowHeight={rowHeight}
-              host={one.host}
+              index={index}
+              top={start}
+              host={item.host}
               columns={columns}
               name={props.name}
               cell={props.cell}
               cellClass={props.cellClass}
-              chosen={props.chosen.has(one.id)}
-              at={from + i === row ? at.column : undefined}
+              chosen={props.chosen.has(item.id)}
+              at={index === row ? at.column : undefined}
               onAt={onAt}
               onOpen={props.onOpen}
             />
-          ),
-        )}
+          );
+        })}
       </div>
     </div>
   );
 }
 
 interface RowProps<H extends { id: string }>
-  extends Pick<Props<H>, "columns" | "name" | "cell" | "cellClass" | "onAt" | "onOpen" | "rowHeight"> {
+  extends Pick<Props<H>, "columns" | "name" | "cell" | "cellClass" | "onAt" | "onOpen"> {
   id: string;
   index: number;
+  /** Distance from the first row, in pixels. */
+  top: number;
   host: H;
   chosen: boolean;
   at: number | undefined;
@@ -196,7 +194,7 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
       aria-rowindex={index + 2}
       aria-selected={chosen}
       className={cx(classes.row, classes.placed, chosen && classes.chosen)}
-      style={{ top: index * props.rowHeight }}
+      style={{ top: props.top }}
     >
       <div id={`${id}-${index}-0`} role="rowheader" className={cx(classes.name, at === 0 && classes.at)}>
         {props.name(host)}
@@ -236,24 +234,19 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
 
 const HostRow = memo(HostRowPlain) as typeof HostRowPlain;
 
-/** Scrolls no more than it takes; heads and names cover what lies under them. */
-function bringIntoView<H extends { id: string }>(
+/** Scroll sideways no more than needed; the names cover what is under them. */
+function scrollColumnIntoView<H extends { id: string }>(
   box: HTMLElement,
-  headHeight: number,
-  at: Place,
-  { rowHeight, nameWidth, columns }: Props<H>,
+  column: number,
+  { nameWidth, columns }: Props<H>,
 ) {
-  const top = at.row * rowHeight;
-  const room = box.clientHeight - headHeight;
-  if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + rowHeight > box.scrollTop + room) box.scrollTop = top + rowHeight - room;
-  if (at.column === 0) {
+  if (column === 0) {
     box.scrollLeft = 0;
     return;
   }
-  const left = columns.slice(0, at.column - 1).reduce((sum, one) => sum + one.width, 0);
-  const width = columns[at.column - 1]?.width ?? 0;
-  const across = box.clientWidth - nameWidth;
+  const left = columns.slice(0, column - 1).reduce((sum, { width }) => sum + width, 0);
+  const width = columns[column - 1]?.width ?? 0;
+  const visible = box.clientWidth - nameWidth;
   if (left < box.scrollLeft) box.scrollLeft = left;
-  else if (left + width > box.scrollLeft + across) box.scrollLeft = left + width - across;
+  else if (left + width > box.scrollLeft + visible) box.scrollLeft = left + width - visible;
 }

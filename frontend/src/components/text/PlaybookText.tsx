@@ -1,10 +1,10 @@
-import type { Bilingual } from "../client/types";
-import { usePick } from "../lib/i18n";
-import classes from "./Prose.module.css";
+import type { Bilingual } from "../../client/models";
+import { useLocalized } from "../../lib/text/i18n";
+import classes from "./PlaybookText.module.css";
 
-/** A text of a playbook in the reader's language; what stands between backticks is typed or found as it is written. */
-export function Prose({ text }: { text: Bilingual | null | undefined }) {
-  const parts = usePick()(text).split("`");
+/** A text of a playbook in the reader's language; text between backticks is code. */
+export function PlaybookText({ text }: { text: Bilingual | null | undefined }) {
+  const parts = useLocalized()(text).split("`");
   return parts.map((part, i) =>
     i % 2 === 1 && i < parts.length - 1 ? (
       <code key={i} className={classes.code}>

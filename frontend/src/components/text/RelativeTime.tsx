@@ -1,5 +1,5 @@
-import { useLocale } from "../lib/i18n";
-import { useTimeFormat } from "../lib/useFormat";
+import { useLocale } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
 
 const STEPS: readonly (readonly [number, Intl.RelativeTimeFormatUnit])[] = [
   [60, "second"],
@@ -11,7 +11,7 @@ const STEPS: readonly (readonly [number, Intl.RelativeTimeFormatUnit])[] = [
 ];
 
 /** `-200 s` in words: the largest unit that fits. */
-export function ago(ms: number, now: number, locale: string): string {
+export function relativeTime(ms: number, now: number, locale: string): string {
   let value = (ms - now) / 1000;
   const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
   for (const [size, unit] of STEPS) {
@@ -22,13 +22,13 @@ export function ago(ms: number, now: number, locale: string): string {
 }
 
 /** How long ago something was; the exact instant on hover. */
-export function Ago({ at }: { at: string | null | undefined }) {
+export function RelativeTime({ at }: { at: string | null | undefined }) {
   const locale = useLocale();
   const time = useTimeFormat();
   if (!at) return <span className="dim">–</span>;
   return (
     <time dateTime={at} title={`${time.iso(at)} ${time.zoneName}`}>
-      {ago(Date.parse(at), Date.now(), locale)}
+      {relativeTime(Date.parse(at), Date.now(), locale)}
     </time>
   );
 }

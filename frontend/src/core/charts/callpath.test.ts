@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { BOX, curve, formatTrail, heightOf, parseTrail, partsOf, processesOf, strands } from "./callpath";
+import {
+  BOX,
+  buildStrands,
+  curve,
+  formatTrail,
+  heightOf,
+  parseTrail,
+  processesOf,
+  segmentsOf,
+} from "./callpath";
 
 const call = (key: string, waiting: number | null, connections: number | null = 1) => ({
   key,
@@ -26,18 +35,18 @@ describe("the trail in the address", () => {
 
 describe("an address of the server", () => {
   it("is taken apart", () => {
-    expect(partsOf("/runs/1/calls?pid=4&t=1~2")).toEqual({
+    expect(segmentsOf("/runs/1/calls?pid=4&t=1~2")).toEqual({
       path: "/runs/1/calls",
       search: { pid: "4", t: "1~2" },
     });
-    expect(partsOf("/hosts/1")).toEqual({ path: "/hosts/1", search: {} });
+    expect(segmentsOf("/hosts/1")).toEqual({ path: "/hosts/1", search: {} });
   });
 });
 
 describe("the strands between boxes", () => {
   it("are as wide as the share of the time", () => {
     const height = heightOf(2);
-    const [first, second] = strands(
+    const [first, second] = buildStrands(
       [call("a", 4), call("b", 1)],
       [
         { call: "a", share: 0.8 },
@@ -53,10 +62,10 @@ describe("the strands between boxes", () => {
   });
 
   it("fall back to what waits and to connections, and are never gone", () => {
-    const found = strands([call("a", null, 9), call("b", null, null)], [], "in", heightOf(2));
-    expect(found.map((one) => one.share)).toEqual([undefined, undefined]);
-    expect(found[1]?.width).toBeGreaterThan(0);
-    expect(found[0]?.from).toBe(BOX / 2);
+    const strands = buildStrands([call("a", null, 9), call("b", null, null)], [], "in", heightOf(2));
+    expect(strands.map((strand) => strand.share)).toEqual([undefined, undefined]);
+    expect(strands[1]?.width).toBeGreaterThan(0);
+    expect(strands[0]?.from).toBe(BOX / 2);
     expect(curve({ from: 1, to: 2 })).toBe("M0 1 C50 1 50 2 100 2");
   });
 });

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countHeight, logScale, roundTicks, shortened, ticksWithin, wideLength } from "./picture";
+import { countHeight, logScale, roundTicks, shortenText, ticksWithin, wideLength } from "./chartScale";
 
 describe("names that fit", () => {
   it("are cut with an ellipsis, Chinese letters counting twice", () => {
-    expect(shortened("0.0.0.0:8081 python", 9)).toBe("0.0.0.0:…");
-    expect(shortened("short", 9)).toBe("short");
-    expect(shortened("监听套接字的队列", 9)).toBe("监听套接…");
+    expect(shortenText("0.0.0.0:8081 python", 9)).toBe("0.0.0.0:…");
+    expect(shortenText("short", 9)).toBe("short");
+    expect(shortenText("监听套接字的队列", 9)).toBe("监听套接…");
     expect(wideLength("a队")).toBe(3);
-    expect(shortened("anything", 0)).toBe("…");
+    expect(shortenText("anything", 0)).toBe("…");
   });
 });
 
@@ -31,21 +31,21 @@ describe("round ticks", () => {
 
 describe("ticks of a part", () => {
   it("are round, and as exact as their distance", () => {
-    expect(ticksWithin(0, 2000, 4).map((one) => one.text)).toEqual([
+    expect(ticksWithin(0, 2000, 4).map((item) => item.text)).toEqual([
       "0 ms",
       "500 ms",
       "1000 ms",
       "1500 ms",
       "2000 ms",
     ]);
-    expect(ticksWithin(1234, 1234.8, 4).map((one) => one.text)).toEqual([
+    expect(ticksWithin(1234, 1234.8, 4).map((item) => item.text)).toEqual([
       "1234.0 ms",
       "1234.2 ms",
       "1234.4 ms",
       "1234.6 ms",
       "1234.8 ms",
     ]);
-    expect(ticksWithin(0, 60_000, 4).map((one) => one.text)).toEqual(["0 s", "20 s", "40 s", "60 s"]);
+    expect(ticksWithin(0, 60_000, 4).map((item) => item.text)).toEqual(["0 s", "20 s", "40 s", "60 s"]);
     expect(ticksWithin(5, 5, 4)).toHaveLength(1);
   });
 });
@@ -53,7 +53,7 @@ describe("ticks of a part", () => {
 describe("the logarithmic scale", () => {
   it("has a tick at each power of ten", () => {
     const { at, ticks } = logScale(0.1, 1000);
-    expect(ticks.map((one) => Math.round(one * 10) / 10)).toEqual([0.1, 1, 10, 100, 1000]);
+    expect(ticks.map((tick) => Math.round(tick * 10) / 10)).toEqual([0.1, 1, 10, 100, 1000]);
     expect(at(10)).toBeCloseTo(0.5);
     expect([at(0), at(1e9)]).toEqual([0, 1]);
   });

@@ -1,7 +1,7 @@
 /** The arithmetic of drawings: scales, ticks, and names that fit. */
 
 /** So much of a text as fits into `most` letters, with an ellipsis where something is cut off. */
-export function shortened(text: string, most: number): string {
+export function shortenText(text: string, most: number): string {
   if (wideLength(text) <= most) return text;
   let room = Math.max(0, most - 1);
   let out = "";
@@ -24,7 +24,7 @@ export function roundTicks(most: number, count: number): number[] {
   if (!(most > 0) || !Number.isFinite(most)) return [0];
   const rough = most / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10);
+  const step = power * ([1, 2, 5, 10].find((item) => item * power >= rough) ?? 10);
   const out: number[] = [];
   for (let i = 0; i <= Math.ceil(most / step - 1e-9); i += 1) out.push(i * step);
   return out;
@@ -51,7 +51,7 @@ export interface LogScale {
   ticks: number[];
 }
 
-/** A logarithmic scale over positive numbers; what is outside stands at the edge. */
+/** A logarithmic scale over positive numbers; what is outside is at the edge. */
 export function logScale(low: number, high: number): LogScale {
   const from = Math.log10(Math.max(low, Number.MIN_VALUE));
   const to = Math.max(Math.log10(Math.max(high, Number.MIN_VALUE)), from + 1e-9);

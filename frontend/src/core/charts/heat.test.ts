@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { brushed, type Heat, heatRange, peak, strength } from "./heat";
+import { brushedColumns, type Heat, heatRange, peak, strength } from "./heat";
 
 const heat: Heat = {
   t0Ns: 1e9,
@@ -18,20 +18,20 @@ it("covers the time of its columns", () => {
   expect(peak({ ...heat, counts: [[0], [0]] })).toBe(1);
 });
 
-it("tells one sample from none", () => {
+it("distinguishes one sample from none", () => {
   expect(strength(0, 9)).toBe(0);
   expect(strength(1, 1e6)).toBeGreaterThan(0.1);
   expect(strength(9, 9)).toBe(1);
 });
 
-it("brushes a range of some length inside the drawing, whichever way it was dragged", () => {
+it("brushes a range of some length inside the drawing, in both drag directions", () => {
   fc.assert(
     fc.property(
       fc.double({ min: -1, max: 2, noNaN: true }),
       fc.double({ min: -1, max: 2, noNaN: true }),
       (a, b) => {
-        const range = brushed(heat, a, b);
-        expect(range).toEqual(brushed(heat, b, a));
+        const range = brushedColumns(heat, a, b);
+        expect(range).toEqual(brushedColumns(heat, b, a));
         expect(range.to).toBeGreaterThanOrEqual(range.from);
         expect(range.from).toBeGreaterThanOrEqual(1e9);
         expect(range.to).toBeLessThanOrEqual(1.3e9);

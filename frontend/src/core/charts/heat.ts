@@ -1,4 +1,4 @@
-import type { Range } from "./range";
+import type { Range } from "../time/range";
 
 /** Samples by time: a column per `colNs`, a row per `rowNs` within the column, the first row at the bottom. */
 export interface Heat {
@@ -17,19 +17,19 @@ export const heatRange = (heat: Heat): Range => ({
   to: heat.t0Ns + columns(heat) * heat.colNs,
 });
 
-/** The busiest cell, the full strength of the colour; at least 1. */
+/** The busiest cell, the full strength of the color; at least 1. */
 export function peak(heat: Heat): number {
   let max = 1;
   for (const row of heat.counts) for (const value of row) if (value > max) max = value;
   return max;
 }
 
-/** Lightness weight of a cell in 0..1: the square root lets a quiet second be told from an empty one. */
+/** Lightness weight of a cell in 0..1: the square root distinguishes a quiet second from an empty one. */
 export const strength = (count: number, max: number): number =>
   count <= 0 ? 0 : 0.12 + 0.88 * Math.sqrt(Math.min(1, count / max));
 
 /** The range between two points of the drawing, both given as shares of its width, snapped to cells. */
-export function brushed(heat: Heat, from: number, to: number): Range {
+export function brushedColumns(heat: Heat, from: number, to: number): Range {
   const n = columns(heat);
   const cellNs = heat.colNs / 4;
   const whole = n * heat.colNs;

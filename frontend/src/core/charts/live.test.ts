@@ -77,7 +77,7 @@ describe("bars of a capture that runs", () => {
     });
   });
 
-  it("believe the server where it says when a collector began", () => {
+  it("use the start time of the server", () => {
     const done = run({
       collectors: [
         { id: "sched", state: "done", seconds: 5, progress: null, started_ns: (CREATED + 20_000) * 1e6 },

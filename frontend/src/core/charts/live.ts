@@ -1,4 +1,4 @@
-/** Bars of a capture that runs: where each collector stands on the axis of seconds since the capture began. */
+/** Bars of a capture that runs: where each collector is on the axis of seconds since the capture began. */
 export interface LiveCollector {
   readonly id: string;
   readonly state: string;
@@ -15,7 +15,7 @@ export interface LiveRun {
   readonly collectors: readonly LiveCollector[];
 }
 
-export interface Bar {
+export interface ProgressBar {
   readonly id: string;
   readonly state: string;
   /** Seconds since the capture began. */
@@ -40,43 +40,46 @@ export function elapsedOf(run: LiveRun, sinceReceipt_s: number): number {
   const began = run.started_at ? Date.parse(run.started_at) : undefined;
   const waited = (c: LiveCollector) =>
     c.started_ns && began !== undefined ? Math.max(0, c.started_ns / 1e6 - began) / 1000 : 0;
-  const told = Math.max(
+  const lastReported = Math.max(
     run.seconds ?? 0,
     ...run.collectors.map((c) => waited(c) + Math.max(c.seconds ?? 0, (c.progress?.elapsed_ms ?? 0) / 1000)),
   );
-  return told + sinceReceipt_s;
+  return lastReported + sinceReceipt_s;
 }
 
-/** Bars for one run. `seen` keeps where a bar began, for collectors that do not say it once they are done. */
+/** Bars for one run. `seen` keeps where a bar began, for collectors that do not report it once they are done. */
 export function barsOf(
   run: LiveRun,
   created: number,
   sinceReceipt_s: number,
   seen: Map<string, number>,
-): Bar[] {
+): ProgressBar[] {
   const offset = offsetOf(run, created);
   if (offset === undefined) return [];
   const now = offset + elapsedOf(run, sinceReceipt_s);
-  const out: Bar[] = [];
+  const out: ProgressBar[] = [];
   for (const c of run.collectors) {
     const key = `${run.id}/${c.id}`;
     if (c.state === "queued" || c.state === "skipped") continue;
-    const told = c.started_ns ? Math.max(0, c.started_ns / 1e9 - created / 1000) : undefined;
+    const reportedStart = c.started_ns ? Math.max(0, c.started_ns / 1e9 - created / 1000) : undefined;
     if (c.state === "running") {
       const elapsed = (c.progress?.elapsed_ms ?? 0) / 1000 + sinceReceipt_s;
-      const from = told ?? Math.max(offset, now - elapsed);
-      if (told !== undefined || !seen.has(key)) seen.set(key, from);
+      const from = reportedStart ?? Math.max(offset, now - elapsed);
+      if (reportedStart !== undefined || !seen.has(key)) seen.set(key, from);
       const start = seen.get(key) as number;
       const planned = c.progress ? start + c.progress.planned_ms / 1000 : undefined;
       out.push({
         id: c.id,
         state: c.state,
         from: start,
-        to: Math.min(told === undefined ? now : start + elapsed, planned ?? Number.POSITIVE_INFINITY),
+        to: Math.min(
+          reportedStart === undefined ? now : start + elapsed,
+          planned ?? Number.POSITIVE_INFINITY,
+        ),
         planned,
       });
     } else {
-      const from = told ?? seen.get(key) ?? offset;
+      const from = reportedStart ?? seen.get(key) ?? offset;
       out.push({ id: c.id, state: c.state, from, to: from + (c.seconds ?? 0), planned: undefined });
     }
   }

@@ -5,11 +5,11 @@ import {
   bucketAt,
   extent,
   linePath,
-  most,
+  maximum,
   pauses,
   rowMeans,
   shares,
-  stacked,
+  stackLayers,
   stretches,
   swarm,
   union,
@@ -20,7 +20,7 @@ const VALUES = fc.array(fc.option(fc.double({ min: 0, max: 1e9, noNaN: true })),
 
 describe("tracks on top of each other", () => {
   it("begin where the one below ends, and lift nothing where they pause", () => {
-    const [, second, third] = stacked([
+    const [, second, third] = stackLayers([
       [1, 2],
       [3, null],
       [1, 1],
@@ -32,15 +32,15 @@ describe("tracks on top of each other", () => {
     fc.assert(
       fc.property(VALUES, VALUES, (a, b) => {
         const n = Math.min(a.length, b.length);
-        const layers = stacked([a.slice(0, n), b.slice(0, n)]);
+        const layers = stackLayers([a.slice(0, n), b.slice(0, n)]);
         for (let i = 0; i < n; i += 1)
           if (b[i] !== null) expect(layers[1]?.high[i]).toBeCloseTo((a[i] ?? 0) + (b[i] as number), 3);
       }),
     );
   });
   it("know their largest value", () => {
-    expect(most([[1, null, 7], [3]])).toBe(7);
-    expect(most([[null], []])).toBe(0);
+    expect(maximum([[1, null, 7], [3]])).toBe(7);
+    expect(maximum([[null], []])).toBe(0);
   });
 });
 
@@ -59,7 +59,9 @@ describe("paths", () => {
     fc.assert(
       fc.property(VALUES, (values) => {
         expect(linePath(values, x, y)).not.toMatch(/NaN|Infinity|null/);
-        expect(areaPath({ low: values.map((one) => one && 0), high: values }, x, y)).not.toMatch(/NaN|null/);
+        expect(areaPath({ low: values.map((value) => value && 0), high: values }, x, y)).not.toMatch(
+          /NaN|null/,
+        );
       }),
     );
   });

@@ -10,7 +10,7 @@ export interface Layer {
 }
 
 /** Tracks on top of each other, the first at the bottom; what has no reading lifts nothing. */
-export function stacked(tracks: readonly Values[]): Layer[] {
+export function stackLayers(tracks: readonly Values[]): Layer[] {
   const below: number[] = [];
   return tracks.map((values) => {
     const low = values.map((value, i) => (value === null ? null : (below[i] ?? 0)));
@@ -21,7 +21,7 @@ export function stacked(tracks: readonly Values[]): Layer[] {
 }
 
 /** The largest value; 0 where there is none. */
-export const most = (tracks: readonly Values[]): number => {
+export const maximum = (tracks: readonly Values[]): number => {
   let out = 0;
   for (const values of tracks) for (const value of values) if (value !== null && value > out) out = value;
   return out;
@@ -74,7 +74,7 @@ export function areaPath({ low, high }: Layer, x: Place, y: (value: number) => n
 
 const short = (px: number): string => String(Math.round(px * 10) / 10);
 
-/** The times at which nobody has a reading, as pairs of indices of the readings around them; -1 is before the first. */
+/** The times without a reading, as pairs of indices of the readings around them; -1 is before the first. */
 export function pauses(tracks: readonly Values[], n: number): [number, number][] {
   const out: [number, number][] = [];
   let last = -1;
@@ -106,11 +106,11 @@ export function swarm(xs: readonly number[], radius: number, room: number): numb
 
 /** The counts of each bucket as percent of all, over the same number of buckets. */
 export function shares(counts: readonly number[], buckets: number): number[] {
-  const all = counts.reduce((sum, one) => sum + one, 0);
+  const all = counts.reduce((sum, count) => sum + count, 0);
   return Array.from({ length: buckets }, (_, i) => (all > 0 ? (100 * (counts[i] ?? 0)) / all : 0));
 }
 
-/** Where a time lies on the axis of buckets with these lower edges, from 0 to their number: linear within a bucket. */
+/** Where a time is on the axis of buckets with these lower edges, from 0 to their number: linear within a bucket. */
 export function bucketAt(value: number, edges: readonly number[]): number {
   for (let i = edges.length - 1; i >= 0; i -= 1) {
     const from = edges[i] as number;
@@ -136,8 +136,8 @@ export function extent(values: readonly number[]): { from: number; to: number } 
 export function rowMeans(rows: readonly Values[], chosen: readonly boolean[]): [number, number][] {
   const out: [number, number][] = [];
   for (const [i, row] of rows.entries()) {
-    const known = row.filter((one, at): one is number => one !== null && chosen[at] === true);
-    if (known.length > 0) out.push([i, known.reduce((sum, one) => sum + one, 0) / known.length]);
+    const known = row.filter((item, at): item is number => item !== null && chosen[at] === true);
+    if (known.length > 0) out.push([i, known.reduce((sum, item) => sum + item, 0) / known.length]);
   }
   return out.sort(([, a], [, b]) => b - a);
 }

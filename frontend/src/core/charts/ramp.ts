@@ -1,4 +1,4 @@
-/** Colours for values in a matrix: 256 steps from "zero" to "most", one ramp for each scheme. */
+/** Colors for values in a matrix: 256 steps from "zero" to "most", one ramp for each scheme. */
 type Rgb = readonly [number, number, number];
 
 const DARK: readonly Rgb[] = [
@@ -37,7 +37,7 @@ const ramps = { dark: build(DARK), light: build(LIGHT) };
 /** Little-endian ABGR, as ImageData wants it. */
 export const ramp = (scheme: "dark" | "light"): Uint32Array => ramps[scheme];
 
-/** Inks for several series in one lane; told apart without relying on red and green. */
+/** Inks for several series in one track; distinguishable without red and green. */
 export const INKS: Record<"dark" | "light", readonly string[]> = {
   dark: ["#66b1f7", "#e8b04a", "#b69cf2", "#5cc8b4", "#e58fb8", "#a9b665", "#9aa7b5", "#d98f5c"],
   light: ["#1a6fc0", "#a86400", "#6d4bc4", "#0f7d6b", "#b0306f", "#5f7010", "#5a6470", "#9a4a12"],

@@ -17,21 +17,21 @@ import {
   scaleFor,
   splitMatrix,
   statsIn,
-} from "./lanes";
+} from "./tracks";
 
-const CATALOGUE = [
-  { id: "cpu.busy_pct", unit: "pct", axis: "cpu", lane: { group: "cpu", order: 20, kind: "heatmap" } },
-  { id: "cpu.total_busy_pct", unit: "pct", axis: null, lane: { group: "cpu", order: 10, kind: "area" } },
+const CATALOG = [
+  { id: "cpu.busy_pct", unit: "pct", axis: "cpu", track: { group: "cpu", order: 20, kind: "heatmap" } },
+  { id: "cpu.total_busy_pct", unit: "pct", axis: null, track: { group: "cpu", order: 10, kind: "area" } },
   {
     id: "softirq.rate_per_s",
     unit: "per_s",
     axis: "cpu",
-    lane: { group: "softirq", order: 30, kind: "heatmap" },
+    track: { group: "softirq", order: 30, kind: "heatmap" },
   },
-  { id: "numa.miss_per_s", unit: "per_s", axis: "node", lane: { group: "numa", order: 40, kind: "line" } },
-  { id: "disk.util_pct", unit: "pct", axis: null, lane: { group: "disk", order: 35, kind: "line" } },
+  { id: "numa.miss_per_s", unit: "per_s", axis: "node", track: { group: "numa", order: 40, kind: "line" } },
+  { id: "disk.util_pct", unit: "pct", axis: null, track: { group: "disk", order: 35, kind: "line" } },
 ];
-const lane = (metric: string, labels: Record<string, string> = {}, axis: string | null = null) => ({
+const track = (metric: string, labels: Record<string, string> = {}, axis: string | null = null) => ({
   metric,
   labels,
   axis,
@@ -46,19 +46,19 @@ const points = (t: number[], values: (number | null)[]): Points => ({
 describe("rows of the timeline", () => {
   const groups = buildGroups(
     [
-      lane("unheard.of"),
-      lane("numa.miss_per_s", {}, "node"),
-      lane("disk.util_pct", { dev: "sda" }),
-      lane("disk.util_pct", { dev: "sdb" }),
-      lane("softirq.rate_per_s", { vector: "TIMER" }, "cpu"),
-      lane("softirq.rate_per_s", { vector: "NET_RX" }, "cpu"),
-      lane("cpu.busy_pct", {}, "cpu"),
-      lane("cpu.total_busy_pct"),
+      track("unheard.of"),
+      track("numa.miss_per_s", {}, "node"),
+      track("disk.util_pct", { dev: "sda" }),
+      track("disk.util_pct", { dev: "sdb" }),
+      track("softirq.rate_per_s", { vector: "TIMER" }, "cpu"),
+      track("softirq.rate_per_s", { vector: "NET_RX" }, "cpu"),
+      track("cpu.busy_pct", {}, "cpu"),
+      track("cpu.total_busy_pct"),
     ],
-    CATALOGUE,
+    CATALOG,
   );
 
-  it("follow the catalogue's order and groups; what it does not know comes last", () => {
+  it("follow the catalog's order and groups; what it does not know comes last", () => {
     expect(groups.map((group) => group.id)).toEqual(["cpu", "softirq", "disk", "numa", "other"]);
     expect(groups[0]?.rows.map((row) => row.key)).toEqual(["cpu.total_busy_pct", "cpu.busy_pct"]);
   });
@@ -78,8 +78,8 @@ describe("rows of the timeline", () => {
     const keys = groups.flatMap((group) => group.rows.map((row) => row.key));
     fc.assert(
       fc.property(fc.subarray(keys), (chosen) => {
-        const shown = new Set(chosen);
-        expect(applyChoice(defaults, choiceChanges(defaults, shown))).toEqual(shown);
+        const visible = new Set(chosen);
+        expect(applyChoice(defaults, choiceChanges(defaults, visible))).toEqual(visible);
       }),
     );
   });
@@ -172,7 +172,7 @@ describe("samples", () => {
       },
       gaps: [],
     });
-    expect(split.map((one) => [one.name, one.points.mean])).toEqual([
+    expect(split.map((item) => [item.name, item.points.mean])).toEqual([
       ["node0", [1, 3]],
       ["node1", [2, null]],
     ]);
@@ -203,7 +203,7 @@ describe("scales", () => {
   });
 });
 
-describe("what is asked of the server", () => {
+describe("what is range of the server", () => {
   it("covers the view with room on both sides, and little more", () => {
     const view = fc
       .tuple(
@@ -213,11 +213,11 @@ describe("what is asked of the server", () => {
       .map(([from, width]) => ({ from, to: from + width }));
     fc.assert(
       fc.property(view, (v) => {
-        const asked = fetchRange(v);
+        const range = fetchRange(v);
         const width = v.to - v.from;
-        expect(asked.from).toBeLessThanOrEqual(v.from - width * 0.45);
-        expect(asked.to).toBeGreaterThanOrEqual(v.to + width * 0.45);
-        expect(asked.to - asked.from).toBeLessThanOrEqual(width * 6);
+        expect(range.from).toBeLessThanOrEqual(v.from - width * 0.45);
+        expect(range.to).toBeGreaterThanOrEqual(v.to + width * 0.45);
+        expect(range.to - range.from).toBeLessThanOrEqual(width * 6);
       }),
     );
   });
@@ -238,7 +238,7 @@ describe("clusters", () => {
         fc.integer({ min: 1, max: 50 }),
         (xs, apart) => {
           const out = clusters(xs, (x) => x, apart);
-          expect(out.reduce((n, one) => n + one.things.length, 0)).toBe(xs.length);
+          expect(out.reduce((n, item) => n + item.things.length, 0)).toBe(xs.length);
           for (let i = 1; i < out.length; i += 1)
             expect((out[i]?.x ?? 0) - (out[i - 1]?.x ?? 0)).toBeGreaterThanOrEqual(apart);
         },

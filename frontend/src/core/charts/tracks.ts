@@ -1,7 +1,7 @@
-import type { Range } from "./range";
+import type { Range } from "../time/range";
 
-/** One lane as the server sends it, reduced to what drawing needs. */
-export interface LaneData {
+/** One track as the server sends it, reduced to what drawing needs. */
+export interface TrackData {
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly unit: string;
@@ -25,16 +25,16 @@ export interface Matrix {
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** What the catalogue says about a metric's lane. */
-export interface MetricLane {
+/** What the catalog defines for the track of a metric. */
+export interface MetricTrack {
   readonly id: string;
   readonly unit: string;
   readonly axis: string | null;
-  readonly lane: { readonly group: string; readonly order: number; readonly kind: string };
+  readonly track: { readonly group: string; readonly order: number; readonly kind: string };
 }
 
 /** One row of the timeline: a metric with all its label sets, or one matrix of a metric. */
-export interface Row {
+export interface TrackRow {
   readonly key: string;
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
@@ -44,9 +44,9 @@ export interface Row {
   readonly unit: string;
 }
 
-export interface Group {
+export interface TrackGroup {
   readonly id: string;
-  readonly rows: readonly Row[];
+  readonly rows: readonly TrackRow[];
 }
 
 /** `a=1,b=2`, sorted: the same labels always give the same text. */
@@ -57,35 +57,35 @@ export const labelText = (labels: Readonly<Record<string, string>>): string =>
     .join(",");
 
 /**
- * The rows for the lanes that a host has: one per metric, but one per label set where it is a matrix.
- * Metrics that the catalogue does not know come last, in a group of their own.
+ * The rows for the tracks that a host has: one per metric, but one per label set where it is a matrix.
+ * Metrics that the catalog does not know come last, in a group of their own.
  */
 export function buildGroups(
   present: readonly { metric: string; labels: Readonly<Record<string, string>>; axis: string | null }[],
-  catalogue: readonly MetricLane[],
-): Group[] {
-  const known = new Map(catalogue.map((metric) => [metric.id, metric]));
-  const rows = new Map<string, Row>();
-  for (const lane of present) {
-    const about = known.get(lane.metric);
-    const matrix = lane.axis !== null && (about?.lane.kind ?? "heatmap") === "heatmap";
+  catalog: readonly MetricTrack[],
+): TrackGroup[] {
+  const known = new Map(catalog.map((metric) => [metric.id, metric]));
+  const rows = new Map<string, TrackRow>();
+  for (const track of present) {
+    const about = known.get(track.metric);
+    const matrix = track.axis !== null && (about?.track.kind ?? "heatmap") === "heatmap";
     const key =
-      matrix && Object.keys(lane.labels).length > 0
-        ? `${lane.metric}{${labelText(lane.labels)}}`
-        : lane.metric;
+      matrix && Object.keys(track.labels).length > 0
+        ? `${track.metric}{${labelText(track.labels)}}`
+        : track.metric;
     if (rows.has(key)) continue;
-    const kind = about?.lane.kind;
+    const kind = about?.track.kind;
     rows.set(key, {
       key,
-      metric: lane.metric,
-      labels: matrix ? lane.labels : undefined,
+      metric: track.metric,
+      labels: matrix ? track.labels : undefined,
       kind: matrix ? "heatmap" : kind === "area" || kind === "step" ? kind : "line",
-      group: about?.lane.group ?? "other",
-      order: about?.lane.order ?? Number.MAX_SAFE_INTEGER,
+      group: about?.track.group ?? "other",
+      order: about?.track.order ?? Number.MAX_SAFE_INTEGER,
       unit: about?.unit ?? "",
     });
   }
-  const groups = new Map<string, Row[]>();
+  const groups = new Map<string, TrackRow[]>();
   for (const row of [...rows.values()].sort((a, b) => a.order - b.order || (a.key < b.key ? -1 : 1))) {
     const list = groups.get(row.group);
     if (list) list.push(row);
@@ -127,19 +127,19 @@ export function pieces(
 }
 
 /** One series per axis value, for matrices that are drawn as lines. */
-export function splitMatrix(lane: LaneData): { name: string; points: Points }[] {
-  const matrix = lane.matrix;
+export function splitMatrix(track: TrackData): { name: string; points: Points }[] {
+  const matrix = track.matrix;
   if (!matrix) return [];
-  return (lane.axis_values ?? []).map((name, k) => {
+  return (track.axis_values ?? []).map((name, k) => {
     const column = matrix.values.map((row) => row[k] ?? null);
     return {
-      name: `${lane.axis}${name}`,
+      name: `${track.axis}${name}`,
       points: { t_ns: matrix.t_ns, min: column, mean: column, max: column },
     };
   });
 }
 
-/** What is looked at first on a sick host. Everything else is one click away in the picker. */
+/** Tracks that matter first on an unhealthy host. All others are in the picker. */
 const FIRST = new Set([
   "cpu.total_busy_pct",
   "cpu.total_sys_pct",
@@ -170,7 +170,7 @@ const FIRST = new Set([
 ]);
 
 /** The rows that are on by default; of a group without any such row the first two. */
-export function defaultRows(groups: readonly Group[]): Set<string> {
+export function defaultRows(groups: readonly TrackGroup[]): Set<string> {
   const out = new Set<string>();
   for (const group of groups) {
     const first = group.rows.filter((row) => FIRST.has(row.key));
@@ -190,10 +190,10 @@ export function applyChoice(defaults: ReadonlySet<string>, changes: readonly str
   return out;
 }
 
-export function choiceChanges(defaults: ReadonlySet<string>, shown: ReadonlySet<string>): string[] {
+export function choiceChanges(defaults: ReadonlySet<string>, visible: ReadonlySet<string>): string[] {
   const out: string[] = [];
-  for (const key of defaults) if (!shown.has(key)) out.push(`-${key}`);
-  for (const key of shown) if (!defaults.has(key)) out.push(`+${key}`);
+  for (const key of defaults) if (!visible.has(key)) out.push(`-${key}`);
+  for (const key of visible) if (!defaults.has(key)) out.push(`+${key}`);
   return out.sort();
 }
 
@@ -226,7 +226,7 @@ export function nearest(times: readonly number[], t: number, tolerance: number):
 }
 
 /** The usual distance between neighbouring samples: their median. */
-export function usualStep(times: readonly number[]): number {
+export function medianStep(times: readonly number[]): number {
   const steps: number[] = [];
   const stride = Math.max(1, Math.floor(times.length / 200));
   for (let i = 1; i < times.length; i += stride) steps.push((times[i] as number) - (times[i - 1] as number));
@@ -241,7 +241,7 @@ export interface Stats {
   readonly max: number;
 }
 
-/** What the drawn points of one series say about a range; undefined where it holds none. */
+/** Statistics of the drawn points of a series in a range; undefined where it holds none. */
 export function statsIn(points: Points, range: Range): Stats | undefined {
   let n = 0;
   let sum = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { stretches, type UsualSpan, usualAt, usualIn, usualPoints } from "./usual";
+import { stretches, type TypicalSpan, typicalAt, typicalIn, typicalPoints } from "./typicalRange";
 
-const span = (over: Partial<UsualSpan> = {}): UsualSpan => ({
+const span = (over: Partial<TypicalSpan> = {}): TypicalSpan => ({
   run_id: "r",
   artifact_id: "a",
   from_ns: 0,
@@ -25,24 +25,24 @@ const failed = span({
   failure: { key: "outgoing.unreachable", params: {} },
 });
 
-describe("what is usual at a moment", () => {
-  it("lies on a line between two times, with the fewer days of both", () => {
-    expect(usualAt([span()], 5)).toEqual({ low: 1, median: 3, high: 6, days: 6 });
-    expect(usualAt([span()], 10)).toEqual({ low: 1, median: 4, high: 9, days: 6 });
+describe("typicalAt", () => {
+  it("is on a line between two times, with the fewer days of both", () => {
+    expect(typicalAt([span()], 5)).toEqual({ low: 1, median: 3, high: 6, days: 6 });
+    expect(typicalAt([span()], 10)).toEqual({ low: 1, median: 4, high: 9, days: 6 });
   });
   it("is not known next to a time without history, nor outside, nor where Prometheus was away", () => {
-    for (const t of [15, 20, 25, -1, 31, 105]) expect(usualAt([span(), failed], t)).toBeUndefined();
-    expect(usualAt([], 0)).toBeUndefined();
+    for (const t of [15, 20, 25, -1, 31, 105]) expect(typicalAt([span(), failed], t)).toBeUndefined();
+    expect(typicalAt([], 0)).toBeUndefined();
   });
 });
 
-describe("what is said of a range", () => {
+describe("the description of a range", () => {
   it("names the days, then their lack, then the reason", () => {
-    expect(usualIn([span(), failed], { from: 0, to: 200 })).toEqual({ kind: "band", least: 6, most: 7 });
+    expect(typicalIn([span(), failed], { from: 0, to: 200 })).toEqual({ kind: "band", least: 6, most: 7 });
     const none = span({ median: [null, null, null, null] });
-    expect(usualIn([none, failed], { from: 0, to: 200 })).toEqual({ kind: "few", most: 7 });
-    expect(usualIn([span(), failed], { from: 90, to: 200 })).toMatchObject({ kind: "failed" });
-    expect(usualIn([span()], { from: 90, to: 200 })).toBeUndefined();
+    expect(typicalIn([none, failed], { from: 0, to: 200 })).toEqual({ kind: "few", most: 7 });
+    expect(typicalIn([span(), failed], { from: 90, to: 200 })).toMatchObject({ kind: "failed" });
+    expect(typicalIn([span()], { from: 90, to: 200 })).toBeUndefined();
   });
 });
 
@@ -52,5 +52,5 @@ it("splits a span into what has a band and what has none", () => {
     [3, 3],
   ]);
   expect(stretches(span(), false)).toEqual([[2, 2]]);
-  expect(usualPoints([span(), failed]).mean).toEqual([2, 4, null, 4]);
+  expect(typicalPoints([span(), failed]).mean).toEqual([2, 4, null, 4]);
 });

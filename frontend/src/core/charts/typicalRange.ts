@@ -1,12 +1,12 @@
-import type { Points } from "./lanes";
-import type { Range } from "./range";
-import type { Sentence } from "./words";
+import type { Message } from "../text/messages";
+import type { Range } from "../time/range";
+import type { Points } from "./tracks";
 
-/** Fewer earlier days than this say nothing about what is usual; the server draws no band of them. */
+/** Fewer earlier days than this make no typical range; the server returns no band for them. */
 export const MIN_DAYS = 3;
 
 /** What one run knows of the same hours of earlier days: 10 %, median and 90 %, null where too few days have data. */
-export interface UsualSpan {
+export interface TypicalSpan {
   readonly run_id: string;
   readonly artifact_id: string | null;
   readonly from_ns: number;
@@ -16,34 +16,36 @@ export interface UsualSpan {
   readonly median: readonly (number | null)[];
   readonly high: readonly (number | null)[];
   readonly days: readonly number[];
-  readonly failure: Sentence | null;
+  readonly failure: Message | null;
 }
 
-/** What is usual at a moment. */
-export interface UsualAt {
+/** The typical range at a time. */
+export interface TypicalAt {
   readonly low: number;
   readonly median: number;
   readonly high: number;
   readonly days: number;
 }
 
-/** What can be said of a range: from how many to how many days, too few of them, or why nobody knows. */
-export type UsualIn =
+/** The description of a range: its smallest and largest number of days, that there are too few, or why there is none. */
+export type TypicalIn =
   | { readonly kind: "band"; readonly least: number; readonly most: number }
   | { readonly kind: "few"; readonly most: number }
-  | { readonly kind: "failed"; readonly why: Sentence };
+  | { readonly kind: "failed"; readonly why: Message };
 
 /** The spans as points, so that a scale has room for them. */
-export const usualPoints = (spans: readonly UsualSpan[]): Points => ({
-  t_ns: spans.flatMap((one) => one.t_ns),
-  min: spans.flatMap((one) => one.low),
-  mean: spans.flatMap((one) => one.median),
-  max: spans.flatMap((one) => one.high),
+export const typicalPoints = (spans: readonly TypicalSpan[]): Points => ({
+  t_ns: spans.flatMap((typicalSpan) => typicalSpan.t_ns),
+  min: spans.flatMap((typicalSpan) => typicalSpan.low),
+  mean: spans.flatMap((typicalSpan) => typicalSpan.median),
+  max: spans.flatMap((typicalSpan) => typicalSpan.high),
 });
 
 /** Between two times of a span by a straight line; undefined outside, and where either of them is not known. */
-export function usualAt(spans: readonly UsualSpan[], t: number): UsualAt | undefined {
-  const span = spans.find((one) => one.failure === null && t >= one.from_ns && t <= one.to_ns);
+export function typicalAt(spans: readonly TypicalSpan[], t: number): TypicalAt | undefined {
+  const span = spans.find(
+    (typicalSpan) => typicalSpan.failure === null && t >= typicalSpan.from_ns && t <= typicalSpan.to_ns,
+  );
   if (!span) return undefined;
   const after = span.t_ns.findIndex((time) => time >= t);
   if (after < 0) return undefined;
@@ -60,19 +62,23 @@ export function usualAt(spans: readonly UsualSpan[], t: number): UsualAt | undef
   return { low, median, high, days: Math.min(span.days[before] ?? 0, span.days[after] ?? 0) };
 }
 
-/** A band that is there is said before days that are missing, and these before a reason. */
-export function usualIn(spans: readonly UsualSpan[], range: Range): UsualIn | undefined {
-  const seen = spans.filter((one) => one.from_ns <= range.to && one.to_ns >= range.from);
-  const days = seen.flatMap((one) => one.days.filter((_, i) => one.median[i] !== null));
+/** A band comes before missing days, and these before a reason. */
+export function typicalIn(spans: readonly TypicalSpan[], range: Range): TypicalIn | undefined {
+  const seen = spans.filter(
+    (typicalSpan) => typicalSpan.from_ns <= range.to && typicalSpan.to_ns >= range.from,
+  );
+  const days = seen.flatMap((typicalSpan) =>
+    typicalSpan.days.filter((_, i) => typicalSpan.median[i] !== null),
+  );
   if (days.length > 0) return { kind: "band", least: Math.min(...days), most: Math.max(...days) };
-  const few = seen.flatMap((one) => one.days);
+  const few = seen.flatMap((typicalSpan) => typicalSpan.days);
   if (few.length > 0) return { kind: "few", most: Math.max(...few) };
-  const why = seen.find((one) => one.failure !== null)?.failure;
+  const why = seen.find((typicalSpan) => typicalSpan.failure !== null)?.failure;
   return why ? { kind: "failed", why } : undefined;
 }
 
 /** Index pairs [first, last] of a span whose points have a band (`known`), or have none. */
-export function stretches(span: UsualSpan, known: boolean): [number, number][] {
+export function stretches(span: TypicalSpan, known: boolean): [number, number][] {
   const out: [number, number][] = [];
   for (let i = 0; i < span.t_ns.length; i += 1) {
     if ((span.median[i] !== null) !== known) continue;

@@ -1,11 +1,11 @@
-/** Where the nodes of a graph of waits stand: who waits left, what is waited for right, whatever closes a ring last. */
+/** Positions of the nodes of a graph of waits: waiting threads left, what they wait for right, nodes that close a ring last. */
 
 export interface WaitEdge {
   readonly source: string;
   readonly target: string;
 }
 
-export interface Placed {
+export interface PlacedNode {
   /** Column and row of each node, both from 0. */
   readonly at: ReadonlyMap<string, { readonly column: number; readonly row: number }>;
   readonly columns: number;
@@ -15,10 +15,10 @@ export interface Placed {
 }
 
 /**
- * Columns by the longest way from a node that nobody waits for. Edges that close a ring are found first, depth first
+ * Columns by the longest way from a node that no other node waits for. Edges that close a ring are found first, depth first
  * in the order given (the heaviest edges come first), and do not count. Rows keep the order of `nodes`.
  */
-export function place(nodes: readonly string[], edges: readonly WaitEdge[]): Placed {
+export function placeNodes(nodes: readonly string[], edges: readonly WaitEdge[]): PlacedNode {
   const known = new Set(nodes);
   const out = new Map<string, number[]>(nodes.map((id) => [id, []]));
   for (const [i, { source, target }] of edges.entries())

@@ -3,21 +3,20 @@ import { describe, expect, it } from "vitest";
 import {
   ageMs,
   badness,
-  carries,
-  cellLook,
+  cellState,
   commonness,
   type HostLike,
+  hasLabel,
   keepOrder,
   labelNames,
   labelPairs,
-  meant,
+  matchColumn,
+  type RuleResultLike,
   roughAge,
   rowsOf,
-  sorted,
-  stepped,
+  sortHosts,
+  stepCell,
   swarm,
-  type WordLike,
-  windowOf,
   zText,
 } from "./fleet";
 
@@ -25,78 +24,87 @@ const host = (id: string, extra: Partial<HostLike> = {}): HostLike => ({
   id,
   name: id,
   labels: {},
-  looks: [{ at: "2026-11-21T02:00:00Z" }],
+  runs: [{ at: "2026-11-21T02:00:00Z" }],
   worst: null,
   ...extra,
 });
-const word = (state: WordLike["state"], severity: WordLike["severity"] = "warn", look = 0): WordLike => ({
+const word = (
+  state: RuleResultLike["state"],
+  severity: RuleResultLike["severity"] = "warn",
+  run_index = 0,
+): RuleResultLike => ({
   rule: "F-X",
   state,
   severity,
-  look,
+  run_index,
 });
-const ids = (hosts: readonly { id: string }[]) => hosts.map((one) => one.id);
+const ids = (hosts: readonly { id: string }[]) => hosts.map((host) => host.id);
 
 describe("a cell", () => {
-  it("looks like what fired, and not looking is a look of its own", () => {
-    expect(cellLook(word("fired", "critical"))).toBe("critical");
-    expect(cellLook(word("quiet", "critical"))).toBe("quiet");
-    expect(cellLook(undefined)).toBe("absent");
+  it("is the severity of a match, and absent without a result", () => {
+    expect(cellState(word("matched", "critical"))).toBe("critical");
+    expect(cellState(word("not_matched", "critical"))).toBe("not_matched");
+    expect(cellState(undefined)).toBe("absent");
   });
 
-  it("has the age of its own look, by the server's clock", () => {
-    const one = host("a", { looks: [{ at: "2026-11-21T02:00:00Z" }, { at: "2026-11-21T01:00:00Z" }] });
-    expect(ageMs(one, word("fired", "warn", 1), "2026-11-21T02:01:00Z")).toBe(61 * 60_000);
-    expect(ageMs(host("b", { looks: [] }), undefined, "2026-11-21T02:01:00Z")).toBeUndefined();
+  it("has the age of its own run, by the server's clock", () => {
+    const item = host("a", { runs: [{ at: "2026-11-21T02:00:00Z" }, { at: "2026-11-21T01:00:00Z" }] });
+    expect(ageMs(item, word("matched", "warn", 1), "2026-11-21T02:01:00Z")).toBe(61 * 60_000);
+    expect(ageMs(host("b", { runs: [] }), undefined, "2026-11-21T02:01:00Z")).toBeUndefined();
   });
 });
 
 describe("an age", () => {
-  it("is told in its largest unit", () => {
-    const told = [999, 61_000, 7_200_000, 200_000_000].map(roughAge);
-    expect(told).toEqual(["0\u2009s", "1\u2009min", "2\u2009h", "2\u2009d"]);
+  it("has its largest unit", () => {
+    const texts = [999, 61_000, 7_200_000, 200_000_000].map(roughAge);
+    expect(texts).toEqual(["0\u2009s", "1\u2009min", "2\u2009h", "2\u2009d"]);
   });
 });
 
 describe("the order", () => {
-  it("puts one critical cell above many warnings, and what nobody looked at last", () => {
-    const said: Record<string, WordLike[]> = {
-      well: [word("quiet")],
-      warned: Array.from({ length: 18 }, () => word("fired")),
-      sick: [word("fired", "critical")],
-      blind: [],
+  it("puts one critical cell above many warnings, and hosts without a run last", () => {
+    const results: Record<string, RuleResultLike[]> = {
+      well: [word("not_matched")],
+      warned: Array.from({ length: 18 }, () => word("matched")),
+      unhealthy: [word("matched", "critical")],
+      unmeasured: [],
     };
-    const all = ["well", "blind", "warned", "sick"].map((id) =>
-      host(id, id === "blind" ? { looks: [] } : {}),
+    const all = ["well", "unmeasured", "warned", "unhealthy"].map((id) =>
+      host(id, id === "unmeasured" ? { runs: [] } : {}),
     );
-    expect(ids(sorted(all, "worst", (one) => said[one.id] ?? []))).toEqual([
-      "sick",
+    expect(ids(sortHosts(all, "worst", (host) => results[host.id] ?? []))).toEqual([
+      "unhealthy",
       "warned",
       "well",
-      "blind",
+      "unmeasured",
     ]);
-    expect(badness(host("blind", { looks: [] }), [])).toBe(-1);
+    expect(badness(host("unmeasured", { runs: [] }), [])).toBe(-1);
   });
 
   it("sorts names as people count", () => {
     const all = ["h10", "h9", "h1"].map((id) => host(id));
-    expect(ids(sorted(all, "name", () => []))).toEqual(["h1", "h9", "h10"]);
+    expect(ids(sortHosts(all, "name", () => []))).toEqual(["h1", "h9", "h10"]);
   });
 
-  it("stays while news come in, and says that it is not the newest any more", () => {
-    const now = ["sick", "new", "a", "b"].map((id) => host(id));
-    const kept = keepOrder(["a", "b", "sick"], now);
-    expect(ids(kept.rows)).toEqual(["a", "b", "sick", "new"]);
-    expect(kept.stale).toBe(true);
+  it("stays while new rows arrive, and is stale then", () => {
+    const now = ["unhealthy", "new", "a", "b"].map((id) => host(id));
+    const order = keepOrder(["a", "b", "unhealthy"], now);
+    expect(ids(order.rows)).toEqual(["a", "b", "unhealthy", "new"]);
+    expect(order.stale).toBe(true);
     expect(keepOrder(ids(now), now).stale).toBe(false);
   });
 });
 
 describe("a search", () => {
   it("finds names and labels", () => {
-    const one = host("web-1", { labels: { role: "feed" } });
-    expect(["WEB", "role=feed", "role:fe", ""].map((q) => meant(one, q))).toEqual([true, true, true, true]);
-    expect(meant(one, "ads")).toBe(false);
+    const item = host("web-1", { labels: { role: "feed" } });
+    expect(["WEB", "role=feed", "role:fe", ""].map((q) => matchColumn(item, q))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(matchColumn(item, "ads")).toBe(false);
   });
 });
 
@@ -108,9 +116,9 @@ describe("labels", () => {
     expect(labelPairs(all)).toEqual(["role:x", "dc:1"]);
   });
 
-  it("narrow to those that carry one", () => {
-    expect(all.map((one) => carries(one, "dc:1"))).toEqual([true, false]);
-    expect(all.every((one) => carries(one, ""))).toBe(true);
+  it("narrow to the hosts with a label", () => {
+    expect(all.map((host) => hasLabel(host, "dc:1"))).toEqual([true, false]);
+    expect(all.every((host) => hasLabel(host, ""))).toBe(true);
   });
 });
 
@@ -121,7 +129,7 @@ describe("a robust z", () => {
 });
 
 describe("groups", () => {
-  it("stand in the order of their first host; those without the label have one of their own", () => {
+  it("have the order of their first host; hosts without the label are a group", () => {
     const all = [
       host("a", { labels: { role: "x" } }),
       host("b"),
@@ -141,34 +149,10 @@ describe("groups", () => {
   });
 });
 
-describe("what is drawn", () => {
-  it("covers the view, and is bounded by it", () => {
-    fc.assert(
-      fc.property(
-        fc.nat(20_000),
-        fc.integer({ min: 1, max: 2000 }),
-        fc.integer({ min: 10, max: 60 }),
-        fc.nat(600),
-        (top, height, rowHeight, count) => {
-          const [from, to] = windowOf(top, height, rowHeight, count);
-          expect(from).toBeGreaterThanOrEqual(0);
-          expect(to).toBeLessThanOrEqual(count);
-          expect(to - from).toBeLessThanOrEqual(Math.ceil(height / rowHeight) + 14);
-          for (let row = 0; row < count; row += 1) {
-            const seen = row * rowHeight < top + height && (row + 1) * rowHeight > top;
-            if (seen) expect(row >= from && row < to).toBe(true);
-          }
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-});
-
 describe("arrow keys", () => {
   const size = { rows: 6, columns: 19, page: 3 };
-  const stands = (row: number) => row !== 0 && row !== 3;
-  const go = (row: number, column: number, key: string) => stepped({ row, column }, key, size, stands);
+  const isSelectable = (row: number) => row !== 0 && row !== 3;
+  const go = (row: number, column: number, key: string) => stepCell({ row, column }, key, size, isSelectable);
 
   it("move in the grid, pass over headings and stop at its edges", () => {
     expect(go(2, 4, "ArrowDown")).toEqual({ row: 4, column: 4 });
@@ -196,8 +180,8 @@ describe("arrow keys", () => {
       fc.property(fc.array(keys, { maxLength: 40 }), (pressed) => {
         let at = { row: 1, column: 0 };
         for (const key of pressed) {
-          at = stepped(at, key, size, stands) ?? at;
-          expect(stands(at.row)).toBe(true);
+          at = stepCell(at, key, size, isSelectable) ?? at;
+          expect(isSelectable(at.row)).toBe(true);
           expect(at.column >= 0 && at.column < size.columns && at.row < size.rows).toBe(true);
         }
       }),
@@ -206,34 +190,39 @@ describe("arrow keys", () => {
 });
 
 describe("what the bad ones have in common", () => {
-  const asked = (id: string, fired: string[], quiet: string[] = [], inconclusive: string[] = []) => ({
+  const matrixHost = (
+    id: string,
+    matched: string[],
+    not_matched: string[] = [],
+    inconclusive: string[] = [],
+  ) => ({
     id,
-    fired: fired.map((rule) => ({ rule })),
-    quiet,
+    matched: matched.map((rule) => ({ rule })),
+    not_matched,
     inconclusive,
   });
 
-  it("comes before what all have, and what was not asked counts for nobody", () => {
+  it("comes before common matches, and a rule that was not evaluated does not count", () => {
     const hosts = [
-      asked("b1", ["steal", "load"]),
-      asked("b2", ["steal", "load"]),
-      asked("g1", ["load"], ["steal"]),
-      asked("g2", ["load"], [], ["steal"]),
+      matrixHost("b1", ["steal", "load"]),
+      matrixHost("b2", ["steal", "load"]),
+      matrixHost("g1", ["load"], ["steal"]),
+      matrixHost("g2", ["load"], [], ["steal"]),
     ];
-    const found = commonness(hosts, new Set(["b1", "b2"]));
-    expect(found.map(({ rule, bad, good, tells }) => ({ rule, bad, good, tells }))).toEqual([
-      { rule: "steal", bad: [2, 2], good: [0, 1], tells: 1 },
-      { rule: "load", bad: [2, 2], good: [2, 2], tells: 0 },
+    const rules = commonness(hosts, new Set(["b1", "b2"]));
+    expect(rules.map(({ rule, bad, good, distinction }) => ({ rule, bad, good, distinction }))).toEqual([
+      { rule: "steal", bad: [2, 2], good: [0, 1], distinction: 1 },
+      { rule: "load", bad: [2, 2], good: [2, 2], distinction: 0 },
     ]);
   });
 
-  it("with nobody bad nothing tells for the bad", () => {
-    expect(commonness([asked("g", ["load"])], new Set())[0]?.tells).toBe(-1);
+  it("is negative for a rule that matched on no bad host", () => {
+    expect(commonness([matrixHost("g", ["load"])], new Set())[0]?.distinction).toBe(-1);
   });
 });
 
 describe("dots of a strip", () => {
-  it("that would cover each other stand one above the other, never higher than there is room", () => {
+  it("that would overlap are stacked, up to the maximum", () => {
     expect(swarm([10, 10.2, 40, 10.1], 5, 2)).toEqual([0, 1, 0, 0]);
   });
 });

@@ -1,44 +1,44 @@
-/** The fleet as rows and cells: what is worst, what is old, in which order, and where an arrow key leads. */
+/** The fleet as rows and cells: what is worst, what is old, in which order, and where an arrow key moves. */
 
 export const RESOURCES = ["cpu", "memory", "disk", "network", "application", "kernel"] as const;
-export const LETTERS = ["utilisation", "saturation", "errors"] as const;
+export const USE_CATEGORIES = ["utilization", "saturation", "errors"] as const;
 export type Resource = (typeof RESOURCES)[number];
-export type Letter = (typeof LETTERS)[number];
-export type ColumnId = `${Resource}.${Letter}`;
+export type UseCategory = (typeof USE_CATEGORIES)[number];
+export type ColumnId = `${Resource}.${UseCategory}`;
 
 /** The columns of the USE grid, in their order. */
 export const COLUMNS: readonly ColumnId[] = RESOURCES.flatMap((resource) =>
-  LETTERS.map((letter): ColumnId => `${resource}.${letter}`),
+  USE_CATEGORIES.map((letter): ColumnId => `${resource}.${letter}`),
 );
 
 export type Severity = "info" | "warn" | "critical";
 
-export interface WordLike {
+export interface RuleResultLike {
   readonly rule: string;
-  readonly state: "fired" | "inconclusive" | "quiet";
+  readonly state: "matched" | "inconclusive" | "not_matched";
   readonly severity: Severity;
-  /** A place in the host's looks. */
-  readonly look: number;
+  /** An index into the runs of the host. */
+  readonly run_index: number;
 }
 
 export interface HostLike {
   readonly id: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly looks: readonly { readonly at: string }[];
+  readonly runs: readonly { readonly at: string }[];
   readonly worst: Severity | null;
 }
 
-/** How a cell looks: what fired by its severity, and the three ways in which nothing fired. */
-export type CellLook = Severity | "inconclusive" | "quiet" | "absent";
+/** The state of a cell: the severity of its match, or why nothing matched. */
+export type CellState = Severity | "inconclusive" | "not_matched" | "absent";
 
-export const cellLook = (word: WordLike | undefined): CellLook =>
-  word === undefined ? "absent" : word.state === "fired" ? word.severity : word.state;
+export const cellState = (result: RuleResultLike | undefined): CellState =>
+  result === undefined ? "absent" : result.state === "matched" ? result.severity : result.state;
 
-/** How long ago the look of a word was, by the server's clock; undefined where there was none. */
-export function ageMs(host: HostLike, word: WordLike | undefined, now: string): number | undefined {
-  const look = host.looks[word?.look ?? 0];
-  return look && Math.max(0, Date.parse(now) - Date.parse(look.at));
+/** The age of the run of a result, by the server's clock; undefined if there is no run. */
+export function ageMs(host: HostLike, result: RuleResultLike | undefined, now: string): number | undefined {
+  const run = host.runs[result?.run_index ?? 0];
+  return run && Math.max(0, Date.parse(now) - Date.parse(run.at));
 }
 
 /** An age in its largest unit, for where there is room for no more. */
@@ -52,23 +52,23 @@ export function roughAge(ms: number): string {
   return `${Math.floor(ms / 1000)}\u2009s`;
 }
 
-const WEIGHT: Record<CellLook, number> = {
+const WEIGHT: Record<CellState, number> = {
   critical: 1_000_000,
   warn: 1000,
   info: 10,
   inconclusive: 1,
-  quiet: 0,
+  not_matched: 0,
   absent: 0,
 };
 
-/** How bad a host is: one critical cell weighs more than any number of warnings. Not looked at is below well. */
-export function badness(host: HostLike, words: readonly WordLike[]): number {
-  if (host.looks.length === 0) return -1;
-  return words.reduce((sum, one) => sum + WEIGHT[cellLook(one)], 0);
+/** How bad a host is: one critical cell weighs more than any number of warnings. A host without a run is below a healthy one. */
+export function badness(host: HostLike, results: readonly RuleResultLike[]): number {
+  if (host.runs.length === 0) return -1;
+  return results.reduce((sum, ruleResult) => sum + WEIGHT[cellState(ruleResult)], 0);
 }
 
-/** Whether a host is meant by what was typed: part of its name, or of `label=value`. */
-export function meant(host: HostLike, typed: string): boolean {
+/** Whether a host matches the search text: part of its name, or of `label=value`. */
+export function matchColumn(host: HostLike, typed: string): boolean {
   const needle = typed.trim().toLowerCase();
   if (needle === "") return true;
   if (host.name.toLowerCase().includes(needle)) return true;
@@ -80,35 +80,34 @@ export function meant(host: HostLike, typed: string): boolean {
 export const SORTS = ["worst", "name", "age"] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** Hosts in the order that was asked for; equals by name. */
-export function sorted<H extends HostLike>(
+/** Hosts in the selected order; equal ones by name. */
+export function sortHosts<H extends HostLike>(
   hosts: readonly H[],
-  how: Sort,
-  words: (host: H) => readonly WordLike[],
+  sort: Sort,
+  results: (host: H) => readonly RuleResultLike[],
 ): H[] {
-  const weight = new Map(hosts.map((one) => [one.id, badness(one, words(one))]));
-  const newest = (one: H) => (one.looks[0] ? Date.parse(one.looks[0].at) : 0);
+  const weight = new Map(hosts.map((host) => [host.id, badness(host, results(host))]));
+  const newest = (item: H) => (item.runs[0] ? Date.parse(item.runs[0].at) : 0);
   const byName = (x: H, y: H) => x.name.localeCompare(y.name, "en", { numeric: true });
-  if (how === "worst")
+  if (sort === "worst")
     return [...hosts].sort((x, y) => (weight.get(y.id) ?? 0) - (weight.get(x.id) ?? 0) || byName(x, y));
-  return [...hosts].sort((x, y) => (how === "age" ? newest(x) - newest(y) : 0) || byName(x, y));
+  return [...hosts].sort((x, y) => (sort === "age" ? newest(x) - newest(y) : 0) || byName(x, y));
 }
 
 /**
- * The order that stands, for what came since: known rows stay where they are, new ones follow. `stale` says whether the
- * order that was asked for would be another one by now.
+ * Keep the order of known rows and append new rows. `stale` is true if sorting again would change the order.
  */
 export function keepOrder<H extends { id: string }>(
   before: readonly string[],
   now: readonly H[],
 ): { rows: H[]; stale: boolean } {
-  const place = new Map(before.map((id, at) => [id, at]));
+  const position = new Map(before.map((id, at) => [id, at]));
   const last = before.length;
   const rows = now
-    .map((one, at) => ({ one, at: place.get(one.id) ?? last + at }))
+    .map((item, at) => ({ item, at: position.get(item.id) ?? last + at }))
     .sort((x, y) => x.at - y.at)
-    .map(({ one }) => one);
-  return { rows, stale: rows.some((one, at) => one.id !== now[at]?.id) };
+    .map(({ item }) => item);
+  return { rows, stale: rows.some((row, at) => row.id !== now[at]?.id) };
 }
 
 export type Row<H> =
@@ -134,36 +133,24 @@ export function rowsOf<H extends HostLike>(hosts: readonly H[], label: string): 
   ]);
 }
 
-/** The rows to be drawn: those in view and a few around them. */
-export function windowOf(
-  top: number,
-  height: number,
-  rowHeight: number,
-  count: number,
-  around = 6,
-): [number, number] {
-  const from = Math.max(0, Math.floor(top / rowHeight) - around);
-  return [Math.min(from, count), Math.min(count, Math.ceil((top + height) / rowHeight) + around)];
-}
-
 /** A cell by its row and column; column 0 is the name. */
-export interface Place {
+export interface CellPosition {
   readonly row: number;
   readonly column: number;
 }
 
-/** Where a key leads; undefined for a key that does not move. Rows that `stands` refuses (headings) are passed over. */
-export function stepped(
-  at: Place,
+/** The cell that a key moves to; undefined for other keys. Rows that are not selectable (headings) are skipped. */
+export function stepCell(
+  at: CellPosition,
   key: string,
   size: { rows: number; columns: number; page: number },
-  stands: (row: number) => boolean,
-): Place | undefined {
+  isSelectable: (row: number) => boolean,
+): CellPosition | undefined {
   const last = size.columns - 1;
-  const down = (from: number, by: number): Place => {
-    const way = Math.sign(by);
+  const down = (from: number, by: number): CellPosition => {
+    const step = Math.sign(by);
     let row = Math.min(size.rows - 1, Math.max(0, from + by));
-    while (row >= 0 && row < size.rows && !stands(row)) row += way;
+    while (row >= 0 && row < size.rows && !isSelectable(row)) row += step;
     if (row < 0 || row >= size.rows) return at;
     return { row, column: at.column };
   };
@@ -191,46 +178,47 @@ export function stepped(
 
 export interface MatrixHost {
   readonly id: string;
-  readonly fired: readonly { readonly rule: string }[];
+  readonly matched: readonly { readonly rule: string }[];
   readonly inconclusive: readonly string[];
-  readonly quiet: readonly string[];
+  readonly not_matched: readonly string[];
 }
 
-/** One rule over bad and good hosts: for how many it fired, of how many that were asked. */
+/** A rule over bad and good hosts: the number of matches, and of hosts that evaluated it. */
 export interface Commonness {
   readonly rule: string;
-  readonly bad: readonly [fired: number, asked: number];
-  readonly good: readonly [fired: number, asked: number];
-  /** 1: with every bad host and no good one; 0: with both alike; -1: with the good ones only. */
-  readonly tells: number;
+  readonly bad: readonly [matched: number, evaluated: number];
+  readonly good: readonly [matched: number, evaluated: number];
+  /** 1: matched on every bad host and no good one; 0: equally on both; -1: only on good ones. */
+  readonly distinction: number;
 }
 
 /**
- * What the bad ones have in common and the good ones have not, the most telling first. A host on which a rule was
- * not asked counts for neither side: not collected is no "no".
+ * The matches that separate bad hosts from good ones, the clearest first. A host that did not evaluate a rule counts
+ * on neither side.
  */
 export function commonness(hosts: readonly MatrixHost[], bad: ReadonlySet<string>): Commonness[] {
   const counts = new Map<string, { bad: [number, number]; good: [number, number] }>();
-  const count = (rule: string, isBad: boolean, fired: number) => {
-    const found = counts.get(rule) ?? { bad: [0, 0], good: [0, 0] };
-    counts.set(rule, found);
-    const side = isBad ? found.bad : found.good;
-    side[0] += fired;
+  const count = (rule: string, isBad: boolean, matched: number) => {
+    const sides = counts.get(rule) ?? { bad: [0, 0], good: [0, 0] };
+    counts.set(rule, sides);
+    const side = isBad ? sides.bad : sides.good;
+    side[0] += matched;
     side[1] += 1;
   };
   for (const host of hosts) {
     const isBad = bad.has(host.id);
-    for (const { rule } of host.fired) count(rule, isBad, 1);
-    for (const rule of host.quiet) count(rule, isBad, 0);
+    for (const { rule } of host.matched) count(rule, isBad, 1);
+    for (const rule of host.not_matched) count(rule, isBad, 0);
   }
-  const share = ([fired, asked]: readonly [number, number]) => (asked === 0 ? 0 : fired / asked);
+  const share = ([matched, evaluated]: readonly [number, number]) =>
+    evaluated === 0 ? 0 : matched / evaluated;
   return [...counts]
-    .map(([rule, sides]) => ({ rule, ...sides, tells: share(sides.bad) - share(sides.good) }))
-    .filter((one) => one.bad[0] + one.good[0] > 0)
-    .sort((x, y) => y.tells - x.tells || y.bad[0] - x.bad[0] || x.rule.localeCompare(y.rule));
+    .map(([rule, sides]) => ({ rule, ...sides, distinction: share(sides.bad) - share(sides.good) }))
+    .filter((item) => item.bad[0] + item.good[0] > 0)
+    .sort((x, y) => y.distinction - x.distinction || y.bad[0] - x.bad[0] || x.rule.localeCompare(y.rule));
 }
 
-/** Where dots of one size stand that would cover each other: how many places above the line, for each x. */
+/** The level of each dot above the line, so that dots of this size do not overlap. */
 export function swarm(xs: readonly number[], size: number, most: number): number[] {
   const taken = new Map<number, number>();
   return xs.map((x) => {
@@ -241,7 +229,7 @@ export function swarm(xs: readonly number[], size: number, most: number): number
   });
 }
 
-/** The server draws what is infinitely unusual at this z. */
+/** The server limits z to this value. */
 const MOST_Z = 100;
 
 /** A robust z with its sign, three digits at most. */
@@ -259,8 +247,8 @@ export function labelPairs(hosts: readonly Pick<HostLike, "labels">[]): string[]
   return [...counts].sort((x, y) => y[1] - x[1] || x[0].localeCompare(y[0])).map(([pair]) => pair);
 }
 
-/** Whether a host carries `name:value`; the empty text is carried by all. */
-export function carries(host: Pick<HostLike, "labels">, pair: string): boolean {
+/** Whether a host has the label `name:value`; empty matches every host. */
+export function hasLabel(host: Pick<HostLike, "labels">, pair: string): boolean {
   if (pair === "") return true;
   const colon = pair.indexOf(":");
   return host.labels[pair.slice(0, colon)] === pair.slice(colon + 1);

@@ -1,8 +1,8 @@
-/** What on a host a number is about, taken apart for people. */
+/** The subject of a number, split into parts for display. */
 
 export type SubjectMap = Readonly<Record<string, string>>;
 
-/** Words that name one thing together. `kind` is a key of the interface's texts; "other" is told as `name=value`. */
+/** One part of a subject. `kind` is a key of the interface texts; "other" is displayed as `name=value`. */
 export interface SubjectPart {
   readonly kind: (typeof KINDS)[number] | "named" | "other";
   readonly name: string;
@@ -12,13 +12,13 @@ export interface SubjectPart {
 const KINDS = [
   "pid", "tid", "comm", "cgroup", "dev", "cpu", "port", "node", "mount", "route", "vector", "resource", "file",
   "profile", "target",
-] as const; // biome-ignore format: one line says all
+] as const; // biome-ignore format: a short list
 
 const isKind = (name: string): name is (typeof KINDS)[number] => (KINDS as readonly string[]).includes(name);
 
 /**
  * The parts of a subject, the process first: its number and its name are one part. `called` is the name of the
- * process where the subject does not say it, `within` what is known already and need not be told again.
+ * process if the subject has none; parts of `within` are left out.
  */
 export function subjectParts(subject: SubjectMap, called = "", within: SubjectMap = {}): SubjectPart[] {
   const { pid, comm, ...rest } = subject;

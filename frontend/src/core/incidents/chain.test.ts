@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { branches, firstStep, isSplit, order, symptomStep } from "./chain";
+import { firstStep, groupByBranch, isSplit, orderSteps, symptomStep } from "./chain";
 
 const step = (key: string, about: string, verdicts: ("supports" | "refutes" | "not_collected")[] = []) => ({
   key: `book/${key}`,
@@ -13,16 +13,19 @@ describe("a chain", () => {
   const steps = [step("a", "book/h2"), step("b", "symptom"), step("c", "h1"), step("d", "book/h2")];
   const hypotheses = [{ key: "book/h1" }, { key: "book/h2" }, { key: "own/1" }];
 
-  it("stands below what it is about, gates first", () => {
+  it("is below what it is about, gates first", () => {
     expect(
-      branches(steps, hypotheses).map((one) => [one.hypothesis?.key, one.steps.map((s) => s.key)]),
+      groupByBranch(steps, hypotheses).map((branch) => [
+        branch.hypothesis?.key,
+        branch.steps.map((s) => s.key),
+      ]),
     ).toEqual([
       [undefined, ["book/b"]],
       ["book/h1", ["book/c"]],
       ["book/h2", ["book/a", "book/d"]],
       ["own/1", []],
     ]);
-    expect(order(steps, hypotheses)).toEqual(["book/b", "book/c", "book/a", "book/d"]);
+    expect(orderSteps(steps, hypotheses)).toEqual(["book/b", "book/c", "book/a", "book/d"]);
   });
 
   it("begins at the step that is next, else at a gap, else on the way", () => {
@@ -32,7 +35,7 @@ describe("a chain", () => {
     expect(firstStep([], [], undefined)).toBeUndefined();
   });
 
-  it("is split where hosts say the opposite, and not where one was not asked", () => {
+  it("is split where hosts disagree, and not where a host has no answer", () => {
     expect(isSplit(step("a", "x", ["supports", "refutes"]).hosts)).toBe(true);
     expect(isSplit(step("a", "x", ["supports", "not_collected"]).hosts)).toBe(false);
   });

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { piecesOf, typedName } from "./comment";
+import { mentionPrefix, splitComment } from "./comment";
 
-const links = (text: string) => piecesOf(text, []).flatMap((one) => (one.kind === "link" ? [one.text] : []));
+const links = (text: string) =>
+  splitComment(text, []).flatMap((commentPart) => (commentPart.kind === "link" ? [commentPart.text] : []));
 const people = (text: string, names: string[]) =>
-  piecesOf(text, names).flatMap((one) => (one.kind === "person" ? [one.text] : []));
+  splitComment(text, names).flatMap((commentPart) =>
+    commentPart.kind === "person" ? [commentPart.text] : [],
+  );
 
 describe("a comment in pieces", () => {
   it("opens http and https, and nothing else", () => {
@@ -29,8 +32,8 @@ describe("a comment in pieces", () => {
   it("keeps markup as text", () => {
     const text = '<img src=x onerror=alert(1)> **b** [x](https://a.example"onclick=1)';
     expect(
-      piecesOf(text, [])
-        .map((one) => one.text)
+      splitComment(text, [])
+        .map((commentPart) => commentPart.text)
         .join(""),
     ).toBe(text);
     expect(links(text)).toEqual(["https://a.example"]);
@@ -44,7 +47,7 @@ describe("a comment in pieces", () => {
     expect(people("@LENA", ["lena"])).toEqual(["@LENA"]);
   });
 
-  it("loses no character, whatever is in it", () => {
+  it("loses no character of any text", () => {
     const parts = ["@ada", "https://a.example/(x)", "<b>", "é", "\n", "@", "https://", ")", ".", " ", "😀"];
     let seed = 7;
     const next = () => {
@@ -54,16 +57,16 @@ describe("a comment in pieces", () => {
     for (let round = 0; round < 500; round++) {
       const text = Array.from({ length: next() % 9 }, () => parts[next() % parts.length]).join("");
       expect(
-        piecesOf(text, ["ada"])
-          .map((one) => one.text)
+        splitComment(text, ["ada"])
+          .map((commentPart) => commentPart.text)
           .join(""),
       ).toBe(text);
     }
   });
 
   it("knows the name that is being typed", () => {
-    expect(typedName("hello @le", 9)).toEqual({ at: 6, typed: "le" });
-    expect(typedName("mail a@le", 9)).toBeUndefined();
-    expect(typedName("@lena, and", 10)).toBeUndefined();
+    expect(mentionPrefix("hello @le", 9)).toEqual({ at: 6, typed: "le" });
+    expect(mentionPrefix("mail a@le", 9)).toBeUndefined();
+    expect(mentionPrefix("@lena, and", 10)).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@
  * A comment is plain text. These are the pieces that a screen makes of it: words, addresses that may be opened, and
  * people who are named. Joined again they are the text, character by character.
  */
-export type Piece =
+export type CommentPart =
   | { kind: "text"; text: string }
   | { kind: "link"; text: string; href: string }
   | { kind: "person"; text: string };
@@ -16,8 +16,8 @@ const LONGEST_URL = 2000;
 const closes = (text: string) => text.split("(").length >= text.split(")").length;
 
 /** What may be opened of a piece of text that looks like an address; undefined where it is none. */
-function linkOf(found: string): { text: string; href: string } | undefined {
-  let text = found;
+function linkOf(match: string): { text: string; href: string } | undefined {
+  let text = match;
   while (TRAILING.has(text.at(-1) ?? "") && !(text.endsWith(")") && closes(text))) text = text.slice(0, -1);
   if (text.length > LONGEST_URL) return undefined;
   try {
@@ -36,18 +36,18 @@ function linkOf(found: string): { text: string; href: string } | undefined {
   }
 }
 
-/** Where `@name` stands as a whole, for the names that the server has recognized. */
-function peopleIn(text: string, names: readonly string[]): Piece[] {
+/** Where `@name` is a whole word, for the names that the server has recognized. */
+function peopleIn(text: string, names: readonly string[]): CommentPart[] {
   const sorted = [...names].sort((a, b) => b.length - a.length);
-  const pieces: Piece[] = [];
+  const pieces: CommentPart[] = [];
   let from = 0;
   for (let at = text.indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
     if (at < from || /[\p{L}\p{N}_.+\-@]/u.test(text[at - 1] ?? "")) continue;
     const rest = text.slice(at + 1);
     const name = sorted.find(
-      (one) =>
-        rest.slice(0, one.length).toLowerCase() === one.toLowerCase() &&
-        !/[\p{L}\p{N}_@]/u.test(rest[one.length] ?? ""),
+      (item) =>
+        rest.slice(0, item.length).toLowerCase() === item.toLowerCase() &&
+        !/[\p{L}\p{N}_@]/u.test(rest[item.length] ?? ""),
     );
     if (!name) continue;
     if (at > from) pieces.push({ kind: "text", text: text.slice(from, at) });
@@ -58,8 +58,8 @@ function peopleIn(text: string, names: readonly string[]): Piece[] {
   return pieces;
 }
 
-export function piecesOf(text: string, names: readonly string[]): Piece[] {
-  const pieces: Piece[] = [];
+export function splitComment(text: string, names: readonly string[]): CommentPart[] {
+  const pieces: CommentPart[] = [];
   let from = 0;
   for (const match of text.matchAll(URL_PATTERN)) {
     const link = linkOf(match[0]);
@@ -71,8 +71,8 @@ export function piecesOf(text: string, names: readonly string[]): Piece[] {
   return pieces;
 }
 
-/** The beginning of a name that is being typed behind `@`, where the caret stands. */
-export function typedName(text: string, caret: number): { at: number; typed: string } | undefined {
+/** The beginning of a name that is being typed behind `@`, at the caret. */
+export function mentionPrefix(text: string, caret: number): { at: number; typed: string } | undefined {
   const before = text.slice(0, caret);
   const at = before.lastIndexOf("@");
   if (at < 0 || /[\p{L}\p{N}_.+\-@]/u.test(before[at - 1] ?? "")) return undefined;

@@ -1,7 +1,8 @@
 /** Differences of two profiles: A is before, B after; what is drawn is as wide as B. */
+
+import { percent } from "../text/format";
+import type { Message } from "../text/messages";
 import type { FlameNode, PathStep } from "./flame";
-import { percent } from "./format";
-import type { Sentence } from "./words";
 
 /** A comparison, built or on its way; a side may be several profiles added up, of which the first is named. */
 export interface DiffState {
@@ -9,7 +10,7 @@ export interface DiffState {
   state: "queued" | "running" | "ready" | "failed";
   a: { profile_id: string; profiles: number };
   b: { profile_id: string; profiles: number };
-  failure: Sentence | null;
+  failure: Message | null;
 }
 
 export const isBuilt = ({ state }: DiffState): boolean => state === "ready" || state === "failed";

@@ -5,7 +5,7 @@ import {
   deltaFill,
   deltaGlyph,
   type FlameNode,
-  find,
+  findFrame,
   frameFill,
   neighbour,
   underAncestors,
@@ -26,7 +26,7 @@ const tree: FlameNode = {
 };
 const channels = (fill: string) => (fill.match(/\d+/g) ?? []).map(Number) as [number, number, number];
 
-describe("colours of a difference", () => {
+describe("colors of a difference", () => {
   it("is red where B grew, blue where it shrank, grey where both are alike", () => {
     fc.assert(
       fc.property(
@@ -50,7 +50,7 @@ describe("colours of a difference", () => {
     expect(deltaFill(0.2, 0, "light")).toBe(deltaFill(0, 1, "light"));
     expect(deltaFill(Number.NaN, 1, "dark")).toBe(deltaFill(0, 1, "dark"));
   });
-  it("has a second cue beside the colour", () => {
+  it("has a second cue besides color", () => {
     expect([deltaGlyph(0.02), deltaGlyph(-0.02), deltaGlyph(0), deltaGlyph(0.0001)]).toEqual([
       "▲ ",
       "▼ ",
@@ -64,7 +64,7 @@ describe("colours of a difference", () => {
   });
 });
 
-it("gives the same colour to the same name, and other families other hues", () => {
+it("gives the same color to the same name, and other families other hues", () => {
   expect(frameFill("user", "memcpy", "light")).toBe(frameFill("user", "memcpy", "light"));
   const hue = (fill: string) => Number(/hsl\((\d+)/.exec(fill)?.[1]);
   fc.assert(
@@ -89,20 +89,20 @@ describe("moving between frames", () => {
     let deep: FlameNode = leaf(20000, "end", 1);
     for (let i = 19999; i >= 0; i -= 1) deep = { ...leaf(i, "f", 1), children: [deep] };
     expect([...walk(deep)].length).toBe(20001);
-    expect(find(deep, 20000)?.name).toBe("end");
+    expect(findFrame(deep, 20000)?.name).toBe("end");
   });
 });
 
 it("puts the zoomed frame under its ancestors, each as wide as the drawing", () => {
   const zoomed = leaf(3, "a", 6);
-  const shown = underAncestors(
+  const tree = underAncestors(
     [
       { id: 0, name: "all" },
       { id: 1, name: "main" },
     ],
     zoomed,
   );
-  expect([...walk(shown)].map(({ node }) => [node.name, node.value, node.above ?? false])).toEqual([
+  expect([...walk(tree)].map(({ node }) => [node.name, node.value, node.above ?? false])).toEqual([
     ["all", 6, true],
     ["main", 6, true],
     ["a", 6, false],

@@ -68,17 +68,17 @@ export function* walk(
   }
 }
 
-export function find(root: FlameNode, id: FlameNode["id"]): FlameNode | undefined {
+export function findFrame(root: FlameNode, id: FlameNode["id"]): FlameNode | undefined {
   for (const { node } of walk(root)) if (node.id === id) return node;
   return undefined;
 }
 
-/** Ids of the drawn frames whose name holds `text`, in whatever case. */
+/** Ids of the drawn frames whose name holds `text`, in any case. */
 export function namesWith(root: FlameNode, text: string): Set<FlameNode["id"]> {
   const needle = text.toLowerCase();
-  const found = new Set<FlameNode["id"]>();
-  for (const { node } of walk(root)) if (node.name.toLowerCase().includes(needle)) found.add(node.id);
-  return found;
+  const matches = new Set<FlameNode["id"]>();
+  for (const { node } of walk(root)) if (node.name.toLowerCase().includes(needle)) matches.add(node.id);
+  return matches;
 }
 
 export type Direction = "parent" | "child" | "next" | "previous";
@@ -90,14 +90,14 @@ export function neighbour(root: FlameNode, id: FlameNode["id"], direction: Direc
     if (direction === "parent") return parent ?? undefined;
     if (direction === "child")
       return node.children?.reduce((best, child) => (child.value > best.value ? child : best));
-    const row = drawn(parent?.children ?? [node]);
+    const row = visibleFrames(parent?.children ?? [node]);
     return row[row.indexOf(node) + (direction === "next" ? 1 : -1)];
   }
   return undefined;
 }
 
 /** Siblings in the order of the drawing: by name, which carries no time. */
-export const drawn = (nodes: readonly FlameNode[]): FlameNode[] =>
+export const visibleFrames = (nodes: readonly FlameNode[]): FlameNode[] =>
   [...nodes].sort((x, y) => (x.name < y.name ? -1 : x.name > y.name ? 1 : 0));
 
 /** FNV-1a over UTF-16 units, to a number in 0..1. */
@@ -111,7 +111,7 @@ export function hash01(text: string): number {
 }
 
 /**
- * Colour of a frame in an ordinary graph: warm for user code, grey-blue for the kernel, green for code that
+ * Color of a frame in an ordinary graph: warm for user code, grey-blue for the kernel, green for code that
  * was compiled at run time; the shade within a family comes from the name and means nothing.
  */
 export function frameFill(kind: FrameKind, name: string, scheme: Scheme): string {
@@ -140,9 +140,9 @@ const GREW = { light: [232, 92, 80], dark: [240, 96, 82] } as const;
 const SHRANK = { light: [88, 150, 232], dark: [84, 156, 242] } as const;
 
 /**
- * Colour of a frame in a difference: red where B has more than A, blue where it has less, grey where both are
+ * Color of a frame in a difference: red where B has more than A, blue where it has less, grey where both are
  * alike. `delta` is a share of the total, `extent` the largest one in the drawing; the square root keeps small
- * changes visible beside a large one. Red and blue are told apart with every common colour blindness.
+ * changes visible next to a large one. Red and blue are distinguishable with every common color blindness.
  */
 export function deltaFill(delta: number, extent: number, scheme: Scheme): string {
   const from = NEUTRAL[scheme];
@@ -152,14 +152,14 @@ export function deltaFill(delta: number, extent: number, scheme: Scheme): string
   return rgb([0, 1, 2].map((i) => Math.round((from[i] ?? 0) + ((to[i] ?? 0) - (from[i] ?? 0)) * t)));
 }
 
-/** The largest change in a drawing, the full strength of its colours; ancestors do not count. */
+/** The largest change in a drawing, the full strength of its colors; ancestors do not count. */
 export function deltaExtent(root: FlameNode): number {
   let extent = 0;
   for (const { node } of walk(root)) if (!node.above) extent = Math.max(extent, Math.abs(node.delta ?? 0));
   return extent;
 }
 
-/** A second cue beside colour: ▲ grew, ▼ shrank. */
+/** A second cue besides color: ▲ grew, ▼ shrank. */
 export const deltaGlyph = (delta: number): string => (delta >= 0.001 ? "▲ " : delta <= -0.001 ? "▼ " : "");
 
 const hsl = (h: number, s: number, l: number): string => `hsl(${h.toFixed(0)} ${s}% ${l.toFixed(0)}%)`;

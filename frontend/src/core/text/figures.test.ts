@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
-  bySeverity,
-  figuresOf,
-  groupedBy,
+  describeMeasure,
+  groupBy,
   measureParts,
-  saying,
   scaleOf,
+  sortBySeverity,
   timesBeyond,
+  toFigures,
   wasCompared,
 } from "./figures";
 
@@ -14,39 +14,43 @@ const finding = (unit: string, value: number, detail: Record<string, unknown> = 
   rule: "F-X",
   subject: { dev: "sda" },
   detail,
-  numbers: [{ measure: "m", value, unit, op: ">", threshold: 5, baseline: null, n: 8, citations: [] }],
+  numbers: [
+    { measure: "m", value, unit, op: ">", threshold: 5, baseline: null, sample_count: 8, citations: [] },
+  ],
 });
 
-describe("what a rule says", () => {
+describe("the text of a measure", () => {
   it("writes the number alone where the words name its unit", () => {
-    expect(saying("{value} connections a second", finding("per_s", 1586.13))).toBe(
+    expect(describeMeasure("{value} connections a second", finding("per_s", 1586.13))).toBe(
       "1,586 connections a second",
     );
-    expect(saying("waits {value} ms, over {threshold} ms", finding("ms", 44.1))).toBe(
+    expect(describeMeasure("waits {value} ms, over {threshold} ms", finding("ms", 44.1))).toBe(
       "waits 44.1 ms, over 5 ms",
     );
-    expect(saying("每次等待 {value} 毫秒", finding("ms", 44.1))).toBe("每次等待 44.1 毫秒");
+    expect(describeMeasure("每次等待 {value} 毫秒", finding("ms", 44.1))).toBe("每次等待 44.1 毫秒");
   });
 
   it("writes the unit where the words do not", () => {
-    expect(saying("holds {value} of memory", finding("bytes", 2 ** 31))).toBe("holds 2\u2009GiB of memory");
+    expect(describeMeasure("holds {value} of memory", finding("bytes", 2 ** 31))).toBe(
+      "holds 2\u2009GiB of memory",
+    );
   });
 
-  it("takes the subject and the details, and leaves a place that nobody fills", () => {
-    expect(saying("{dev}: {tasks} by {who}", finding("count", 1, { tasks: 12911 }))).toBe(
+  it("fills in subject and details, and keeps unknown placeholders", () => {
+    expect(describeMeasure("{dev}: {tasks} by {who}", finding("count", 1, { tasks: 12911 }))).toBe(
       "sda: 12,911 by {who}",
     );
   });
 });
 
 describe("the numbers of a finding", () => {
-  it("are of its subject, or of what they say themselves, and were compared or not", () => {
+  it("have the subject of the finding or their own, and were compared or not", () => {
     const { numbers, ...rest } = finding("ms", 7);
-    const beside = { ...numbers[0]!, op: null, threshold: null, subject: {} };
-    const [own, told] = figuresOf({ ...rest, numbers: [...numbers, beside] });
-    expect([own?.subject, told?.subject]).toEqual([{ dev: "sda" }, {}]);
-    expect([own, told].map((one) => one && wasCompared(one))).toEqual([true, false]);
-    expect(saying("over {threshold} ms", { ...rest, numbers: [beside] })).toBe("over – ms");
+    const related = { ...numbers[0]!, op: null, threshold: null, subject: {} };
+    const [own, other] = toFigures({ ...rest, numbers: [...numbers, related] });
+    expect([own?.subject, other?.subject]).toEqual([{ dev: "sda" }, {}]);
+    expect([own, other].map((figure) => figure && wasCompared(figure))).toEqual([true, false]);
+    expect(describeMeasure("over {threshold} ms", { ...rest, numbers: [related] })).toBe("over – ms");
   });
 });
 
@@ -85,7 +89,7 @@ describe("the bar of a number", () => {
     expect(scaleOf([0, 0]).at(0)).toBe(0);
   });
 
-  it("says how far beyond, in the direction that the rule looks", () => {
+  it("is the factor beyond the threshold, in the direction of the rule", () => {
     expect(timesBeyond(50, 5, ">")).toBe(10);
     expect(timesBeyond(1, 4, "<")).toBe(4);
     expect(timesBeyond(3, 0, ">")).toBeUndefined();
@@ -95,12 +99,12 @@ describe("the bar of a number", () => {
 
 describe("lists of findings", () => {
   it("have the gravest and best proven first", () => {
-    const found = [
-      { severity: "warn", grade: "direct" },
-      { severity: "critical", grade: "correlational" },
-      { severity: "critical", grade: "direct" },
+    const findings = [
+      { severity: "warn", strength: "direct" },
+      { severity: "critical", strength: "correlational" },
+      { severity: "critical", strength: "direct" },
     ] as const;
-    expect(bySeverity(found).map((one) => `${one.severity} ${one.grade}`)).toEqual([
+    expect(sortBySeverity(findings).map((item) => `${item.severity} ${item.strength}`)).toEqual([
       "critical direct",
       "critical correlational",
       "warn direct",
@@ -108,7 +112,7 @@ describe("lists of findings", () => {
   });
 
   it("put together what lacks the same thing, the most first", () => {
-    expect(groupedBy(["a1", "b1", "b2"], (one) => one[0] ?? "")).toEqual([
+    expect(groupBy(["a1", "b1", "b2"], (item) => item[0] ?? "")).toEqual([
       ["b", ["b1", "b2"]],
       ["a", ["a1"]],
     ]);

@@ -1,10 +1,11 @@
-/** The numbers of findings: what they say, where those that were compared stand beside their threshold. */
+/** Numbers of findings, compared with their thresholds. */
+
+import type { SubjectMap } from "../hosts/subject";
 import { NO_VALUE, number, quantity } from "./format";
-import type { SubjectMap } from "./subject";
 
 type Detail = Readonly<Record<string, unknown>>;
 
-export interface Place {
+export interface SourcePlace {
   readonly run?: string;
   readonly collector?: string;
   readonly artifact?: string;
@@ -14,86 +15,94 @@ export interface Place {
   readonly frame?: string;
 }
 
-/** One number with all that stands beside it, whether it came as evidence or within a finding. */
-export interface Figure {
+/** One number of a finding or of evidence. */
+export interface FindingFigure {
   readonly rule: string;
   readonly measure: string;
   readonly value: number;
   readonly unit: string;
-  /** Null, as the threshold, where it was compared with nothing. */
+  /** Null, as the threshold, for related numbers. */
   readonly op: string | null;
   readonly threshold: number | null;
   readonly baseline: number | null;
-  readonly n: number;
+  readonly sample_count: number;
   readonly subject: SubjectMap;
-  /** The name of the process, where the subject is a number only. */
+  /** The name of the process, if the subject is only a number. */
   readonly called: string;
-  readonly places: readonly Place[];
+  readonly places: readonly SourcePlace[];
 }
 
-type Told = Pick<Figure, "value" | "unit" | "op" | "threshold" | "baseline" | "n">;
+type NumberFields = Pick<FindingFigure, "value" | "unit" | "op" | "threshold" | "baseline" | "sample_count">;
 
-/** A number that was held against a threshold. */
-export type Compared = Figure & { readonly op: string; readonly threshold: number };
+/** A number that is compared with a threshold. */
+export type Compared = FindingFigure & { readonly op: string; readonly threshold: number };
 
-export const wasCompared = (one: Figure): one is Compared => one.op !== null && one.threshold !== null;
+export const wasCompared = (figure: FindingFigure): figure is Compared =>
+  figure.op !== null && figure.threshold !== null;
 
-interface EvidenceLike extends Told {
+interface EvidenceLike extends NumberFields {
   readonly finding: string;
   readonly metric: string;
   readonly subject: SubjectMap;
   readonly detail: Detail;
   readonly artifact: string | null;
-  readonly locator: Place;
+  readonly locator: SourcePlace;
 }
 
 interface FindingLike {
   readonly rule: string;
   readonly subject: SubjectMap;
   readonly detail: Detail;
-  readonly numbers: readonly (Told & {
+  readonly numbers: readonly (NumberFields & {
     readonly measure: string;
     readonly subject?: SubjectMap | null;
-    readonly citations: readonly Place[];
+    readonly citations: readonly SourcePlace[];
   })[];
 }
 
-const told = ({ value, unit, op, threshold, baseline, n }: Told): Told => ({
+const pickNumberFields = ({
   value,
   unit,
   op,
   threshold,
   baseline,
-  n,
+  sample_count,
+}: NumberFields): NumberFields => ({
+  value,
+  unit,
+  op,
+  threshold,
+  baseline,
+  sample_count,
 });
 
-/** Rules tell the name of a process beside its number, under one of these. */
+/** The process name in the details of a finding, or "". */
 export const calledIn = ({ comm, name }: Detail): string =>
-  [comm, name].find((one): one is string => typeof one === "string") ?? "";
+  [comm, name].find((item): item is string => typeof item === "string") ?? "";
 
-export const figureOf = (one: EvidenceLike): Figure => ({
-  ...told(one),
-  rule: one.finding,
-  measure: one.metric,
-  subject: one.subject,
-  called: calledIn(one.detail),
-  places: [{ ...one.locator, ...(one.artifact ? { artifact: one.artifact } : {}) }],
+export const toFigure = (item: EvidenceLike): FindingFigure => ({
+  ...pickNumberFields(item),
+  rule: item.finding,
+  measure: item.metric,
+  subject: item.subject,
+  called: calledIn(item.detail),
+  places: [{ ...item.locator, ...(item.artifact ? { artifact: item.artifact } : {}) }],
 });
 
-export const figuresOf = (one: FindingLike): Figure[] =>
-  one.numbers.map((each) => ({
-    ...told(each),
-    rule: one.rule,
+export const toFigures = (finding: FindingLike): FindingFigure[] =>
+  finding.numbers.map((each) => ({
+    ...pickNumberFields(each),
+    rule: finding.rule,
     measure: each.measure,
-    subject: each.subject ?? one.subject,
-    called: calledIn(one.detail),
+    subject: each.subject ?? finding.subject,
+    called: calledIn(finding.detail),
     places: each.citations,
   }));
 
 const HOWS = ["mean", "max", "min", "held", "held_below", "sum", "first", "last", "growth", "p95"] as const;
 export type How = (typeof HOWS)[number];
 
-/** A measure taken apart: `disk.await_ms{dev=sda}[7].held` is a metric, its labels, a column, a reduction. */
+/** The parts of a measure: `disk.await_ms{dev=sda}[7].held` is a metric, its labels, a column, a reduction. */
 export interface MeasureParts {
   readonly metric: string;
   readonly labels: string;
@@ -102,52 +111,52 @@ export interface MeasureParts {
 }
 
 export function measureParts(id: string): MeasureParts {
-  const found = /^([\w.]+?)(?:\{([^}]*)\})?(?:\[([^\]]*)\])?(?:\.([a-z0-9_]+))?$/.exec(id);
-  const how = HOWS.find((one) => one === found?.[4]);
-  if (!found || !how) return { metric: id, labels: "", axis: "", how: undefined };
-  return { metric: found[1] ?? id, labels: found[2] ?? "", axis: found[3] ?? "", how };
+  const match = /^([\w.]+?)(?:\{([^}]*)\})?(?:\[([^\]]*)\])?(?:\.([a-z0-9_]+))?$/.exec(id);
+  const how = HOWS.find((how) => how === match?.[4]);
+  if (!match || !how) return { metric: id, labels: "", axis: "", how: undefined };
+  return { metric: match[1] ?? id, labels: match[2] ?? "", axis: match[3] ?? "", how };
 }
 
-/** Words of a sentence that already name the unit, so that the number before them stands alone. */
+/** Text after a number that already names its unit. */
 const NAMED =
   /^\s*(%|‰|[µnm]?s\b|us\b|min\b|[KMGT]?i?B\b|bytes?\b|(milli|micro|nano)?seconds?\b|毫秒|微秒|纳秒|秒|字节)/;
 const BARE = new Set(["per_s", "1/s", "/s", "count", "", "1", "packets_per_s", "pages_per_s"]);
 
-/** A number for running text: with its unit, unless the words after it name the unit. */
+/** Format a number for a sentence: with its unit, unless the text after it names the unit. */
 function inText(value: number, unit: string, after: string): string {
   return BARE.has(unit) || NAMED.test(after) ? number(value) : quantity(value, unit);
 }
 
-/** What a rule says about a finding: its template with the number, the threshold, the subject and the details. */
-export function saying(template: string, one: FindingLike): string {
-  const own = one.numbers[0];
+/** Fill the summary of a rule with the number, the threshold, the subject and the details of a finding. */
+export function describeMeasure(template: string, finding: FindingLike): string {
+  const own = finding.numbers[0];
   return template.replace(/\{(\w+)\}/g, (place, name: string, at: number) => {
     const after = template.slice(at + place.length);
     if (name === "value" || name === "threshold") {
-      const said = own?.[name] ?? null;
-      return own && said !== null ? inText(said, own.unit, after) : NO_VALUE;
+      const value = own?.[name] ?? null;
+      return own && value !== null ? inText(value, own.unit, after) : NO_VALUE;
     }
     if (name === "baseline") return own?.baseline == null ? NO_VALUE : inText(own.baseline, own.unit, after);
-    const known = one.detail[name] ?? one.subject[name];
+    const known = finding.detail[name] ?? finding.subject[name];
     if (known === undefined || known === null) return place;
     return typeof known === "number" ? number(known) : String(known);
   });
 }
 
-/** Beyond this ratio a linear bar would show one of two numbers as nothing. */
+/** Above this ratio, the smaller of two numbers is not visible on a linear scale. */
 const FAR = 12;
 
 export interface Scale {
   readonly log: boolean;
-  /** 0…1 for every value that was given. */
+  /** Position of a value, 0…1. */
   readonly at: (value: number) => number;
 }
 
-/** An axis on which a value, its threshold and its baseline can all be seen. */
+/** Return an axis that shows a value, its threshold and its baseline. */
 export function scaleOf(values: readonly number[], share = false): Scale {
   const sizes = values.filter(Number.isFinite).map(Math.abs);
   const most = Math.max(...sizes, 0);
-  const seen = sizes.filter((one) => one > 0);
+  const seen = sizes.filter((size) => size > 0);
   const least = seen.length > 0 ? Math.min(...seen) : 0;
   const clamp = (x: number) => Math.min(1, Math.max(0, x));
   if (most === 0) return { log: false, at: () => 0 };
@@ -160,7 +169,7 @@ export function scaleOf(values: readonly number[], share = false): Scale {
   return { log: false, at: (v) => clamp(Math.abs(v) / top) };
 }
 
-/** How many times a value is beyond its threshold, where that says something. */
+/** Return how many times a value exceeds its threshold, if the ratio is meaningful. */
 export function timesBeyond(value: number, threshold: number, op: string): number | undefined {
   if (threshold === 0 || value === 0 || Math.sign(value) !== Math.sign(threshold)) return undefined;
   const ratio = op.startsWith("<") ? threshold / value : value / threshold;
@@ -169,18 +178,19 @@ export function timesBeyond(value: number, threshold: number, op: string): numbe
 
 const RANK = { critical: 0, warn: 1, info: 2 } as const;
 
-/** The gravest first; within one severity the strongest evidence first. */
-export function bySeverity<T extends { severity: keyof typeof RANK; grade: string }>(
-  found: readonly T[],
+/** Sort by severity, then by strength of evidence. */
+export function sortBySeverity<T extends { severity: keyof typeof RANK; strength: string }>(
+  findings: readonly T[],
 ): T[] {
-  const grades = ["direct", "mechanism", "correlational", "context"];
-  return [...found].sort(
-    (x, y) => RANK[x.severity] - RANK[y.severity] || grades.indexOf(x.grade) - grades.indexOf(y.grade),
+  const strengths = ["direct", "mechanism", "correlational", "context"];
+  return [...findings].sort(
+    (x, y) =>
+      RANK[x.severity] - RANK[y.severity] || strengths.indexOf(x.strength) - strengths.indexOf(y.strength),
   );
 }
 
-/** Rules that lack the same thing stand together: one reason, one thing to do. */
-export function groupedBy<T>(items: readonly T[], key: (item: T) => string): [string, T[]][] {
+/** Group items by key, the largest group first. */
+export function groupBy<T>(items: readonly T[], key: (item: T) => string): [string, T[]][] {
   const out = new Map<string, T[]>();
   for (const item of items) out.set(key(item), [...(out.get(key(item)) ?? []), item]);
   return [...out].sort(([, x], [, y]) => y.length - x.length);

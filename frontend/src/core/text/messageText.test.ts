@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { fill, sentenceText } from "./sentence";
+import { fill, messageText } from "./messageText";
 
 describe("sentences of the server", () => {
   it("are filled with their parameters", () => {
     expect(
-      sentenceText({ key: "a", params: { tool: "perf", n: 2 } }, { a: "{tool} is missing {n} times" }),
+      messageText({ key: "a", params: { tool: "perf", n: 2 } }, { a: "{tool} is missing {n} times" }),
     ).toBe("perf is missing 2 times");
   });
 
@@ -13,9 +13,9 @@ describe("sentences of the server", () => {
   });
 
   it("show an unknown key with its parameters", () => {
-    expect(sentenceText({ key: "run.odd", params: { n: 2 } }, {})).toBe("run.odd (n=2)");
-    expect(sentenceText({ key: "run.odd", params: {} }, {})).toBe("run.odd");
-    expect(sentenceText(null, {})).toBe("");
+    expect(messageText({ key: "run.odd", params: { n: 2 } }, {})).toBe("run.odd (n=2)");
+    expect(messageText({ key: "run.odd", params: {} }, {})).toBe("run.odd");
+    expect(messageText(null, {})).toBe("");
   });
 
   it("do not interpret what a host put into a parameter", () => {

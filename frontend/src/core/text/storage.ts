@@ -1,15 +1,15 @@
 /** Sizes people write, and days in a row. */
 
-import { roundTicks } from "./picture";
+import { roundTicks } from "../charts/chartScale";
 
 const UNITS = { b: 0, kib: 1, mib: 2, gib: 3, tib: 4, pib: 5 } as const;
 
-/** `50 GiB` as bytes; undefined for what is no size. */
+/** `50 GiB` as bytes; undefined for other text. */
 export function sizeOf(text: string): number | undefined {
-  const found = /^\s*(\d+(?:\.\d+)?)\s*([kmgtp]ib|b)?\s*$/i.exec(text);
-  if (!found) return undefined;
-  const power = UNITS[(found[2] ?? "b").toLowerCase() as keyof typeof UNITS];
-  return Math.round(Number(found[1]) * 1024 ** power);
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([kmgtp]ib|b)?\s*$/i.exec(text);
+  if (!match) return undefined;
+  const power = UNITS[(match[2] ?? "b").toLowerCase() as keyof typeof UNITS];
+  return Math.round(Number(match[1]) * 1024 ** power);
 }
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { midnights, stripSpan, stripX } from "./strip";
+import { midnights, stripSpan, stripX } from "./dueStrip";
 
 const HOUR = 3_600_000;
 

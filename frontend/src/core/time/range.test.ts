@@ -60,7 +60,7 @@ describe("ranges of time", () => {
     );
   });
 
-  it("stands in the address and comes back to the microsecond", () => {
+  it("survives the address to the microsecond", () => {
     fc.assert(
       fc.property(inside, (range) => {
         const back = parseRange(formatRange(range)) as Range;

@@ -18,7 +18,7 @@ export const contains = (range: Range, t: number): boolean => t >= range.from &&
 
 export const overlaps = (a: Range, b: Range): boolean => a.from <= b.to && b.from <= a.to;
 
-/** The two ends in order, whichever way they were dragged. */
+/** The two ends in order, for a drag in any direction. */
 export const ordered = (a: number, b: number): Range => (a <= b ? { from: a, to: b } : { from: b, to: a });
 
 /** Zooms so that `at` stays where it is on the screen. `factor` < 1 zooms in. */

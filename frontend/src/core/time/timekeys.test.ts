@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { timeAct } from "./timekeys";
+import { timeAction } from "./timekeys";
 
 const key = (name: string, over: object = {}) =>
-  timeAct({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...over });
+  timeAction({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...over });
 
 describe("keys of the timeline", () => {
   it("zoom and pan, faster with Shift", () => {

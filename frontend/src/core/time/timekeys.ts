@@ -1,5 +1,5 @@
 /** What a key does on a timeline. Letters count by position-free names, lower case. */
-export type TimeAct =
+export type TimeAction =
   | { act: "zoom"; factor: number }
   | { act: "pan"; share: number }
   | { act: "all" | "clear" | "enter" | "previous" | "next" | "markBrush" | "markBaseline" }
@@ -14,7 +14,7 @@ interface KeyLike {
 }
 
 /** The act for a key, or undefined where the key is not ours. */
-export function timeAct(event: KeyLike): TimeAct | undefined {
+export function timeAction(event: KeyLike): TimeAction | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   const fast = event.shiftKey ? 4 : 1;
   switch (event.key) {

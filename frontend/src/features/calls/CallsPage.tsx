@@ -3,31 +3,32 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { Fragment } from "react";
 import { useTranslation } from "react-i18next";
-import type { RunCalls } from "../../client/types";
+import type { RunCalls } from "../../client/models";
+import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
-import { BlockSkeleton, Empty, Loaded } from "../../components/States";
-import { formatTrail, type Hop, parseTrail, processesOf } from "../../core/callpath";
-import { formatRange, padded, type Range } from "../../core/range";
-import { useSentence } from "../../lib/i18n";
+import { formatTrail, type Hop, parseTrail, processesOf } from "../../core/charts/callpath";
+import type { Search } from "../../core/search";
+import { formatRange, padded, type Range } from "../../core/time/range";
 import { useRun, useRunCalls } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
 import { choiceField, intField, rangeField, textField, useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import { CallGraph } from "../../renderers/calls/CallGraph";
-import { CallsTable } from "../../renderers/calls/CallsTable";
-import { TimeSplit } from "../../renderers/calls/TimeSplit";
-import { useCallNames } from "../../renderers/calls/useCallNames";
+import { CallGraph } from "../../widgets/call-graph/CallGraph";
+import { CallsTable } from "../../widgets/call-graph/CallsTable";
+import { TimeSplit } from "../../widgets/call-graph/TimeSplit";
+import { useCallNames } from "../../widgets/call-graph/useCallNames";
 import classes from "./CallsPage.module.css";
 
 const FIELDS = {
   pid: intField,
   t: rangeField,
   via: textField,
-  as: choiceField(["drawing", "table"] as const, "drawing"),
+  as: choiceField(["graph", "table"] as const, "graph"),
 };
 
-/** Follow the call: one process, who calls it and whom it calls, and on to the next one. */
+/** Call graph of one process: its calls in both directions, with links to the other ends. */
 export function CallsPage() {
   const { runId } = useParams({ strict: false }) as { runId: string };
   const { t } = useTranslation();
@@ -39,34 +40,34 @@ export function CallsPage() {
     <Page
       title={t("calls.title")}
       above={<Trail hops={trail} range={range} />}
-      meta={calls && <Where calls={calls} range={range} />}
+      meta={calls && <CallLocation calls={calls} range={range} />}
       actions={calls && <ToTimeline calls={calls} range={range} />}
     >
       <Panel
         flush
         title={t("calls.path")}
-        aside={
+        headerExtra={
           <>
             {calls && <Processes runId={runId} calls={calls} range={range} />}
             <SegmentedControl
               size="xs"
               aria-label={t("calls.as")}
-              data={(["drawing", "table"] as const).map((value) => ({
+              data={(["graph", "table"] as const).map((value) => ({
                 value,
                 label: t(`calls.shown.${value}`),
               }))}
               value={as}
-              onChange={(value) => set({ as: value as "drawing" | "table" })}
+              onChange={(value) => set({ as: value as "graph" | "table" })}
             />
           </>
         }
       >
         <Loaded query={query} skeleton={<BlockSkeleton height={320} />}>
           {(data) =>
-            data.into.length + data.out.length === 0 ? (
-              <Empty title={t("calls.none")}>
-                <Missing calls={data} />
-              </Empty>
+            data.incoming.length + data.outgoing.length === 0 ? (
+              <EmptyState title={t("calls.none")}>
+                <NoCalls calls={data} />
+              </EmptyState>
             ) : as === "table" ? (
               <CallsTable calls={data} trail={trail} />
             ) : (
@@ -76,20 +77,20 @@ export function CallsPage() {
         </Loaded>
       </Panel>
       {calls && (
-        <Panel flush title={t("calls.split")}>
+        <Panel flush title={t("calls.responseTime")}>
           <TimeSplit calls={calls} />
         </Panel>
       )}
-      {calls && calls.into.length + calls.out.length > 0 && calls.missing.length > 0 && (
+      {calls && calls.incoming.length + calls.outgoing.length > 0 && calls.missing.length > 0 && (
         <Panel title={t("calls.missing")}>
-          <Missing calls={calls} />
+          <NoCalls calls={calls} />
         </Panel>
       )}
     </Page>
   );
 }
 
-/** The way that led here; each step leads back to it. */
+/** Breadcrumbs of the processes opened before; each one links back. */
 function Trail({ hops, range }: { hops: readonly Hop[]; range: Range | undefined }) {
   const { t } = useTranslation();
   const last = hops.length - 1;
@@ -109,13 +110,11 @@ function Trail({ hops, range }: { hops: readonly Hop[]; range: Range | undefined
             <Link
               to="/runs/$runId/calls"
               params={{ runId: hop.run }}
-              search={
-                {
-                  pid: hop.pid === undefined ? undefined : String(hop.pid),
-                  t: range && formatRange(range),
-                  via: formatTrail(hops.slice(0, at)) || undefined,
-                } as never
-              }
+              search={{
+                pid: hop.pid === undefined ? undefined : String(hop.pid),
+                t: range && formatRange(range),
+                via: formatTrail(hops.slice(0, at)) || undefined,
+              }}
             >
               <HopName hop={hop} range={range} />
             </Link>
@@ -140,9 +139,9 @@ function HopName({ hop, range }: { hop: Hop; range: Range | undefined }) {
   );
 }
 
-function Where({ calls, range }: { calls: RunCalls; range: Range | undefined }) {
+function CallLocation({ calls, range }: { calls: RunCalls; range: Range | undefined }) {
   const time = useTimeFormat();
-  const shown =
+  const visible =
     range ??
     (calls.t0_ns !== null && calls.t1_ns !== null ? { from: calls.t0_ns, to: calls.t1_ns } : undefined);
   return (
@@ -152,9 +151,9 @@ function Where({ calls, range }: { calls: RunCalls; range: Range | undefined }) 
           {calls.host.name}
         </Link>
       )}
-      {shown && (
+      {visible && (
         <span className="num">
-          {time.instant(shown.from, 1e9)} – {time.time(shown.to, 1e9)}
+          {time.instant(visible.from, 1e9)} – {time.time(visible.to, 1e9)}
         </span>
       )}
     </>
@@ -167,15 +166,15 @@ interface ProcessesProps {
   range: Range | undefined;
 }
 
-/** Which process is looked at; without one, all that the capture looked at. */
+/** Selects a process; without one, the whole scope of the capture is visible. */
 function Processes({ runId, calls, range }: ProcessesProps) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const { process } = useCallNames();
   const whole = useRunCalls(runId, undefined, range).data;
-  const all = processesOf([...(whole?.out ?? []), ...(whole?.into ?? [])]);
-  const found =
-    calls.pid === null || all.some((one) => one.pid === calls.pid)
+  const all = processesOf([...(whole?.outgoing ?? []), ...(whole?.incoming ?? [])]);
+  const options =
+    calls.pid === null || all.some((process) => process.pid === calls.pid)
       ? all
       : [{ pid: calls.pid, comm: calls.comm }, ...all];
   return (
@@ -185,13 +184,13 @@ function Processes({ runId, calls, range }: ProcessesProps) {
       searchable
       clearable
       aria-label={t("calls.which")}
-      placeholder={t("calls.everything")}
-      data={found.map((one) => ({ value: String(one.pid), label: process(one.comm, [one.pid]) }))}
+      placeholder={t("calls.wholeScope")}
+      data={options.map((item) => ({ value: String(item.pid), label: process(item.comm, [item.pid]) }))}
       value={calls.pid === null ? null : String(calls.pid)}
       onChange={(value) =>
         void navigate({
           to: ".",
-          search: ((before: Record<string, string>) => ({ ...before, pid: value ?? undefined })) as never,
+          search: (before: Search): Search => ({ ...before, pid: value ?? undefined }),
         })
       }
     />
@@ -204,29 +203,29 @@ function ToTimeline({ calls, range }: { calls: RunCalls; range: Range | undefine
     calls.t0_ns !== null && calls.t1_ns !== null
       ? padded({ from: calls.t0_ns, to: calls.t1_ns }, 0.15)
       : undefined;
-  const shown = range ?? own;
-  if (!calls.host || !shown) return null;
+  const visible = range ?? own;
+  if (!calls.host || !visible) return null;
   return (
     <ButtonLink
       variant="default"
       to="/hosts/$hostId"
       params={{ hostId: calls.host.id }}
-      search={{ t: formatRange(shown) } as never}
+      search={{ t: formatRange(visible) }}
     >
       {t("run.timeline")}
     </ButtonLink>
   );
 }
 
-/** What nobody collected, and what would collect it. */
-function Missing({ calls }: { calls: RunCalls }) {
-  const sentence = useSentence();
+/** Collectors without data, and the reason. */
+function NoCalls({ calls }: { calls: RunCalls }) {
+  const sentence = useMessage();
   const names = useNames();
   return (
     <ul className={classes.missing}>
-      {calls.missing.map((one) => (
-        <li key={one.collector}>
-          <strong>{names.collector(one.collector)}</strong> {sentence(names.reason(one.reason))}
+      {calls.missing.map((item) => (
+        <li key={item.collector}>
+          <strong>{names.collector(item.collector)}</strong> {sentence(names.reason(item.reason))}
         </li>
       ))}
     </ul>

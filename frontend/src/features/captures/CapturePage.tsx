@@ -3,18 +3,18 @@ import { useParams } from "@tanstack/react-router";
 import { Camera, Square } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { Capture } from "../../client/types";
+import type { Capture } from "../../client/models";
+import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { Mark, StateMark, Tag } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
-import { BlockSkeleton, Empty, ErrorLine, ErrorState } from "../../components/States";
-import { bytes, milliseconds } from "../../core/format";
+import { RunStateIcon, StatusIcon, Tag } from "../../components/StatusIcon";
+import { bytes, milliseconds } from "../../core/text/format";
+import { useCaptureStream } from "../../lib/captures/useCaptureStream";
 import { useOpenDialog } from "../../lib/dialogs";
-import { isActive, keys, post, useAction, useMay } from "../../lib/queries";
-import { useCaptureStream } from "../../lib/useCaptureStream";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import { RunBars } from "../../renderers/capture/RunBars";
+import { isActive, keys, post, useAction, usePermission } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
+import { RunBars } from "../../widgets/capture-progress/RunBars";
 import classes from "./CapturePage.module.css";
 import { scopeText } from "./scope";
 
@@ -22,7 +22,7 @@ export function CapturePage() {
   const { captureId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const { query, link, since } = useCaptureStream(captureId);
-  if (query.data) return <Watched capture={query.data} link={link} since={since} />;
+  if (query.data) return <LiveCaptureView capture={query.data} link={link} since={since} />;
   return (
     <Page title={t("captures.one")}>
       <Panel>
@@ -42,9 +42,9 @@ interface Props {
   since: (runId: string, now?: number) => number;
 }
 
-function Watched({ capture, link, since }: Props) {
+function LiveCaptureView({ capture, link, since }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const names = useNames();
   const time = useTimeFormat();
   const openDialog = useOpenDialog();
@@ -65,7 +65,7 @@ function Watched({ capture, link, since }: Props) {
       above={<Link to="/captures">{t("nav.captures")}</Link>}
       meta={
         <>
-          <StateMark state={capture.state} />
+          <RunStateIcon state={capture.state} />
           {capture.source === "import" && <Tag>{t("captures.imported")}</Tag>}
           {capture.scope && capture.scope.kind !== "host" && (
             <Tag title={t("newCapture.scope")}>
@@ -83,7 +83,7 @@ function Watched({ capture, link, since }: Props) {
         <span className={classes.counts}>
           {counts.map(([state, n]) => (
             <span key={state}>
-              <StateMark state={state} /> <span className="num">{n}</span>
+              <RunStateIcon state={state} /> <span className="num">{n}</span>
             </span>
           ))}
         </span>
@@ -95,7 +95,7 @@ function Watched({ capture, link, since }: Props) {
           <span className="dim">{t("captures.cpu")}</span>{" "}
           <span className="num">{milliseconds(sum((r) => r.host_cpu_ms))}</span>
         </span>
-        {link === "paused" && <Mark tone="warn">{t("captures.paused")}</Mark>}
+        {link === "paused" && <StatusIcon tone="warn">{t("captures.paused")}</StatusIcon>}
         <span className={classes.actions}>
           <ErrorLine error={cancel.error} />
           {active && may("capture.cancel") && (
@@ -124,7 +124,7 @@ function Watched({ capture, link, since }: Props) {
       </div>
       <Panel flush>
         {capture.runs.length === 0 ? (
-          <Empty title={t("captures.noRuns")} />
+          <EmptyState title={t("captures.noRuns")} />
         ) : (
           <RunBars capture={capture} since={since} />
         )}

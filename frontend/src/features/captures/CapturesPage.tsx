@@ -2,20 +2,20 @@ import { Button, Select } from "@mantine/core";
 import { Camera, FileInput } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { CapturesTable } from "../../components/CapturesTable";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
 import { useOpenDialog } from "../../lib/dialogs";
-import { useCaptures, useMay } from "../../lib/queries";
+import { useCaptures, usePermission } from "../../lib/queries";
 import { choiceField, useUrlState } from "../../lib/urlState";
+import { CapturesTable } from "../../widgets/capture-progress/CapturesTable";
 
-const STATES = ["", "running", "done", "partial", "failed", "cancelled", "expired"] as const;
+const STATES = ["", "running", "done", "partial", "failed", "canceled", "expired"] as const;
 const FIELDS = { state: choiceField(STATES, "") };
 const PAGE = 100;
 
 export function CapturesPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   const [{ state }, setView] = useUrlState(FIELDS);
   const [limit, setLimit] = useState(PAGE);
@@ -66,7 +66,7 @@ export function CapturesPage() {
                 )}
               </>
             ) : (
-              <Empty
+              <EmptyState
                 title={state ? t("captures.noneInState") : t("captures.none")}
                 action={
                   state ? (
@@ -81,7 +81,7 @@ export function CapturesPage() {
                 }
               >
                 {!state && t("captures.noneText")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>

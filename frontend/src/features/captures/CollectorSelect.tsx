@@ -1,35 +1,37 @@
 import { Checkbox, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { CollectorInfo } from "../../client/types";
-import { Tag, TierTag } from "../../components/Mark";
-import { usePick } from "../../lib/i18n";
+import type { CollectorInfo } from "../../client/models";
+import { Tag, TierTag } from "../../components/StatusIcon";
+import { useLocalized } from "../../lib/text/i18n";
 import classes from "./NewCapture.module.css";
-import { type OptionDraft, optionFits } from "./scope";
+import { isOptionValid, type OptionDraft } from "./scope";
 
-interface ChoiceProps {
+interface CollectorSelectProps {
   collectors: readonly CollectorInfo[];
   chosen: readonly string[];
   onChange: (chosen: string[]) => void;
 }
 
 /** Every collector there is; those that no plan contains are marked. */
-export function CollectorChoice({ collectors, chosen, onChange }: ChoiceProps) {
+export function CollectorSelect({ collectors, chosen, onChange }: CollectorSelectProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   return (
     <Checkbox.Group value={[...chosen]} onChange={onChange} label={t("preflight.collectors")}>
       <div className={classes.choices}>
-        {collectors.map((one) => (
-          <span key={one.id} className={classes.choice}>
+        {collectors.map((collector) => (
+          <span key={collector.id} className={classes.choice}>
             <Checkbox
               size="xs"
-              value={one.id}
-              label={<span title={pick(one.why)}>{pick(one.title)}</span>}
-              disabled={chosen.length >= 60 && !chosen.includes(one.id)}
+              value={collector.id}
+              label={<span title={pick(collector.why)}>{pick(collector.title)}</span>}
+              disabled={chosen.length >= 60 && !chosen.includes(collector.id)}
             />
             <span className={classes.tags}>
-              {one.on_demand && <Tag title={t("newCapture.onDemandText")}>{t("newCapture.onDemand")}</Tag>}
-              <TierTag tier={one.tier} />
+              {collector.on_demand && (
+                <Tag title={t("newCapture.onDemandText")}>{t("newCapture.onDemand")}</Tag>
+              )}
+              <TierTag tier={collector.tier} />
             </span>
           </span>
         ))}
@@ -41,16 +43,16 @@ export function CollectorChoice({ collectors, chosen, onChange }: ChoiceProps) {
 interface OptionProps {
   collectors: readonly CollectorInfo[];
   draft: OptionDraft;
-  /** What the server says against one of them: the whole sentence, and which collector and option it names. */
+  /** What the server refused: the whole sentence, and the collector and option that it names. */
   refused: { text: string; collector: unknown; option: unknown } | undefined;
   onChange: (draft: OptionDraft) => void;
 }
 
-/** What chosen collectors can be told: a port, a path, a function. */
+/** Options of the chosen collectors: a port, a path, a function. */
 export function OptionFields({ collectors, draft, refused, onChange }: OptionProps) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const asking = collectors.filter((one) => one.options.length > 0);
+  const pick = useLocalized();
+  const asking = collectors.filter((collector) => collector.options.length > 0);
   if (asking.length === 0) return null;
   return (
     <fieldset className={classes.options}>
@@ -63,7 +65,7 @@ export function OptionFields({ collectors, draft, refused, onChange }: OptionPro
             const named = refused?.collector === id && refused.option === option.name;
             const misfit =
               value.trim() !== "" &&
-              !optionFits(option, value.trim()) &&
+              !isOptionValid(option, value.trim()) &&
               t("newCapture.optionBad", { pattern: option.pattern });
             return (
               <TextInput

@@ -3,41 +3,47 @@ import { useNavigate } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Capture, Host, Preview } from "../../client/types";
+import type { Host, Preview } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { Mark, TierTag } from "../../components/Mark";
-import { ErrorLine, ErrorState, RowSkeleton } from "../../components/States";
+import { ErrorLine, ErrorState, RowSkeleton } from "../../components/EmptyState";
+import { StatusIcon, TierTag } from "../../components/StatusIcon";
 import { cx } from "../../core/cx";
-import { bytes, number } from "../../core/format";
+import { bytes, number } from "../../core/text/format";
 import { ApiError } from "../../lib/api";
+import { usePreview } from "../../lib/captures/usePreview";
 import { useDialogState } from "../../lib/dialogs";
-import { usePick, useSentence } from "../../lib/i18n";
 import { keys, post, useAction, useCollectors, useHosts, usePlans } from "../../lib/queries";
-import { usePreview } from "../../lib/usePreview";
-import { expectedCost, PreviewTable } from "../../renderers/capture/PreviewTable";
-import { CollectorChoice, OptionFields } from "./CollectorChoice";
-import { type CaptureDraft, CUSTOM, chosenOf, lackOf, previewOf } from "./captureDraft";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { expectedCost, PreviewTable } from "../../widgets/capture-progress/PreviewTable";
+import { CollectorSelect, OptionFields } from "./CollectorSelect";
+import {
+  type CaptureDraft,
+  CUSTOM,
+  findMissingInput,
+  selectedCollectors,
+  toPreviewBody,
+} from "./captureDraft";
 import classes from "./NewCapture.module.css";
 import { PtraceConsent } from "./PtraceConsent";
 import { ScopeFields } from "./ScopeFields";
-import { type Place, placeOf, scopeOfText } from "./scope";
+import { type ErrorField, errorFieldOf, parseScope } from "./scope";
 
-const sentenceOf = (error: unknown) => (error instanceof ApiError ? error.sentence : null);
+const messageOf = (error: unknown) => (error instanceof ApiError ? error.sentence : null);
 
 /** Before anything runs: which commands, on which hosts, at what tier and cost, for how long. */
 export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const navigate = useNavigate();
-  const [asked] = useDialogState();
+  const [dialog] = useDialogState();
   const hosts = useHosts({ state: "active" });
   const about = useCollectors();
   const [draft, setDraft] = useState<CaptureDraft>(() => ({
-    hosts: [...asked.on],
-    plan: asked.with.length > 0 ? CUSTOM : asked.plan || "triage",
+    hosts: [...dialog.on],
+    plan: dialog.with.length > 0 ? CUSTOM : dialog.plan || "triage",
     seconds: "",
-    collectors: [...asked.with],
-    scope: scopeOfText(asked.scope),
+    collectors: [...dialog.with],
+    scope: parseScope(dialog.scope),
     options: {},
     service: true,
     reason: "",
@@ -46,17 +52,17 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<CaptureDraft>) => setDraft((before) => ({ ...before, ...some }));
 
-  const chosen = chosenOf(draft, about.data ?? []);
-  const body = previewOf(draft, chosen);
-  const lack = lackOf(draft, chosen);
+  const chosen = selectedCollectors(draft, about.data ?? []);
+  const body = toPreviewBody(draft, chosen);
+  const lack = findMissingInput(draft, chosen);
   const preview = usePreview(body, !lack);
   const data = lack ? undefined : preview.data;
-  const traces = chosen.some((one) => one.tier === "ptrace") || data?.tier === "ptrace";
+  const traces = chosen.some((collector) => collector.tier === "ptrace") || data?.tier === "ptrace";
   const on = (hosts.data ?? []).filter((host) => draft.hosts.includes(host.id));
   const confirmed = !traces || (draft.hosts.length === 1 && draft.confirm === on[0]?.name);
   const run = useAction(
     () =>
-      post<Capture>(
+      post(
         "/captures",
         { ...body, reason: draft.reason.trim(), ...(traces ? { confirm: draft.confirm } : {}) },
         once,
@@ -66,14 +72,17 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   );
   const startable = !lack && data?.allowed === true && confirmed && !preview.isPlaceholderData;
 
-  const said = lack ? null : (sentenceOf(run.error) ?? sentenceOf(preview.error) ?? data?.refusal ?? null);
-  const optionShown = chosen.some(
-    ({ id, options }) => id === said?.params.collector && options.some((o) => o.name === said.params.option),
+  const message = lack ? null : (messageOf(run.error) ?? messageOf(preview.error) ?? data?.refusal ?? null);
+  const isOptionVisible = chosen.some(
+    ({ id, options }) =>
+      id === message?.params.collector && options.some((o) => o.name === message.params.option),
   );
-  const wanted = said ? placeOf(said) : "bottom";
+  const errorField = message ? errorFieldOf(message) : "bottom";
   const place =
-    (wanted === "consent" && !traces) || (wanted === "options" && !optionShown) ? "bottom" : wanted;
-  const at = (where: Place) => (said && place === where ? sentence(said) : undefined);
+    (errorField === "consent" && !traces) || (errorField === "options" && !isOptionVisible)
+      ? "bottom"
+      : errorField;
+  const at = (where: ErrorField) => (message && place === where ? sentence(message) : undefined);
   return (
     <Dialog onClose={onClose} title={t("newCapture.title")} size="72rem">
       <form
@@ -87,7 +96,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
         <ScopeFields scope={draft.scope} refused={at("scope")} onChange={(scope) => change({ scope })} />
         {draft.plan === CUSTOM && (
           <>
-            <CollectorChoice
+            <CollectorSelect
               collectors={about.data ?? []}
               chosen={draft.collectors}
               onChange={(collectors) => change({ collectors })}
@@ -96,8 +105,12 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
               collectors={chosen}
               draft={draft.options}
               refused={
-                said && place === "options"
-                  ? { text: sentence(said), collector: said.params.collector, option: said.params.option }
+                message && place === "options"
+                  ? {
+                      text: sentence(message),
+                      collector: message.params.collector,
+                      option: message.params.option,
+                    }
                   : undefined
               }
               onChange={(options) => change({ options })}
@@ -113,7 +126,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
             onType={(confirm) => change({ confirm })}
           />
         )}
-        {(!draft.service || data?.collectors.some((one) => one.why)) && (
+        {(!draft.service || data?.collectors.some((collector) => collector.why)) && (
           <Checkbox
             size="xs"
             label={t("newCapture.service")}
@@ -168,7 +181,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
 interface PlanProps {
   draft: CaptureDraft;
   hosts: readonly Host[] | undefined;
-  /** What the server says against these hosts. */
+  /** Why the server refuses these hosts. */
   refused: string | undefined;
   onChange: (some: Partial<CaptureDraft>) => void;
 }
@@ -176,10 +189,10 @@ interface PlanProps {
 /** Where, what, how long and why. */
 function PlanFields({ draft, hosts, refused, onChange }: PlanProps) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const [asked] = useDialogState();
+  const pick = useLocalized();
+  const [dialog] = useDialogState();
   const plans = usePlans();
-  const known = plans.data?.find((one) => one.id === draft.plan);
+  const known = plans.data?.find((plan) => plan.id === draft.plan);
   return (
     <div className={classes.top}>
       <MultiSelect
@@ -198,14 +211,14 @@ function PlanFields({ draft, hosts, refused, onChange }: PlanProps) {
         hidePickedOptions
         className={classes.hosts ?? ""}
         error={refused}
-        data-autofocus={asked.on.length === 0 || undefined}
+        data-autofocus={dialog.on.length === 0 || undefined}
       />
       <Select
         label={t("captures.plan")}
         data={[
-          ...(plans.data ?? []).map((one) => ({
-            value: one.id,
-            label: `${pick(one.title)} · ${t(`tier.${one.tier}.name`)}`,
+          ...(plans.data ?? []).map((plan) => ({
+            value: plan.id,
+            label: `${pick(plan.title)} · ${t(`tier.${plan.tier}.name`)}`,
           })),
           { value: CUSTOM, label: t("newCapture.custom") },
         ]}
@@ -247,7 +260,7 @@ function Summary({ data, refusal }: { data: Preview | undefined; refusal: string
           <span>{t("newCapture.cost", { cpu: number(cost.cpu_pct), bytes: bytes(cost.bytes) })}</span>
         </>
       )}
-      {refusal && <Mark tone="bad">{refusal}</Mark>}
+      {refusal && <StatusIcon tone="bad">{refusal}</StatusIcon>}
     </span>
   );
 }

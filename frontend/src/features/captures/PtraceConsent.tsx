@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Host } from "../../client/types";
+import type { Host } from "../../client/models";
 import { Link } from "../../components/Link";
 import classes from "./NewCapture.module.css";
 
@@ -10,13 +10,13 @@ interface Props {
   hosts: readonly Host[];
   /** The process that was named, '' before that. */
   pid: string;
-  /** What the server says against it. */
+  /** Why the server refuses it. */
   refused: string | undefined;
   typed: string;
   onType: (typed: string) => void;
 }
 
-/** Says what tracing does to the process, and asks for the host's name where it may be done. */
+/** Describes what tracing does to the process, and asks for the host's name where tracing is allowed. */
 export function PtraceConsent({ hosts, pid, refused, typed, onType }: Props) {
   const { t } = useTranslation();
   const host = hosts.length === 1 ? hosts[0] : undefined;

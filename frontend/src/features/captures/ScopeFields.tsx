@@ -1,9 +1,9 @@
 import { Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { CaptureScope, ScopeKind } from "../../client/types";
+import type { CaptureScope, ScopeKind } from "../../client/models";
 import classes from "./NewCapture.module.css";
-import { SCOPE_KINDS, scopeFits } from "./scope";
+import { isScopeValid, SCOPE_KINDS } from "./scope";
 
 const EXAMPLES: Record<Exclude<ScopeKind, "host">, string> = {
   process: "48211",
@@ -15,7 +15,7 @@ const EXAMPLES: Record<Exclude<ScopeKind, "host">, string> = {
 
 interface Props {
   scope: CaptureScope;
-  /** What the server says against it. */
+  /** Why the server refuses it. */
   refused: string | undefined;
   onChange: (scope: CaptureScope) => void;
 }
@@ -25,13 +25,17 @@ export function ScopeFields({ scope, refused, onChange }: Props) {
   const { t } = useTranslation();
   const [left, setLeft] = useState(scope.value !== "");
   const { kind, value } = scope;
-  const problem = kind !== "host" && left && !scopeFits(scope) ? t(`newCapture.scopeBad.${kind}`) : refused;
+  const problem =
+    kind !== "host" && left && !isScopeValid(scope) ? t(`newCapture.scopeBad.${kind}`) : refused;
   return (
     <div className={classes.scope}>
       <Select
         label={t("newCapture.scope")}
         description={t(`newCapture.scopeText.${kind}`)}
-        data={SCOPE_KINDS.map((one) => ({ value: one, label: t(`newCapture.scopeKinds.${one}`) }))}
+        data={SCOPE_KINDS.map((scopeKind) => ({
+          value: scopeKind,
+          label: t(`newCapture.scopeKinds.${scopeKind}`),
+        }))}
         value={kind}
         onChange={(next) => {
           setLeft(false);

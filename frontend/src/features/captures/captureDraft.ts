@@ -1,10 +1,10 @@
-import type { CaptureScope, CollectorInfo } from "../../client/types";
-import type { PreviewBody } from "../../lib/usePreview";
-import { type OptionDraft, optionFits, optionsGiven, scopeFits } from "./scope";
+import type { CaptureScope, CollectorInfo } from "../../client/models";
+import type { PreviewBody } from "../../lib/captures/usePreview";
+import { filledOptions, isOptionValid, isScopeValid, type OptionDraft } from "./scope";
 
 export const CUSTOM = "custom";
 
-/** What somebody fills in to ask for a capture. */
+/** The fields of the form for a new capture. */
 export interface CaptureDraft {
   hosts: readonly string[];
   plan: string;
@@ -20,14 +20,14 @@ export interface CaptureDraft {
   confirm: string;
 }
 
-/** The collectors that were chosen one by one, as the catalogue describes them. */
-export function chosenOf(draft: CaptureDraft, about: readonly CollectorInfo[]): CollectorInfo[] {
-  return draft.plan === CUSTOM ? about.filter((one) => draft.collectors.includes(one.id)) : [];
+/** The collectors that were chosen individually, as the catalog describes them. */
+export function selectedCollectors(draft: CaptureDraft, about: readonly CollectorInfo[]): CollectorInfo[] {
+  return draft.plan === CUSTOM ? about.filter((collector) => draft.collectors.includes(collector.id)) : [];
 }
 
 /** The body of a preview; a whole host and defaults are not spelt out. */
-export function previewOf(draft: CaptureDraft, chosen: readonly CollectorInfo[]): PreviewBody {
-  const options = optionsGiven(chosen, draft.options);
+export function toPreviewBody(draft: CaptureDraft, chosen: readonly CollectorInfo[]): PreviewBody {
+  const options = filledOptions(chosen, draft.options);
   return {
     host_ids: draft.hosts,
     plan: draft.plan,
@@ -39,15 +39,20 @@ export function previewOf(draft: CaptureDraft, chosen: readonly CollectorInfo[])
   };
 }
 
-export type Lack = "needHosts" | "needCollectors" | "needScope" | "needOptions";
+export type MissingInput = "needHosts" | "needCollectors" | "needScope" | "needOptions";
 
 /** What is still to be filled in before the server can be asked what would run. */
-export function lackOf(draft: CaptureDraft, chosen: readonly CollectorInfo[]): Lack | undefined {
+export function findMissingInput(
+  draft: CaptureDraft,
+  chosen: readonly CollectorInfo[],
+): MissingInput | undefined {
   if (draft.hosts.length === 0) return "needHosts";
   if (draft.plan === CUSTOM && draft.collectors.length === 0) return "needCollectors";
-  if (!scopeFits(draft.scope)) return "needScope";
+  if (!isScopeValid(draft.scope)) return "needScope";
   const fit = chosen.every(({ id, options }) =>
-    options.every((one) => optionFits(one, draft.options[id]?.[one.name]?.trim() ?? "")),
+    options.every((collectorOption) =>
+      isOptionValid(collectorOption, draft.options[id]?.[collectorOption.name]?.trim() ?? ""),
+    ),
   );
   return fit ? undefined : "needOptions";
 }

@@ -1,16 +1,16 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { state } from "../../mock/api";
-import { begin } from "../../mock/live";
-import { answerInstead, sent } from "../../mock/msw";
-import { CAPTURES, endedRun, HOSTS } from "../../mock/world";
-import type { Capture, Host } from "../client/types";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { begin } from "../../../mock/captures/live";
+import { answerInstead, sent } from "../../../mock/server/msw";
+import { CAPTURES, endedRun, HOSTS } from "../../../mock/world";
+import type { Capture, Host } from "../../client/models";
+import { openScreen } from "../../testing/screen";
 
 const HOST = HOSTS[1] as Host;
 
-/** Stands in for the browser's own: tests say what arrives. */
+/** Replaces the event source of the browser: tests send its messages. */
 class Stream extends EventTarget {
   static last: Stream | undefined;
   static readonly CLOSED = 2;
@@ -22,7 +22,7 @@ class Stream extends EventTarget {
   close(): void {
     this.readyState = 2;
   }
-  say(event: string, data: unknown): void {
+  send(event: string, data: unknown): void {
     act(() => void this.dispatchEvent(new MessageEvent(event, { data: JSON.stringify(data) })));
   }
 }
@@ -40,14 +40,14 @@ afterEach(() => {
 describe("a new capture", () => {
   it("shows every command, its cost and where it works before anything is sent", async () => {
     const user = userEvent.setup();
-    const router = open(`/captures?dialog=capture&on=${HOST.id}&plan=cpu`);
+    const router = openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=cpu`);
     expect(await screen.findByText(/perf record -F 99 -a -g/)).toBeVisible();
     expect(screen.getByText("about 33 s")).toBeVisible();
-    expect(sent.some((one) => one.method === "POST" && one.path === "/captures")).toBe(false);
+    expect(sent.some((request) => request.method === "POST" && request.path === "/captures")).toBe(false);
     await user.type(screen.getByRole("textbox", { name: "Reason" }), "p99 is bad");
     await user.click(screen.getByRole("button", { name: "Run on 1 host" }));
     await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/captures\//));
-    expect(sent.find((one) => one.method === "POST" && one.path === "/captures")?.body).toEqual({
+    expect(sent.find((request) => request.method === "POST" && request.path === "/captures")?.body).toEqual({
       host_ids: [HOST.id],
       plan: "cpu",
       reason: "p99 is bad",
@@ -56,26 +56,27 @@ describe("a new capture", () => {
 
   it("is refused with its reason where the role does not allow the tier", async () => {
     state.role = "investigator";
-    open(`/captures?dialog=capture&on=${HOST.id}&plan=sched`);
-    expect(await screen.findByText(/capture.deep needs the role oncall/)).toBeVisible();
+    openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=sched`);
+    expect(await screen.findByText(/capture.deep requires the role oncall/)).toBeVisible();
     expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeDisabled();
   });
 
   it("asks for hosts first", async () => {
-    open("/captures?dialog=capture");
-    expect(await screen.findByText(/Choose at least one host/)).toBeVisible();
+    openScreen("/captures?dialog=capture");
+    expect(await screen.findByText(/Select at least one host/)).toBeVisible();
     expect(screen.getByRole("button", { name: /^Run on/ })).toBeDisabled();
   });
 });
 
 describe("what a new capture looks at", () => {
-  const posted = () => sent.find((one) => one.method === "POST" && one.path === "/captures")?.body;
+  const posted = () =>
+    sent.find((request) => request.method === "POST" && request.path === "/captures")?.body;
 
   it("is a checked value that is sent with the capture", async () => {
     const user = userEvent.setup();
-    open(`/captures?dialog=capture&on=${HOST.id}&scope=port%3D`);
+    openScreen(`/captures?dialog=capture&on=${HOST.id}&scope=port%3D`);
     const value = await screen.findByRole("textbox", { name: "Port" });
-    expect(screen.getByText(/Say what to look at/)).toBeVisible();
+    expect(screen.getByText(/Enter the scope/)).toBeVisible();
     await user.type(value, "99999");
     await user.tab();
     expect(screen.getByText("A number from 1 to 65535")).toBeVisible();
@@ -102,15 +103,15 @@ describe("what a new capture looks at", () => {
           }
         : undefined,
     );
-    open(`/captures?dialog=capture&on=${HOST.id}&scope=unit%3Dfeed`);
+    openScreen(`/captures?dialog=capture&on=${HOST.id}&scope=unit%3Dfeed`);
     const value = await screen.findByRole("textbox", { name: "Unit" });
     await waitFor(() => expect(value).toHaveAccessibleDescription(/does not take the value 'feed'/));
-    expect(screen.getByText(/once the marked field is corrected/)).toBeVisible();
+    expect(screen.getByText(/Correct the marked field/)).toBeVisible();
   });
 
   it("takes values for the collectors of one's own choice, and marks those that are on demand", async () => {
     const user = userEvent.setup();
-    open(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
+    openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
     const redis = await screen.findByRole("checkbox", { name: "Redis" });
     expect(screen.getAllByText("on demand").length).toBeGreaterThan(1);
     await user.click(redis);
@@ -133,11 +134,11 @@ describe("what a new capture looks at", () => {
 describe("a value that a collector cannot run without", () => {
   it("is marked, and nothing is asked of the server before it is there", async () => {
     const user = userEvent.setup();
-    open(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
+    openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
     await user.click(await screen.findByRole("checkbox", { name: "Calls of a kernel function" }));
     const name = screen.getByRole("textbox", { name: /Kernel function/ });
     expect(name).toBeRequired();
-    expect(screen.getByText(/One value is missing/)).toBeVisible();
+    expect(screen.getByText(/An option is missing/)).toBeVisible();
     expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeDisabled();
     await user.type(name, "vfs_open");
     await waitFor(() => expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeEnabled());
@@ -147,7 +148,7 @@ describe("a value that a collector cannot run without", () => {
 describe("a tool that stops a process", () => {
   const strace = async (host: Host, scope = "process%3D4211") => {
     const user = userEvent.setup();
-    open(`/captures?dialog=capture&on=${host.id}&plan=custom&scope=${scope}`);
+    openScreen(`/captures?dialog=capture&on=${host.id}&plan=custom&scope=${scope}`);
     await user.click(await screen.findByRole("checkbox", { name: "System calls of one process" }));
     return user;
   };
@@ -168,7 +169,9 @@ describe("a tool that stops a process", () => {
     await waitFor(() => expect(run()).toBeEnabled());
     await user.click(run());
     await waitFor(() =>
-      expect(sent.find((one) => one.method === "POST" && one.path === "/captures")?.body).toMatchObject({
+      expect(
+        sent.find((request) => request.method === "POST" && request.path === "/captures")?.body,
+      ).toMatchObject({
         collectors: ["strace"],
         scope: { kind: "process", value: "4211" },
         confirm: host.name,
@@ -176,17 +179,17 @@ describe("a tool that stops a process", () => {
     );
   });
 
-  it("leads to the host where nobody allowed it", async () => {
+  it("links to the host where it is not allowed", async () => {
     await strace(HOST);
     expect(await screen.findByText(`No administrator has allowed tracing on ${HOST.name}.`)).toBeVisible();
-    expect(screen.getByRole("link", { name: `See where an admin allows it on ${HOST.name}` })).toBeVisible();
+    expect(screen.getByRole("link", { name: `Check the permission on ${HOST.name}` })).toBeVisible();
     expect(screen.queryByRole("textbox", { name: /to confirm/ })).toBeNull();
     expect(run()).toBeDisabled();
   });
 
   it("asks for one process", async () => {
     await strace(HOSTS[0] as Host, "");
-    expect(await screen.findByText(/Tracing needs one process/)).toBeVisible();
+    expect(await screen.findByText(/Tracing needs the scope process/)).toBeVisible();
     expect(run()).toBeDisabled();
   });
 });
@@ -196,8 +199,8 @@ describe("a capture that runs", () => {
 
   it("follows the stream to its end, and shows why a collector brought nothing home", async () => {
     const capture = live();
-    open(`/captures/${capture.id}`);
-    expect(await screen.findByRole("button", { name: "Cancel the capture" })).toBeVisible();
+    openScreen(`/captures/${capture.id}`);
+    expect(await screen.findByRole("button", { name: "Cancel capture" })).toBeVisible();
     await waitFor(() => expect(Stream.last?.url).toContain(`/captures/${capture.id}/progress`));
     const run = endedRun(
       capture.runs[0]?.id ?? "",
@@ -207,7 +210,7 @@ describe("a capture that runs", () => {
       Date.parse(capture.created_at) / 1000,
       "partial",
     );
-    Stream.last?.say("run", run);
+    Stream.last?.send("run", run);
     expect(await screen.findByText("exit 255")).toBeVisible();
     expect(screen.getByText(/perf_event_paranoid setting is 4/)).toBeVisible();
     expect(screen.getByText(/tool=iostat|iostat/)).toBeVisible();
@@ -216,81 +219,85 @@ describe("a capture that runs", () => {
         ? { status: 200, body: { ...capture, state: "partial", runs: [run] } }
         : undefined,
     );
-    Stream.last?.say("capture", { state: "partial" });
-    await waitFor(() => expect(screen.queryByRole("button", { name: "Cancel the capture" })).toBeNull());
+    Stream.last?.send("capture", { state: "partial" });
+    await waitFor(() => expect(screen.queryByRole("button", { name: "Cancel capture" })).toBeNull());
     expect(Stream.last?.readyState).toBe(2);
   });
 
-  it("is cancelled by one press", async () => {
+  it("is canceled with one click", async () => {
     const user = userEvent.setup();
     const capture = live();
-    open(`/captures/${capture.id}`);
-    await user.click(await screen.findByRole("button", { name: "Cancel the capture" }));
-    await waitFor(() => expect(sent.some((one) => one.path === `/captures/${capture.id}/cancel`)).toBe(true));
-    expect((await screen.findAllByText("cancelled"))[0]).toBeVisible();
+    openScreen(`/captures/${capture.id}`);
+    await user.click(await screen.findByRole("button", { name: "Cancel capture" }));
+    await waitFor(() =>
+      expect(sent.some((request) => request.path === `/captures/${capture.id}/cancel`)).toBe(true),
+    );
+    expect((await screen.findAllByText("canceled"))[0]).toBeVisible();
   });
 
   it("is asked for every two seconds where the stream is refused", async () => {
     const capture = live();
-    open(`/captures/${capture.id}`);
-    await screen.findByRole("button", { name: "Cancel the capture" });
+    openScreen(`/captures/${capture.id}`);
+    await screen.findByRole("button", { name: "Cancel capture" });
     await waitFor(() => expect(Stream.last).toBeDefined());
     const stream = Stream.last as Stream;
     stream.readyState = 2;
     act(() => void stream.dispatchEvent(new Event("error")));
-    expect(await screen.findByText("live updates paused; refreshed every 2 s")).toBeVisible();
-    const before = sent.filter((one) => one.path === `/captures/${capture.id}`).length;
+    expect(await screen.findByText("Live updates paused. Refreshing every 2 s.")).toBeVisible();
+    const before = sent.filter((request) => request.path === `/captures/${capture.id}`).length;
     await waitFor(
       () =>
-        expect(sent.filter((one) => one.path === `/captures/${capture.id}`).length).toBeGreaterThan(before),
+        expect(sent.filter((request) => request.path === `/captures/${capture.id}`).length).toBeGreaterThan(
+          before,
+        ),
       { timeout: 5000 },
     );
   });
 
-  it("goes live again by itself some time after the stream was refused", async () => {
+  it("goes live again automatically some time after the stream was refused", async () => {
     const capture = live();
-    open(`/captures/${capture.id}`);
-    await screen.findByRole("button", { name: "Cancel the capture" });
+    openScreen(`/captures/${capture.id}`);
+    await screen.findByRole("button", { name: "Cancel capture" });
     await waitFor(() => expect(Stream.last).toBeDefined());
     const refused = Stream.last as Stream;
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       refused.readyState = 2;
       act(() => void refused.dispatchEvent(new Event("error")));
-      expect(screen.getByText("live updates paused; refreshed every 2 s")).toBeVisible();
+      expect(screen.getByText("Live updates paused. Refreshing every 2 s.")).toBeVisible();
       act(() => void vi.advanceTimersByTime(29_000));
       expect(Stream.last).toBe(refused);
       act(() => void vi.advanceTimersByTime(31_500));
       expect(Stream.last).not.toBe(refused);
-      expect(screen.queryByText("live updates paused; refreshed every 2 s")).toBeNull();
+      expect(screen.queryByText("Live updates paused. Refreshing every 2 s.")).toBeNull();
     } finally {
       vi.useRealTimers();
     }
   });
 
-  it("keeps trying by itself while the browser reconnects", async () => {
+  it("keeps trying automatically while the browser reconnects", async () => {
     const capture = live();
-    open(`/captures/${capture.id}`);
-    await screen.findByRole("button", { name: "Cancel the capture" });
+    openScreen(`/captures/${capture.id}`);
+    await screen.findByRole("button", { name: "Cancel capture" });
     await waitFor(() => expect(Stream.last).toBeDefined());
     const stream = Stream.last as Stream;
     stream.readyState = 0;
     act(() => void stream.dispatchEvent(new Event("error")));
-    expect(screen.queryByText("live updates paused; refreshed every 2 s")).toBeNull();
+    expect(screen.queryByText("Live updates paused. Refreshing every 2 s.")).toBeNull();
   });
 
-  it("cannot be cancelled by a viewer", async () => {
+  it("cannot be canceled by a viewer", async () => {
     state.role = "viewer";
     const capture = live();
-    open(`/captures/${capture.id}`);
+    openScreen(`/captures/${capture.id}`);
     await screen.findByText("“why”");
-    expect(screen.queryByRole("button", { name: "Cancel the capture" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Cancel capture" })).toBeNull();
   });
 });
 
 describe("captures that have ended", () => {
   it("are listed with state, hosts and cost", async () => {
-    open("/captures");
+    openScreen("/captures");
     const first = CAPTURES[0] as Capture;
     const row = (await screen.findByRole("link", { name: `#${first.number}` })).closest("tr") as HTMLElement;
     expect(within(row).getByText("done")).toBeVisible();
@@ -300,8 +307,8 @@ describe("captures that have ended", () => {
     answerInstead(({ method, path }) =>
       method === "GET" && path === "/captures" ? { status: 200, body: { items: [], next: null } } : undefined,
     );
-    open("/captures");
-    expect(await screen.findByText("Nothing was captured yet")).toBeVisible();
+    openScreen("/captures");
+    expect(await screen.findByText("No captures yet")).toBeVisible();
   });
 });
 
@@ -316,8 +323,8 @@ describe("an import", () => {
           }
         : undefined,
     );
-    open("/captures?dialog=import");
-    await screen.findByText("A host that cannot be reached");
+    openScreen("/captures?dialog=import");
+    await screen.findByText("Host without SSH access");
     const input = document.querySelector<HTMLInputElement>('input[type="file"]') as HTMLInputElement;
     await user.upload(input, new File(["rubbish"], "perf.txt"));
     await user.click(screen.getAllByRole("button", { name: "Import" }).at(-1) as HTMLElement);

@@ -1,7 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CollectorInfo, CollectorOption, ScopeKind } from "../../client/types";
-import { optionFits, optionsGiven, placeOf, SCOPE_KINDS, scopeFits, scopeOfText, scopeText } from "./scope";
+import type { CollectorInfo, ScopeKind } from "../../client/models";
+import type { CollectorOption } from "./api";
+import {
+  errorFieldOf,
+  filledOptions,
+  isOptionValid,
+  isScopeValid,
+  parseScope,
+  SCOPE_KINDS,
+  scopeText,
+} from "./scope";
 
 const option = (name: string, pattern: string, required = false): CollectorOption => ({
   name,
@@ -20,7 +29,7 @@ describe("what a capture looks at", () => {
     ["unit", "feed@1.service"],
     ["container", "9f86d081"],
     ["port", "65535"],
-  ])("takes %s %j", (kind, value) => expect(scopeFits({ kind, value })).toBe(true));
+  ])("takes %s %j", (kind, value) => expect(isScopeValid({ kind, value })).toBe(true));
 
   it.each<[ScopeKind, string]>([
     ["host", "x"],
@@ -34,45 +43,45 @@ describe("what a capture looks at", () => {
     ["container", "$(id)"],
     ["port", "65536"],
     ["port", "80\n"],
-  ])("refuses %s %j", (kind, value) => expect(scopeFits({ kind, value })).toBe(false));
+  ])("refuses %s %j", (kind, value) => expect(isScopeValid({ kind, value })).toBe(false));
 
   it("survives the way through an address", () => {
     fc.assert(
       fc.property(fc.constantFrom(...SCOPE_KINDS), fc.string(), (kind, value) => {
         const scope = { kind, value: kind === "host" ? "" : value };
-        expect(scopeOfText(scopeText(scope))).toEqual(scope);
+        expect(parseScope(scopeText(scope))).toEqual(scope);
       }),
     );
-    expect(scopeOfText("nonsense=1")).toEqual({ kind: "host", value: "" });
+    expect(parseScope("nonsense=1")).toEqual({ kind: "host", value: "" });
   });
 });
 
 describe("values for collectors", () => {
   it("must match as a whole, and may be left out", () => {
     const port = option("port", "[1-9][0-9]{0,4}");
-    expect(["", "6379"].every((value) => optionFits(port, value))).toBe(true);
-    expect(["0", "6379x", "x6379"].some((value) => optionFits(port, value))).toBe(false);
+    expect(["", "6379"].every((value) => isOptionValid(port, value))).toBe(true);
+    expect(["0", "6379x", "x6379"].some((value) => isOptionValid(port, value))).toBe(false);
   });
 
   it("must be there where the collector cannot run without", () => {
     const needed = option("function", "[a-z_]+", true);
-    expect([optionFits(needed, ""), optionFits(needed, "vfs_open")]).toEqual([false, true]);
+    expect([isOptionValid(needed, ""), isOptionValid(needed, "vfs_open")]).toEqual([false, true]);
   });
 
   it("are left to the server where the pattern cannot be read here", () => {
-    expect(optionFits(option("x", "(?P<a>b)"), "anything")).toBe(true);
+    expect(isOptionValid(option("x", "(?P<a>b)"), "anything")).toBe(true);
   });
 
   it("are sent for chosen collectors only, without blanks", () => {
     const redis = { id: "redis_info", options: [option("port", "[0-9]+")] } as CollectorInfo;
     const typed = { redis_info: { port: " 6379 ", gone: "1" }, pcap: { port: "80" } };
-    expect(optionsGiven([redis], typed)).toEqual({ redis_info: { port: "6379" } });
-    expect(optionsGiven([redis], { redis_info: { port: " " } })).toEqual({});
+    expect(filledOptions([redis], typed)).toEqual({ redis_info: { port: "6379" } });
+    expect(filledOptions([redis], { redis_info: { port: " " } })).toEqual({});
   });
 });
 
-it("puts each refusal beside what it is about, and others at the bottom", () => {
-  const place = (key: string) => placeOf({ key, params: {} });
+it("puts each refusal next to its field, and others at the bottom", () => {
+  const place = (key: string) => errorFieldOf({ key, params: {} });
   expect(place("capture.ptrace_one_process")).toBe("scope");
   expect(place("capture.ptrace_one_host")).toBe("hosts");
   expect(place("capture.ptrace_not_allowed")).toBe("consent");

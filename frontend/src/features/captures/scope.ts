@@ -1,4 +1,6 @@
-import type { CaptureScope, CollectorInfo, CollectorOption, ScopeKind, Sentence } from "../../client/types";
+import type { CaptureScope, CollectorInfo, ScopeKind } from "../../client/models";
+import type { Message } from "../../core/text/messages";
+import type { CollectorOption } from "./api";
 
 export const SCOPE_KINDS: readonly ScopeKind[] = ["host", "process", "cgroup", "unit", "container", "port"];
 
@@ -16,21 +18,21 @@ const PATTERNS: Record<ScopeKind, RegExp> = {
 };
 
 /** Whether a host can be asked for it. */
-export function scopeFits({ kind, value }: CaptureScope): boolean {
+export function isScopeValid({ kind, value }: CaptureScope): boolean {
   if (!PATTERNS[kind].test(value)) return false;
   if (kind === "process") return Number(value) <= PID_MAX;
   if (kind === "port") return Number(value) <= PORT_MAX;
   return kind !== "cgroup" || !value.split("/").includes("..");
 }
 
-/** `kind=value` as it stands in an address; a whole host has no text. */
+/** `kind=value` as it is in an address; a whole host has no text. */
 export const scopeText = ({ kind, value }: CaptureScope): string =>
   kind === "host" ? "" : `${kind}=${value}`;
 
 /** The reverse; what names no kind is a whole host. */
-export function scopeOfText(text: string): CaptureScope {
+export function parseScope(text: string): CaptureScope {
   const [kind = "", ...rest] = text.split("=");
-  const known = SCOPE_KINDS.find((one) => one === kind && one !== "host");
+  const known = SCOPE_KINDS.find((scopeKind) => scopeKind === kind && scopeKind !== "host");
   return known ? { kind: known, value: rest.join("=") } : { kind: "host", value: "" };
 }
 
@@ -38,17 +40,17 @@ export function scopeOfText(text: string): CaptureScope {
 export type OptionDraft = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** Whether a collector takes the value; nothing at all leaves its default, where it has one. */
-export function optionFits(option: CollectorOption, value: string): boolean {
+export function isOptionValid(option: CollectorOption, value: string): boolean {
   if (value === "") return !option.required;
   try {
     return new RegExp(`^(?:${option.pattern})$`).test(value);
   } catch {
-    return true; // a pattern that only the server understands: it will say
+    return true; // only the server can check this pattern
   }
 }
 
-/** What is sent: values that somebody typed, for collectors that were chosen. */
-export function optionsGiven(
+/** Return the options to send: the values that a user typed, for collectors that were chosen. */
+export function filledOptions(
   collectors: readonly CollectorInfo[],
   draft: OptionDraft,
 ): Record<string, Record<string, string>> {
@@ -63,9 +65,9 @@ export function optionsGiven(
   return out;
 }
 
-export type Place = "hosts" | "scope" | "options" | "consent" | "bottom";
+export type ErrorField = "hosts" | "scope" | "options" | "consent" | "bottom";
 
-const PLACES: Readonly<Record<string, Place>> = {
+const ERROR_FIELDS: Readonly<Record<string, ErrorField>> = {
   "capture.scope_invalid": "scope",
   "capture.ptrace_one_process": "scope",
   "capture.ptrace_one_host": "hosts",
@@ -77,5 +79,5 @@ const PLACES: Readonly<Record<string, Place>> = {
   "capture.option_without_collector": "options",
 };
 
-/** Beside which part of the form a sentence of the server belongs. */
-export const placeOf = (sentence: Sentence): Place => PLACES[sentence.key] ?? "bottom";
+/** Return the part of the form that a message of the server belongs to. */
+export const errorFieldOf = (sentence: Message): ErrorField => ERROR_FIELDS[sentence.key] ?? "bottom";

@@ -3,68 +3,67 @@ import { useNavigate } from "@tanstack/react-router";
 import { Stethoscope } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Diagnosis } from "../../client/types";
 import { Dialog } from "../../components/Dialog";
-import { Mark, TierTag } from "../../components/Mark";
-import { ErrorLine, ErrorState, RowSkeleton } from "../../components/States";
+import { ErrorLine, ErrorState, RowSkeleton } from "../../components/EmptyState";
+import { StatusIcon, TierTag } from "../../components/StatusIcon";
 import { cx } from "../../core/cx";
-import { bytes, number } from "../../core/format";
-import { SCOPE_EXAMPLES, SCOPE_KINDS, type ScopeKind, scopeFits } from "../../core/scopes";
+import { SCOPE_EXAMPLES, SCOPE_KINDS, type ScopeKind, scopeFits } from "../../core/hosts/scopes";
+import { bytes, number } from "../../core/text/format";
+import { usePreview } from "../../lib/captures/usePreview";
 import { useDialogState } from "../../lib/dialogs";
-import { useSentence } from "../../lib/i18n";
-import { keys, post, useAction, useCaptures, useHosts, useMay } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import { usePreview } from "../../lib/usePreview";
-import { expectedCost, PreviewTable } from "../../renderers/capture/PreviewTable";
+import { keys, post, useAction, useCaptures, useHosts, usePermission } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
+import { expectedCost, PreviewTable } from "../../widgets/capture-progress/PreviewTable";
 import classes from "./Diagnoses.module.css";
 
 const SECONDS = 8;
-const MAX_TWINS = 20;
+const MAX_PEERS = 20;
 const READ = new Set(["done", "partial"]);
 
-/** Before a host is asked what is wrong with it: what runs at once, what may follow, what it is compared with. */
+/** The form of a diagnosis: what runs first, what may follow, and what the host is compared with. */
 export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
-  const [asked] = useDialogState();
+  const [dialog] = useDialogState();
   const hosts = useHosts({ state: "active" });
-  const [host, setHost] = useState<string | null>(asked.on[0] ?? null);
+  const [host, setHost] = useState<string | null>(dialog.on[0] ?? null);
   const [kind, setKind] = useState<ScopeKind>("host");
   const [value, setValue] = useState("");
   const [seconds, setSeconds] = useState<number | string>(SECONDS);
   const [baseline, setBaseline] = useState("auto");
-  const [twins, setTwins] = useState<string[]>(asked.on.slice(1, 1 + MAX_TWINS));
+  const [peers, setPeers] = useState<string[]>(dialog.on.slice(1, 1 + MAX_PEERS));
   const [reason, setReason] = useState("");
   const [once] = useState(() => crypto.randomUUID());
   const choices =
-    hosts.data?.map((one) => ({ value: one.id, label: one.name })) ??
-    asked.on.slice(0, 1).map((id) => ({ value: id, label: "…" }));
+    hosts.data?.map((host) => ({ value: host.id, label: host.name })) ??
+    dialog.on.slice(0, 1).map((id) => ({ value: id, label: "…" }));
   const scope = value.trim();
   const fits = kind === "host" || scopeFits(kind, scope);
   const length = Number(seconds) || SECONDS;
   const ready = host !== null && fits;
   const preview = usePreview(
-    { host_ids: host ? [host, ...twins] : [], plan: "triage", seconds: length },
+    { host_ids: host ? [host, ...peers] : [], plan: "triage", seconds: length },
     host !== null,
   );
   const allowed = preview.data?.allowed ?? false;
   const start = useAction(
-    () =>
-      post<Diagnosis>(
+    (hostId: string) =>
+      post(
         "/diagnoses",
         {
-          host_id: host,
+          host_id: hostId,
           ...(kind === "host" ? {} : { scope: { kind, value: scope } }),
           seconds: length,
           baseline,
-          twin_ids: twins,
+          peer_ids: peers,
           reason: reason.trim(),
         },
         once,
       ),
     [keys.diagnoses, keys.captures],
-    (made) => void navigate({ to: "/diagnoses/$diagnosisId", params: { diagnosisId: made.id } }),
+    (diagnosis) => void navigate({ to: "/diagnoses/$diagnosisId", params: { diagnosisId: diagnosis.id } }),
   );
   return (
     <Dialog onClose={onClose} title={t("diagnose.title")} size="64rem">
@@ -72,7 +71,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
         className={classes.form}
         onSubmit={(event) => {
           event.preventDefault();
-          if (ready && allowed) start.mutate(undefined);
+          if (ready && allowed) start.mutate(host);
         }}
       >
         <div className={classes.first}>
@@ -83,16 +82,19 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
             value={host}
             onChange={(next) => {
               setHost(next);
-              setTwins(twins.filter((one) => one !== next));
+              setPeers(peers.filter((peer) => peer !== next));
               setBaseline("auto");
             }}
             searchable
             limit={80}
-            data-autofocus={asked.on.length === 0 || undefined}
+            data-autofocus={dialog.on.length === 0 || undefined}
           />
           <Select
             label={t("diagnose.scope")}
-            data={SCOPE_KINDS.map((one) => ({ value: one, label: t(`diagnose.scopes.${one}`) }))}
+            data={SCOPE_KINDS.map((scopeKind) => ({
+              value: scopeKind,
+              label: t(`diagnose.scopes.${scopeKind}`),
+            }))}
             value={kind}
             allowDeselect={false}
             onChange={(next) => setKind((next ?? "host") as ScopeKind)}
@@ -119,17 +121,17 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
           />
         </div>
         <div className={classes.second}>
-          <Baseline host={host} value={baseline} onChange={setBaseline} />
+          <BaselineSelect host={host} value={baseline} onChange={setBaseline} />
           <MultiSelect
-            label={t("diagnose.twins")}
-            placeholder={twins.length === 0 ? t("diagnose.twinsHint") : ""}
-            data={choices.filter((one) => one.value !== host)}
-            value={twins}
-            onChange={setTwins}
+            label={t("diagnose.peers")}
+            placeholder={peers.length === 0 ? t("diagnose.peersHint") : ""}
+            data={choices.filter((choice) => choice.value !== host)}
+            value={peers}
+            onChange={setPeers}
             searchable
             clearable
             limit={80}
-            maxValues={MAX_TWINS}
+            maxValues={MAX_PEERS}
             hidePickedOptions
           />
         </div>
@@ -139,11 +141,11 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
           maxLength={500}
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
-          data-autofocus={asked.on.length > 0 || undefined}
+          data-autofocus={dialog.on.length > 0 || undefined}
         />
-        <Plan preview={preview} hosts={hosts.data ?? []} chosen={host !== null} seconds={length} />
+        <TriagePlan preview={preview} hosts={hosts.data ?? []} chosen={host !== null} seconds={length} />
         <div className={classes.bottom}>
-          <Refusal preview={preview} />
+          <PreviewError preview={preview} />
           <ErrorLine error={start.error} />
           <Button variant="default" size="sm" onClick={onClose}>
             {t("action.cancel")}
@@ -163,8 +165,8 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What the numbers are held against: found by itself, nothing, or a run that was healthy. */
-function Baseline(props: { host: string | null; value: string; onChange: (value: string) => void }) {
+/** The baseline of the numbers: automatic, none, or a healthy run. */
+function BaselineSelect(props: { host: string | null; value: string; onChange: (value: string) => void }) {
   const { t } = useTranslation();
   const names = useNames();
   const time = useTimeFormat();
@@ -199,10 +201,10 @@ interface PlanProps {
   seconds: number;
 }
 
-/** What will run, stage by stage: the first for certain, the others only as far as questions stay open. */
-function Plan({ preview, hosts, chosen, seconds }: PlanProps) {
+/** The stages: the first always runs, the others only while questions are open. */
+function TriagePlan({ preview, hosts, chosen, seconds }: PlanProps) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [open, setOpen] = useState(false);
   const data = chosen ? preview.data : undefined;
   const cost = data && expectedCost(data);
@@ -257,13 +259,15 @@ function Plan({ preview, hosts, chosen, seconds }: PlanProps) {
   );
 }
 
-function Refusal({ preview }: { preview: ReturnType<typeof usePreview> }) {
+function PreviewError({ preview }: { preview: ReturnType<typeof usePreview> }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const refused = preview.data && !preview.data.allowed;
   return (
     <span className={classes.refusal}>
-      {refused && <Mark tone="bad">{sentence(preview.data?.refusal) || t("error.forbidden")}</Mark>}
+      {refused && (
+        <StatusIcon tone="bad">{sentence(preview.data?.refusal) || t("error.forbidden")}</StatusIcon>
+      )}
     </span>
   );
 }

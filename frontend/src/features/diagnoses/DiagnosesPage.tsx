@@ -2,30 +2,30 @@ import { Button, Select } from "@mantine/core";
 import { Stethoscope } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Diagnosis } from "../../client/types";
-import { Grid, rowLink } from "../../components/Grid";
+import type { Diagnosis } from "../../client/models";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { StateMark, Tag } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { Verdict } from "../../components/Verdict";
-import { seconds } from "../../core/format";
+import { RunStateIcon, Tag } from "../../components/StatusIcon";
+import { DataTable, rowLink } from "../../components/tables/DataTable";
+import { VerdictIcon } from "../../components/VerdictIcon";
+import { seconds } from "../../core/text/format";
 import { useOpenDialog } from "../../lib/dialogs";
-import { useSentence } from "../../lib/i18n";
-import { useDiagnoses, useHosts, useMay } from "../../lib/queries";
+import { useDiagnoses, useHosts, usePermission } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
 import { textField, useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
 import classes from "./Diagnoses.module.css";
 
 const FIELDS = { host: textField };
 const PAGE = 100;
-const MOST = 200;
+const MAX_ROWS = 200;
 
 /** Every question that was asked of a host, with its answer in one line. */
 export function DiagnosesPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   const [{ host }, set] = useUrlState(FIELDS);
   const [limit, setLimit] = useState(PAGE);
@@ -52,7 +52,7 @@ export function DiagnosesPage() {
             limit={80}
             placeholder={t("diagnoses.anyHost")}
             aria-label={t("diagnose.host")}
-            data={hosts.data?.map((one) => ({ value: one.id, label: one.name })) ?? []}
+            data={hosts.data?.map((host) => ({ value: host.id, label: host.name })) ?? []}
             value={host || null}
             onChange={(next) => set({ host: next ?? "" })}
           />
@@ -65,17 +65,17 @@ export function DiagnosesPage() {
           {({ items, next }) =>
             items.length > 0 ? (
               <>
-                <Table items={items} />
-                {next && limit < MOST && (
-                  <Button variant="subtle" fullWidth onClick={() => setLimit(MOST)}>
+                <DiagnosesTable items={items} />
+                {next && limit < MAX_ROWS && (
+                  <Button variant="subtle" fullWidth onClick={() => setLimit(MAX_ROWS)}>
                     {t("action.more")}
                   </Button>
                 )}
               </>
             ) : (
-              <Empty title={host ? t("diagnoses.noneHere") : t("diagnoses.none")} action={start}>
+              <EmptyState title={host ? t("diagnoses.noneHere") : t("diagnoses.none")} action={start}>
                 {t("diagnoses.noneText")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>
@@ -84,11 +84,11 @@ export function DiagnosesPage() {
   );
 }
 
-function Table({ items }: { items: readonly Diagnosis[] }) {
+function DiagnosesTable({ items }: { items: readonly Diagnosis[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
-    <Grid stack label={t("nav.diagnoses")}>
+    <DataTable stack label={t("nav.diagnoses")}>
       <thead>
         <tr>
           <th>#</th>
@@ -103,42 +103,42 @@ function Table({ items }: { items: readonly Diagnosis[] }) {
         </tr>
       </thead>
       <tbody>
-        {items.map((one) => (
-          <tr key={one.id} className={rowLink()}>
+        {items.map((diagnosis) => (
+          <tr key={diagnosis.id} className={rowLink()}>
             <td className="num">
-              <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: one.id }}>
-                #{one.number}
+              <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: diagnosis.id }}>
+                #{diagnosis.number}
               </Link>
             </td>
             <td>
-              <Link to="/hosts/$hostId" params={{ hostId: one.host.id }}>
-                {one.host.name}
+              <Link to="/hosts/$hostId" params={{ hostId: diagnosis.host.id }}>
+                {diagnosis.host.name}
               </Link>
             </td>
             <td>
-              <StateMark state={one.state} />
+              <RunStateIcon state={diagnosis.state} />
             </td>
             <td className={classes.short}>
-              <Short diagnosis={one} />
+              <DiagnosisSummary diagnosis={diagnosis} />
             </td>
             <td>
-              <ScopeTag scope={one.scope} />
+              <ScopeTag scope={diagnosis.scope} />
             </td>
-            <td className="num right">{one.stages.length}</td>
-            <td className="num right">{seconds(one.elapsed_s)}</td>
-            <td className="num">{time.iso(one.created_at)}</td>
-            <td className={classes.reason}>{one.reason || <span className="dim">–</span>}</td>
+            <td className="num right">{diagnosis.stages.length}</td>
+            <td className="num right">{seconds(diagnosis.elapsed_s)}</td>
+            <td className="num">{time.iso(diagnosis.created_at)}</td>
+            <td className={classes.reason}>{diagnosis.reason || <span className="dim">–</span>}</td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }
 
 /** The answer in one line. */
-function Short({ diagnosis }: { diagnosis: Diagnosis }) {
+function DiagnosisSummary({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const names = useNames();
   const { state, result, failure, stages } = diagnosis;
   if (state === "running")
@@ -148,17 +148,17 @@ function Short({ diagnosis }: { diagnosis: Diagnosis }) {
   if (result.causes.length === 0)
     return (
       <span className={classes.shortCause}>
-        <Verdict look="refutes" /> <span className="dim">{t("findings.noCause")}</span>
+        <VerdictIcon look="refutes" /> <span className="dim">{t("findings.noCause")}</span>
       </span>
     );
-  return result.causes.map((one) => (
-    <span key={one.id} className={classes.shortCause}>
-      <Verdict
-        look={one.confidence === "possible" ? "weak" : "supports"}
-        label={t(`findings.confidence.${one.confidence}`)}
+  return result.causes.map((namedCause) => (
+    <span key={namedCause.id} className={classes.shortCause}>
+      <VerdictIcon
+        look={namedCause.confidence === "possible" ? "weak" : "supports"}
+        label={t(`findings.confidence.${namedCause.confidence}`)}
       />
       <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: diagnosis.id }}>
-        {names.cause(one.id)}
+        {names.cause(namedCause.id)}
       </Link>
     </span>
   ));

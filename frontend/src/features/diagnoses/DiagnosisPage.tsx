@@ -3,30 +3,30 @@ import { useParams } from "@tanstack/react-router";
 import { CircleAlert, Siren, Square, Stethoscope } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Diagnosis } from "../../client/types";
+import type { Diagnosis } from "../../client/models";
+import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
-import { BlockSkeleton, Empty, ErrorLine, ErrorState } from "../../components/States";
-import { milliseconds, seconds } from "../../core/format";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { milliseconds, seconds } from "../../core/text/format";
 import { useOpenDialog } from "../../lib/dialogs";
-import { useSentence } from "../../lib/i18n";
-import { keys, post, useAction, useDiagnosis, useMay } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import { Answer } from "../../renderers/findings/Answer";
-import { NoCause } from "../../renderers/findings/FindingsPanel";
+import { keys, post, useAction, useDiagnosis, usePermission } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
+import { DiagnosisResult } from "../../widgets/findings/DiagnosisResult";
+import { NoCauseNote } from "../../widgets/findings/FindingsPanel";
 import classes from "./Diagnoses.module.css";
 import { ScopeTag } from "./DiagnosesPage";
-import { Differences } from "./Differences";
-import { Stages } from "./Stages";
+import { DiagnosisStages } from "./DiagnosisStages";
+import { PeerDifferences } from "./PeerDifferences";
 
 /** One question to a host: its stages as they run, and in the same place the answer. */
 export function DiagnosisPage() {
   const { diagnosisId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const query = useDiagnosis(diagnosisId);
-  if (query.data) return <Known diagnosis={query.data} since={query.dataUpdatedAt} />;
+  if (query.data) return <DiagnosisContent diagnosis={query.data} since={query.dataUpdatedAt} />;
   return (
     <Page title={t("diagnosis.title")}>
       <Panel flush>
@@ -52,10 +52,10 @@ function useElapsed(diagnosis: Diagnosis, since: number): number {
   return diagnosis.elapsed_s + (running ? Math.max(0, now - since) / 1000 : 0);
 }
 
-function Known({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
+function DiagnosisContent({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const { host, state, stages, twins } = diagnosis;
+  const { host, state, stages, peers } = diagnosis;
   return (
     <Page
       title={`#${diagnosis.number} ${host.name}`}
@@ -70,33 +70,33 @@ function Known({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
       }
       meta={
         <>
-          <StateMark state={state} />
+          <RunStateIcon state={state} />
           <ScopeTag scope={diagnosis.scope} />
           {diagnosis.reason && <span>“{diagnosis.reason}”</span>}
           <span className="num">{time.iso(diagnosis.created_at)}</span>
-          <Against diagnosis={diagnosis} />
-          {twins.length > 0 && (
-            <span>{t("diagnosis.beside", { names: twins.map((one) => one.name).join(", ") })}</span>
+          <ComparedWith diagnosis={diagnosis} />
+          {peers.length > 0 && (
+            <span>{t("diagnosis.peers", { names: peers.map((peer) => peer.name).join(", ") })}</span>
           )}
         </>
       }
     >
-      <Bar diagnosis={diagnosis} since={since} />
+      <DiagnosisProgress diagnosis={diagnosis} since={since} />
       <Panel flush title={t("diagnosis.stages")}>
-        <Stages diagnosis={diagnosis} />
+        <DiagnosisStages diagnosis={diagnosis} />
       </Panel>
       <Panel flush title={t("diagnosis.answer")} id="answer">
-        <Outcome diagnosis={diagnosis} />
+        <DiagnosisOutcome diagnosis={diagnosis} />
       </Panel>
-      {diagnosis.result && stages.length > 0 && twins.length > 0 && (
-        <Differences items={diagnosis.result.differences} twins={twins} />
+      {diagnosis.result && stages.length > 0 && peers.length > 0 && (
+        <PeerDifferences items={diagnosis.result.differences} peers={peers} />
       )}
     </Page>
   );
 }
 
 /** What the numbers were held against. */
-function Against({ diagnosis }: { diagnosis: Diagnosis }) {
+function ComparedWith({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   if (diagnosis.baseline_run_id)
     return (
@@ -108,15 +108,15 @@ function Against({ diagnosis }: { diagnosis: Diagnosis }) {
 }
 
 /** How long, how much, and the ways out: always in reach. */
-function Bar({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
+function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   const elapsed = useElapsed(diagnosis, since);
   const running = diagnosis.state === "running";
   const cancel = useAction(() => post(`/diagnoses/${diagnosis.id}/cancel`), [keys.diagnoses, keys.captures]);
-  const told = diagnosis.stages.flatMap((one) => one.host_cpu_ms ?? []);
-  const cpu = told.length > 0 ? told.reduce((all, ms) => all + ms, 0) : null;
+  const cpuTimes = diagnosis.stages.flatMap((stage) => stage.host_cpu_ms ?? []);
+  const cpu = cpuTimes.length > 0 ? cpuTimes.reduce((all, ms) => all + ms, 0) : null;
   return (
     <div className={classes.bar}>
       <span>
@@ -169,22 +169,22 @@ function Bar({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
 }
 
 /** The answer, or in its place why there is none. */
-function Outcome({ diagnosis }: { diagnosis: Diagnosis }) {
+function DiagnosisOutcome({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const names = useNames();
   const { state, result, failure, stages, host } = diagnosis;
   if (state === "running") return <p className={classes.pending}>{t("diagnosis.pending")}</p>;
-  if (state === "cancelled")
+  if (state === "canceled")
     return (
-      <Empty title={t("diagnosis.cancelled")}>
-        {stages.some((one) => one.run_id) ? t("diagnosis.cancelledText") : t("diagnosis.cancelledEarly")}
-      </Empty>
+      <EmptyState title={t("diagnosis.canceled")}>
+        {stages.some((stage) => stage.run_id) ? t("diagnosis.canceledText") : t("diagnosis.canceledEarly")}
+      </EmptyState>
     );
   if (state === "failed" || !result)
     return (
       <div role="alert">
-        <Empty
+        <EmptyState
           title={
             <>
               <CircleAlert size={16} className={classes.bad ?? ""} aria-hidden /> {t("diagnosis.failed")}
@@ -197,23 +197,23 @@ function Outcome({ diagnosis }: { diagnosis: Diagnosis }) {
           }
         >
           {sentence(failure)}
-        </Empty>
+        </EmptyState>
       </div>
     );
   return (
     <>
-      <Answer
+      <DiagnosisResult
         ranking={result}
-        tried={[...new Set(stages.flatMap((one) => Object.keys(one.collectors)))]}
+        tried={[...new Set(stages.flatMap((stage) => Object.keys(stage.collectors)))]}
         hostId={host.id}
         none={
-          <NoCause>
+          <NoCauseNote>
             {t("diagnosis.noCause", {
               out: result.ruled_out.length,
               missing: result.not_collected.length,
               open: result.inconclusive.length,
             })}
-          </NoCause>
+          </NoCauseNote>
         }
       />
       {result.refused.length > 0 && (

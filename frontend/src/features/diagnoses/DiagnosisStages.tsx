@@ -1,23 +1,24 @@
 import { UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Diagnosis, DiagnosisStage } from "../../client/types";
+import type { Diagnosis } from "../../client/models";
+import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { Mark, StateMark, TierTag } from "../../components/Mark";
-import { BlockSkeleton, Loaded } from "../../components/States";
-import { milliseconds, number, seconds } from "../../core/format";
+import { RunStateIcon, StatusIcon, TierTag } from "../../components/StatusIcon";
+import { milliseconds, number, seconds } from "../../core/text/format";
+import { useCaptureStream } from "../../lib/captures/useCaptureStream";
 import { isActive } from "../../lib/queries";
+import { useNames } from "../../lib/text/useNames";
 import { listField, useUrlState } from "../../lib/urlState";
-import { useCaptureStream } from "../../lib/useCaptureStream";
-import { useNames } from "../../lib/useNames";
-import { RunBars } from "../../renderers/capture/RunBars";
+import { RunBars } from "../../widgets/capture-progress/RunBars";
+import type { DiagnosisStage } from "./api";
 import classes from "./Diagnoses.module.css";
 
 const FIELDS = { stage: listField };
 const MOST = 3;
 
 /** What ran in order, each stage with its tier, length and cost; the one that runs shows its bars. */
-export function Stages({ diagnosis }: { diagnosis: Diagnosis }) {
+export function DiagnosisStages({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   const { stages, state } = diagnosis;
   const running = state === "running";
@@ -26,18 +27,22 @@ export function Stages({ diagnosis }: { diagnosis: Diagnosis }) {
   return (
     <ol className={classes.stages}>
       {stages.map((stage, i) => (
-        <Stage key={stage.capture_id} stage={stage} n={i + 1} live={running && i === stages.length - 1} />
+        <StageItem key={stage.capture_id} stage={stage} n={i + 1} live={running && i === stages.length - 1} />
       ))}
       {running && stages.length === 0 && (
         <li className={classes.stageNext}>
           <span className={classes.step}>1</span>
-          <Mark tone="busy">{t("diagnosis.starting")}</Mark>
+          <StatusIcon tone="busy">{t("diagnosis.starting")}</StatusIcon>
         </li>
       )}
       {running && stages.length > 0 && stages.length < MOST && (
         <li className={classes.stageNext}>
           <span className={classes.step}>{stages.length + 1}</span>
-          {between ? <Mark tone="busy">{t("diagnosis.deciding")}</Mark> : <span>{t("diagnosis.next")}</span>}
+          {between ? (
+            <StatusIcon tone="busy">{t("diagnosis.deciding")}</StatusIcon>
+          ) : (
+            <span>{t("diagnosis.next")}</span>
+          )}
         </li>
       )}
       {!running && stages.length === 0 && (
@@ -50,7 +55,7 @@ export function Stages({ diagnosis }: { diagnosis: Diagnosis }) {
   );
 }
 
-function Stage({ stage, n, live }: { stage: DiagnosisStage; n: number; live: boolean }) {
+function StageItem({ stage, n, live }: { stage: DiagnosisStage; n: number; live: boolean }) {
   const { t } = useTranslation();
   const names = useNames();
   const [{ stage: toggled }, set] = useUrlState(FIELDS);
@@ -58,7 +63,7 @@ function Stage({ stage, n, live }: { stage: DiagnosisStage; n: number; live: boo
   const key = String(n);
   const open = running !== toggled.includes(key);
   const flip = () =>
-    set({ stage: toggled.includes(key) ? toggled.filter((one) => one !== key) : [...toggled, key] });
+    set({ stage: toggled.includes(key) ? toggled.filter((item) => item !== key) : [...toggled, key] });
   const what = Object.keys(stage.collectors);
   return (
     <li className={classes.stage}>
@@ -75,7 +80,7 @@ function Stage({ stage, n, live }: { stage: DiagnosisStage; n: number; live: boo
         <div className={classes.stageWhat}>
           <div className={classes.planHead}>
             <strong>{n === 1 ? t("diagnose.stageOne") : t("diagnosis.toSettle")}</strong>
-            <StateMark state={stage.state} />
+            <RunStateIcon state={stage.state} />
             <TierTag tier={stage.tier} />
           </div>
           <div className={classes.stageText}>
@@ -88,12 +93,12 @@ function Stage({ stage, n, live }: { stage: DiagnosisStage; n: number; live: boo
           </div>
         </div>
         <dl className={classes.cost}>
-          <Cost name={t("diagnosis.length")} value={seconds(stage.seconds)} />
-          <Cost
+          <StageCost name={t("diagnosis.length")} value={seconds(stage.seconds)} />
+          <StageCost
             name={t("diagnosis.expected")}
             value={t("diagnosis.ofCore", { cpu: number(stage.cpu_pct) })}
           />
-          <Cost name={t("diagnosis.used")} value={milliseconds(stage.host_cpu_ms)} />
+          <StageCost name={t("diagnosis.used")} value={milliseconds(stage.host_cpu_ms)} />
         </dl>
         <div className={classes.stageLinks}>
           {stage.run_id && (
@@ -106,19 +111,19 @@ function Stage({ stage, n, live }: { stage: DiagnosisStage; n: number; live: boo
           </Link>
         </div>
       </div>
-      {open && <Bars captureId={stage.capture_id} />}
+      {open && <StageRuns captureId={stage.capture_id} />}
     </li>
   );
 }
 
-const Cost = ({ name, value }: { name: string; value: string }) => (
+const StageCost = ({ name, value }: { name: string; value: string }) => (
   <div>
     <dt>{name}</dt>
     <dd>{value}</dd>
   </div>
 );
 
-function Bars({ captureId }: { captureId: string }) {
+function StageRuns({ captureId }: { captureId: string }) {
   const { query, since } = useCaptureStream(captureId);
   return (
     <div className={classes.bars}>

@@ -1,16 +1,16 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Difference, Named } from "../../client/types";
-import { Grid } from "../../components/Grid";
+import type { Difference, Named } from "../../client/models";
+import { EmptyState } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { Empty } from "../../components/States";
-import { NO_VALUE, number, percent, quantity } from "../../core/format";
+import { DataTable } from "../../components/tables/DataTable";
+import { NO_VALUE, number, percent, quantity } from "../../core/text/format";
 import { useMetrics } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import { useNames } from "../../lib/text/useNames";
 import classes from "./Diagnoses.module.css";
 
-const SHOWN_TWINS = 3;
-type Value = Difference["here"];
+const MAX_PEERS = 3;
+type Value = Difference["local"];
 
 /** A setting as the server names it, `table[row].column`, in words where they are known. */
 function Setting({ name }: { name: string }) {
@@ -29,8 +29,8 @@ function Setting({ name }: { name: string }) {
   );
 }
 
-/** In what this host is unlike healthy ones that were looked at in the same seconds, the most surprising first. */
-export function Differences({ items, twins }: { items: readonly Difference[]; twins: readonly Named[] }) {
+/** Differences from healthy peers that were captured at the same time, the highest surprise score first. */
+export function PeerDifferences({ items, peers }: { items: readonly Difference[]; peers: readonly Named[] }) {
   const { t } = useTranslation();
   const names = useNames();
   const metrics = useMetrics().data;
@@ -41,65 +41,66 @@ export function Differences({ items, twins }: { items: readonly Difference[]; tw
     const where = labels.replace(/}$/, "");
     return where ? `${names.metric(id)} (${where})` : names.metric(id);
   };
-  const text = (one: Difference, value: Value | undefined): string => {
+  const text = (difference: Difference, value: Value | undefined): string => {
     if (value === null || value === undefined) return NO_VALUE;
     if (typeof value !== "number") return String(value);
-    if (one.kind === "stack") return quantity(value, "pct");
+    if (difference.kind === "stack") return quantity(value, "pct");
     const unit =
-      one.kind === "metric"
-        ? metrics?.find((m) => m.id === one.name.split("{")[0])?.unit
-        : /_kb$/.exec(one.name)?.[0].slice(1);
+      difference.kind === "metric"
+        ? metrics?.find((m) => m.id === difference.name.split("{")[0])?.unit
+        : /_kb$/.exec(difference.name)?.[0].slice(1);
     return unit ? quantity(value, unit) : number(value);
   };
   return (
-    <Panel flush title={t("differences.title", { count: twins.length })} aside={t("differences.aside")}>
+    <Panel flush title={t("differences.title", { count: peers.length })} headerExtra={t("differences.order")}>
       {items.length === 0 ? (
-        <Empty title={t("differences.none")} />
+        <EmptyState title={t("differences.none")} />
       ) : (
-        <Grid stack label={t("differences.title", { count: twins.length })} maxHeight={520}>
+        <DataTable stack label={t("differences.title", { count: peers.length })} maxHeight={520}>
           <thead>
             <tr>
               <th>{t("differences.surprise")}</th>
               <th className={classes.kind}>{t("differences.kind")}</th>
               <th>{t("differences.what")}</th>
-              <th className="right">{t("differences.here")}</th>
-              <th>{t("differences.there")}</th>
+              <th className="right">{t("differences.local")}</th>
+              <th>{t("differences.peers")}</th>
             </tr>
           </thead>
           <tbody>
-            {items.map((one) => {
-              const there = Object.entries(one.there);
+            {items.map((difference) => {
+              const peers = Object.entries(difference.peers);
               return (
-                <tr key={`${one.kind}${one.name}`}>
+                <tr key={`${difference.kind}${difference.name}`}>
                   <td>
                     <span className={classes.surprise}>
-                      <span style={{ width: `${Math.round(one.surprise * 100)}%` }} />
+                      <span style={{ width: `${Math.round(difference.surprise_score * 100)}%` }} />
                     </span>
-                    <span className="num dim"> {percent(one.surprise)}</span>
+                    <span className="num dim"> {percent(difference.surprise_score)}</span>
                   </td>
-                  <td className={classes.kind}>{t(`differences.kinds.${one.kind}`)}</td>
-                  <td className={classes.differs} title={one.name}>
-                    {nameOf(one)}
+                  <td className={classes.kind}>{t(`differences.kinds.${difference.kind}`)}</td>
+                  <td className={classes.differs} title={difference.name}>
+                    {nameOf(difference)}
                   </td>
-                  <td className={`num right ${classes.here}`}>{text(one, one.here)}</td>
+                  <td className={`num right ${classes.here}`}>{text(difference, difference.local)}</td>
                   <td
                     className={classes.there}
-                    title={there.map(([n, v]) => `${n}: ${text(one, v)}`).join("\n")}
+                    title={peers.map(([n, v]) => `${n}: ${text(difference, v)}`).join("\n")}
                   >
-                    {there.slice(0, SHOWN_TWINS).map(([name, value]) => (
+                    {peers.slice(0, MAX_PEERS).map(([name, value]) => (
                       <span key={name}>
-                        <span className="dim">{name}</span> <span className="num">{text(one, value)}</span>
+                        <span className="dim">{name}</span>{" "}
+                        <span className="num">{text(difference, value)}</span>
                       </span>
                     ))}
-                    {there.length > SHOWN_TWINS && (
-                      <span className="dim">{t("captures.more", { count: there.length - SHOWN_TWINS })}</span>
+                    {peers.length > MAX_PEERS && (
+                      <span className="dim">{t("captures.more", { count: peers.length - MAX_PEERS })}</span>
                     )}
                   </td>
                 </tr>
               );
             })}
           </tbody>
-        </Grid>
+        </DataTable>
       )}
     </Panel>
   );

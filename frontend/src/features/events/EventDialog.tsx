@@ -10,56 +10,56 @@ import {
 } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { ToldEvent } from "../../client/events";
+import type { ReportedEvent } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { TimeField } from "../../components/TimeField";
-import { parseLabel } from "../../core/labels";
-import { eventKeys } from "../../lib/events";
+import { ErrorLine } from "../../components/EmptyState";
+import { TimeField } from "../../components/fields/TimeField";
+import { parseLabel } from "../../core/hosts/labels";
+import { eventKeys } from "../../lib/captures/events";
 import { keys, patch, post, useAction, useHosts, useServices } from "../../lib/queries";
 import {
-  blank,
-  bodyOf,
-  changes,
-  complete,
-  draftOf,
+  changedFields,
+  EVENT_TARGETS,
   type EventDraft,
+  emptyEventDraft,
+  invalidFields,
+  isEventComplete,
   KINDS,
-  PLACES,
-  wrong,
+  toEventBody,
+  toEventDraft,
 } from "./eventDraft";
 import classes from "./events.module.css";
 
 interface Props {
-  /** The event to correct; without it a new one is told. */
-  event?: ToldEvent;
-  /** The hosts to begin with. */
+  /** The event to edit; without it, a new event is reported. */
+  event?: ReportedEvent;
+  /** Hosts that are selected at first. */
   hosts?: readonly string[];
   onClose: () => void;
 }
 
-/** Puts a deploy, a change or a note on the timelines of hosts, or corrects one that stands there. */
+/** Reports a deploy, a configuration change or a note, or edits a reported event. */
 export function EventDialog({ event, hosts = [], onClose }: Props) {
   const { t } = useTranslation();
-  const [draft, setDraft] = useState(() => (event ? draftOf(event) : blank(hosts)));
+  const [draft, setDraft] = useState(() => (event ? toEventDraft(event) : emptyEventDraft(hosts)));
   const [once] = useState(() => crypto.randomUUID());
   const set = (part: Partial<EventDraft>) => setDraft((before) => ({ ...before, ...part }));
   const known = useHosts({}).data ?? [];
   const services = useServices().data ?? [];
-  const bad = wrong(draft);
-  // Of very many hosts not all are here: to choose anew would take the others away.
-  const fixed = event?.where.kind === "hosts" && event.where.hosts_total > event.where.hosts.length;
+  const bad = invalidFields(draft);
+  // The response lists only the first hosts, so a new selection would remove the others.
+  const fixed = event?.target.kind === "hosts" && event.target.host_count > event.target.hosts.length;
   const send = useAction(
     () =>
       event
-        ? patch<ToldEvent>(`/events/${event.id}`, changes(draft, event))
-        : post<ToldEvent>("/events", bodyOf(draft), once),
+        ? patch(`/reported-events/${event.id}`, changedFields(draft, event))
+        : post("/reported-events", toEventBody(draft), once),
     [eventKeys.events, keys.hosts],
     onClose,
   );
-  const said = (key: string | undefined) => key && t(key as "events.kindBad");
+  const errorText = (key: string | undefined) => key && t(key as "events.kindBad");
   return (
-    <Dialog onClose={onClose} title={t(event ? "events.correct" : "events.tell")} size="38rem">
+    <Dialog onClose={onClose} title={t(event ? "events.edit" : "events.report")} size="38rem">
       <form
         className={classes.stack}
         onSubmit={(submitted) => {
@@ -73,7 +73,7 @@ export function EventDialog({ event, hosts = [], onClose }: Props) {
             data={[...KINDS]}
             value={draft.kind}
             onChange={(kind) => set({ kind })}
-            error={said(bad.kind)}
+            error={errorText(bad.kind)}
             required
           />
           <TextInput
@@ -99,40 +99,40 @@ export function EventDialog({ event, hosts = [], onClose }: Props) {
             label={t("events.until")}
             value={draft.until}
             onChange={(until) => set({ until })}
-            error={said(bad.until)}
+            error={errorText(bad.until)}
           />
         </div>
         {!fixed && (
           <SegmentedControl
             aria-label={t("events.where")}
-            data={PLACES.map((value) => ({ value, label: t(`events.places.${value}`) }))}
-            value={draft.place}
-            onChange={(place) => set({ place: place as EventDraft["place"] })}
+            data={EVENT_TARGETS.map((value) => ({ value, label: t(`events.targets.${value}`) }))}
+            value={draft.target}
+            onChange={(target) => set({ target: target as EventDraft["target"] })}
           />
         )}
-        {!fixed && draft.place === "hosts" && (
+        {!fixed && draft.target === "hosts" && (
           <MultiSelect
-            label={t("events.places.hosts")}
-            data={known.map((one) => ({ value: one.id, label: one.name }))}
+            label={t("events.targets.hosts")}
+            data={known.map((host) => ({ value: host.id, label: host.name }))}
             value={draft.hosts}
             onChange={(chosen) => set({ hosts: chosen })}
             searchable
             limit={100}
           />
         )}
-        {draft.place === "labels" && (
+        {draft.target === "labels" && (
           <TagsInput
             label={t("schedules.labels")}
             placeholder="role=feed"
             value={draft.labels}
             onChange={(labels) => set({ labels })}
-            error={draft.labels.some((one) => !parseLabel(one)) && t("services.selectorBad")}
+            error={draft.labels.some((label) => !parseLabel(label)) && t("services.selectorBad")}
           />
         )}
-        {draft.place === "service" && (
+        {draft.target === "service" && (
           <Select
-            label={t("events.places.service")}
-            data={services.map((one) => one.name)}
+            label={t("events.targets.service")}
+            data={services.map((service) => service.name)}
             value={draft.service}
             onChange={(service) => set({ service })}
             searchable
@@ -143,7 +143,7 @@ export function EventDialog({ event, hosts = [], onClose }: Props) {
           placeholder="https://ci.example/jobs/4711"
           value={draft.link}
           onChange={(typed) => set({ link: typed.currentTarget.value })}
-          error={said(bad.link)}
+          error={errorText(bad.link)}
         />
         <Textarea
           label={t("events.detail")}
@@ -156,8 +156,8 @@ export function EventDialog({ event, hosts = [], onClose }: Props) {
         />
         <ErrorLine error={send.error} />
         <div className={classes.buttons}>
-          <Button type="submit" loading={send.isPending} disabled={!complete(draft)}>
-            {t(event ? "action.save" : "events.tell")}
+          <Button type="submit" loading={send.isPending} disabled={!isEventComplete(draft)}>
+            {t(event ? "action.save" : "events.report")}
           </Button>
           <Button variant="default" onClick={onClose}>
             {t("action.cancel")}

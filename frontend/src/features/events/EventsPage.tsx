@@ -1,47 +1,47 @@
 import { Button, Switch } from "@mantine/core";
 import { Flag } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { CommandLine } from "../../components/Copy";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { useEvents } from "../../lib/events";
-import { useMay } from "../../lib/queries";
+import { useEvents } from "../../lib/captures/events";
+import { usePermission } from "../../lib/queries";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
 import { EventDialog } from "./EventDialog";
 import { EventsTable } from "./EventsTable";
 import classes from "./events.module.css";
 
-const FIELDS = { one: textField, act: choiceField(["", "add", "edit"], ""), withdrawn: flagField };
+const FIELDS = { event: textField, dialog: choiceField(["", "add", "edit"], ""), withdrawn: flagField };
 const COMMAND =
-  'culprit annotate "feed 4f2a" --kind deploy --service feed --id "$CI_JOB_ID" --link "$CI_JOB_URL"';
+  'culprit event report "feed 4f2a" --kind deploy --service feed --id "$CI_JOB_ID" --link "$CI_JOB_URL"';
 
-/** All that people and pipelines told of hosts: deploys, changes of configuration, notes. */
+/** All reported events: deploys, configuration changes and notes. */
 export function EventsPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const events = useEvents(view.withdrawn);
-  const chosen = events.data?.find((one) => one.id === view.one);
-  const close = () => setView({ act: "", one: "" });
-  const tell = may("event.tell") && (
-    <Button leftSection={<Flag size={14} />} onClick={() => setView({ act: "add" })}>
-      {t("events.tell")}
+  const chosen = events.data?.find((event) => event.id === view.event);
+  const close = () => setView({ dialog: "", event: "" });
+  const reportButton = may("event.report") && (
+    <Button leftSection={<Flag size={14} />} onClick={() => setView({ dialog: "add" })}>
+      {t("events.report")}
     </Button>
   );
   return (
     <Page
       title={t("events.title")}
       meta={t("events.text")}
-      actions={events.data && events.data.length > 0 && tell}
+      actions={events.data && events.data.length > 0 && reportButton}
     >
       <Panel
         flush
         title={t("events.list")}
-        aside={
+        headerExtra={
           <Switch
             size="xs"
-            label={t("events.withWithdrawn")}
+            label={t("events.showWithdrawn")}
             checked={view.withdrawn}
             onChange={(event) => setView({ withdrawn: event.currentTarget.checked })}
           />
@@ -50,21 +50,21 @@ export function EventsPage() {
         <Loaded query={events} skeleton={<RowSkeleton rows={6} height={32} />}>
           {(rows) =>
             rows.length > 0 ? (
-              <EventsTable events={rows} onCorrect={(one) => setView({ act: "edit", one })} />
+              <EventsTable events={rows} onEdit={(item) => setView({ dialog: "edit", event: item })} />
             ) : (
-              <Empty title={t("events.empty")} action={tell}>
+              <EmptyState title={t("events.empty")} action={reportButton}>
                 {t("events.emptyText")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>
       </Panel>
-      {may("event.tell") && (
+      {may("event.report") && (
         <Panel title={t("events.pipeline")}>
           <div className={classes.pipeline}>
             <p>
               {t("events.pipelineText")}{" "}
-              <Link to="/settings/$part" params={{ part: "tokens" }} underline="always">
+              <Link to="/settings/$part" params={{ part: "tokens" }}>
                 {t("settings.tokens.title")}
               </Link>
             </p>
@@ -72,8 +72,8 @@ export function EventsPage() {
           </div>
         </Panel>
       )}
-      {view.act === "add" && <EventDialog onClose={close} />}
-      {view.act === "edit" && chosen && <EventDialog key={chosen.id} event={chosen} onClose={close} />}
+      {view.dialog === "add" && <EventDialog onClose={close} />}
+      {view.dialog === "edit" && chosen && <EventDialog key={chosen.id} event={chosen} onClose={close} />}
     </Page>
   );
 }

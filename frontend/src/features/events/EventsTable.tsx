@@ -1,32 +1,36 @@
 import { Anchor, Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { EventWhere, ToldEvent } from "../../client/events";
-import { Grid } from "../../components/Grid";
+import type { ReportedEvent } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { Tag } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { isoToNs } from "../../core/clock";
+import { Tag } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
 import { cx } from "../../core/cx";
-import { duration } from "../../core/format";
-import { eventKeys } from "../../lib/events";
+import { duration } from "../../core/text/format";
+import { isoToNs } from "../../core/time/clock";
+import { eventKeys } from "../../lib/captures/events";
 import { keys, remove, useAction } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { ReportedEventTarget } from "./api";
 import classes from "./events.module.css";
 
 interface Props {
-  events: readonly ToldEvent[];
-  onCorrect: (id: string) => void;
+  events: readonly ReportedEvent[];
+  onEdit: (id: string) => void;
 }
 
-/** What was told: when, what, where, by whom; whoever may corrects it or takes it back. */
-export function EventsTable({ events, onCorrect }: Props) {
+/** Reported events, with buttons to edit and withdraw them. */
+export function EventsTable({ events, onEdit }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const withdraw = useAction((id: string) => remove(`/events/${id}`), [eventKeys.events, keys.hosts]);
+  const withdraw = useAction(
+    (id: string) => remove(`/reported-events/${id}`),
+    [eventKeys.events, keys.hosts],
+  );
   return (
     <>
       <ErrorLine error={withdraw.error} />
-      <Grid stack label={t("events.title")}>
+      <DataTable stack label={t("events.title")}>
         <thead>
           <tr>
             <th>{t("events.at")}</th>
@@ -35,65 +39,61 @@ export function EventsTable({ events, onCorrect }: Props) {
             <th>{t("events.where")}</th>
             <th>{t("events.who")}</th>
             <th>
-              <span className="visually-hidden">{t("events.correct")}</span>
+              <span className="visually-hidden">{t("events.edit")}</span>
             </th>
           </tr>
         </thead>
         <tbody>
-          {events.map((one) => (
-            <tr key={one.id} className={cx(one.withdrawn_at && classes.withdrawn)}>
+          {events.map((event) => (
+            <tr key={event.id} className={cx(event.withdrawn_at && classes.withdrawn)}>
               <td className="num">
-                {time.iso(one.at)}
-                {one.until && (
+                {time.iso(event.at)}
+                {event.until && (
                   <span className="dim">
                     {" "}
-                    + {duration((isoToNs(one.until) ?? 0) - (isoToNs(one.at) ?? 0))}
+                    + {duration((isoToNs(event.until) ?? 0) - (isoToNs(event.at) ?? 0))}
                   </span>
                 )}
               </td>
               <td>
-                <Tag>{one.kind}</Tag>
+                <Tag>{event.kind}</Tag>
               </td>
               <td>
-                <span className={classes.what}>{one.what}</span>{" "}
-                {one.link && (
-                  <Anchor
-                    href={one.link}
-                    target="_blank"
-                    rel="noreferrer noopener nofollow"
-                    underline="always"
-                    size="xs"
-                  >
+                <span className={classes.what}>{event.what}</span>{" "}
+                {event.link && (
+                  <Anchor href={event.link} target="_blank" rel="noreferrer noopener nofollow" size="xs">
                     {t("events.more")}
                   </Anchor>
                 )}
-                {one.detail && <p className={classes.detail}>{one.detail}</p>}
+                {event.detail && <p className={classes.detail}>{event.detail}</p>}
               </td>
               <td>
-                <Where where={one.where} />
+                <EventTargets target={event.target} />
               </td>
               <td>
-                {one.who || one.told_by.name}
-                {one.who && <span className="dim"> {t("events.toldBy", { name: one.told_by.name })}</span>}
-                {one.withdrawn_at && <div className="dim">{t("events.withdrawn")}</div>}
+                {event.who || event.reported_by.name}
+                {event.who && (
+                  <span className="dim"> {t("events.reportedBy", { name: event.reported_by.name })}</span>
+                )}
+                {event.withdrawn_at && <div className="dim">{t("events.withdrawn")}</div>}
               </td>
               <td className="right">
-                {one.may_change && (
+                {event.can_update && (
                   <span className={classes.acts}>
                     <Button
                       size="compact-xs"
                       variant="default"
-                      onClick={() => onCorrect(one.id)}
-                      aria-label={t("events.correctOne", { what: one.what })}
+                      onClick={() => onEdit(event.id)}
+                      aria-label={t("events.editEvent", { what: event.what })}
                     >
-                      {t("events.correct")}
+                      {t("events.edit")}
                     </Button>
                     <Button
                       size="compact-xs"
                       variant="default"
-                      loading={withdraw.isPending && withdraw.variables === one.id}
-                      onClick={() => withdraw.mutate(one.id)}
-                      aria-label={t("events.withdrawOne", { what: one.what })}
+                      loading={withdraw.isPending && withdraw.variables === event.id}
+                      onClick={() => withdraw.mutate(event.id)}
+                      aria-label={t("events.withdrawEvent", { what: event.what })}
                     >
                       {t("events.withdraw")}
                     </Button>
@@ -103,31 +103,31 @@ export function EventsTable({ events, onCorrect }: Props) {
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
     </>
   );
 }
 
-const SHOWN = 3;
+const MAX_HOSTS = 3;
 
-function Where({ where }: { where: EventWhere }) {
+function EventTargets({ target }: { target: ReportedEventTarget }) {
   const { t } = useTranslation();
-  if (where.kind === "everywhere") return <>{t("events.places.everywhere")}</>;
-  const more = where.hosts_total - Math.min(SHOWN, where.hosts.length);
+  if (target.kind === "everywhere") return <>{t("events.targets.everywhere")}</>;
+  const more = target.host_count - Math.min(MAX_HOSTS, target.hosts.length);
   return (
     <>
-      {where.service && <Tag>{where.service}</Tag>}
-      {where.kind === "labels" &&
-        Object.entries(where.labels ?? {}).map(([name, value]) => (
+      {target.service && <Tag>{target.service}</Tag>}
+      {target.kind === "labels" &&
+        Object.entries(target.labels ?? {}).map(([name, value]) => (
           <Tag key={name}>
             {name}={value}
           </Tag>
         ))}{" "}
-      {where.hosts.slice(0, SHOWN).map((one, at) => (
-        <span key={one.id}>
+      {target.hosts.slice(0, MAX_HOSTS).map((host, at) => (
+        <span key={host.id}>
           {at > 0 && ", "}
-          <Link to="/hosts/$hostId" params={{ hostId: one.id }}>
-            {one.name}
+          <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
+            {host.name}
           </Link>
         </span>
       ))}

@@ -1,11 +1,15 @@
-import type { ToldEvent } from "../../client/events";
-import { labelsOf, parseLabel } from "../../core/labels";
+import type { ReportedEvent } from "../../client/models";
+import type { RequestBody } from "../../client/paths";
+import { labelsOf, parseLabel } from "../../core/hosts/labels";
+
+type EventBody = RequestBody<"post", "/reported-events">;
+type EventUpdate = RequestBody<"patch", `/reported-events/${string}`>;
 
 export const KINDS = ["deploy", "config", "restart", "note"] as const;
-export const PLACES = ["hosts", "labels", "service", "everywhere"] as const;
-export type Place = (typeof PLACES)[number];
+export const EVENT_TARGETS = ["hosts", "labels", "service", "everywhere"] as const;
+export type EventTarget = (typeof EVENT_TARGETS)[number];
 
-/** What is typed about an event. */
+/** Form values of an event. */
 export interface EventDraft {
   kind: string;
   what: string;
@@ -14,13 +18,13 @@ export interface EventDraft {
   link: string;
   at: string;
   until: string;
-  place: Place;
+  target: EventTarget;
   hosts: string[];
   labels: string[];
   service: string | null;
 }
 
-export const blank = (hosts: readonly string[]): EventDraft => ({
+export const emptyEventDraft = (hosts: readonly string[]): EventDraft => ({
   kind: "note",
   what: "",
   who: "",
@@ -28,13 +32,13 @@ export const blank = (hosts: readonly string[]): EventDraft => ({
   link: "",
   at: new Date().toISOString(),
   until: "",
-  place: "hosts",
+  target: "hosts",
   hosts: [...hosts],
   labels: [],
   service: null,
 });
 
-export const draftOf = (event: ToldEvent): EventDraft => ({
+export const toEventDraft = (event: ReportedEvent): EventDraft => ({
   kind: event.kind,
   what: event.what,
   who: event.who,
@@ -42,17 +46,17 @@ export const draftOf = (event: ToldEvent): EventDraft => ({
   link: event.link ?? "",
   at: event.at,
   until: event.until ?? "",
-  place: event.where.kind,
-  hosts: event.where.kind === "hosts" ? event.where.hosts.map((one) => one.id) : [],
-  labels: Object.entries(event.where.labels ?? {}).map(([name, value]) => `${name}=${value}`),
-  service: event.where.service,
+  target: event.target.kind,
+  hosts: event.target.kind === "hosts" ? event.target.hosts.map((host) => host.id) : [],
+  labels: Object.entries(event.target.labels ?? {}).map(([name, value]) => `${name}=${value}`),
+  service: event.target.service,
 });
 
 export const KIND = /^[a-z][a-z0-9_-]{0,31}$/;
 const LINK = /^https?:\/\/[!-~]+$/;
 
-/** What is wrong with a field, as the end of a text's key; undefined where nothing is. */
-export const wrong = (draft: EventDraft): { kind?: string; link?: string; until?: string } => ({
+/** Message keys of fields that are not valid. */
+export const invalidFields = (draft: EventDraft): { kind?: string; link?: string; until?: string } => ({
   ...(KIND.test(draft.kind) ? {} : { kind: "events.kindBad" }),
   ...(draft.link === "" || LINK.test(draft.link.trim()) ? {} : { link: "events.linkBad" }),
   ...(draft.until === "" || Date.parse(draft.until) > Date.parse(draft.at)
@@ -60,26 +64,29 @@ export const wrong = (draft: EventDraft): { kind?: string; link?: string; until?
     : { until: "events.untilBad" }),
 });
 
-const placed = ({ place, hosts, labels, service }: EventDraft): boolean =>
-  place === "everywhere" ||
-  (place === "hosts" && hosts.length > 0) ||
-  (place === "labels" && labels.length > 0 && labels.every((one) => parseLabel(one))) ||
-  (place === "service" && service !== null);
+const hasTarget = ({ target, hosts, labels, service }: EventDraft): boolean =>
+  target === "everywhere" ||
+  (target === "hosts" && hosts.length > 0) ||
+  (target === "labels" && labels.length > 0 && labels.every((label) => parseLabel(label))) ||
+  (target === "service" && service !== null);
 
-export const complete = (draft: EventDraft): boolean =>
-  draft.what.trim() !== "" && draft.at !== "" && placed(draft) && Object.keys(wrong(draft)).length === 0;
+export const isEventComplete = (draft: EventDraft): boolean =>
+  draft.what.trim() !== "" &&
+  draft.at !== "" &&
+  hasTarget(draft) &&
+  Object.keys(invalidFields(draft)).length === 0;
 
-const where = (draft: EventDraft): Record<string, unknown> =>
-  draft.place === "everywhere"
+const targetFields = (draft: EventDraft): Pick<EventBody, "everywhere" | "hosts" | "labels" | "service"> =>
+  draft.target === "everywhere"
     ? { everywhere: true }
-    : draft.place === "hosts"
+    : draft.target === "hosts"
       ? { hosts: draft.hosts }
-      : draft.place === "service"
+      : draft.target === "service"
         ? { service: draft.service }
         : { labels: labelsOf(draft.labels) };
 
-/** What to send to tell it. */
-export const bodyOf = (draft: EventDraft): Record<string, unknown> => ({
+/** Request body of a new event. */
+export const toEventBody = (draft: EventDraft): EventBody => ({
   kind: draft.kind,
   what: draft.what.trim(),
   who: draft.who.trim(),
@@ -87,24 +94,24 @@ export const bodyOf = (draft: EventDraft): Record<string, unknown> => ({
   at: draft.at,
   ...(draft.until ? { until: draft.until } : {}),
   ...(draft.link ? { link: draft.link.trim() } : {}),
-  ...where(draft),
+  ...targetFields(draft),
 });
 
-/** What to send to correct it: only what was changed, so that a time keeps its microseconds. */
-export function changes(draft: EventDraft, event: ToldEvent): Record<string, unknown> {
-  const before = draftOf(event);
-  const texts = (["kind", "what", "who", "detail", "at"] as const).filter(
-    (name) => draft[name].trim() !== before[name],
-  );
+/** Request body of an update: only changed fields, so that a time keeps its microseconds. */
+export function changedFields(draft: EventDraft, event: ReportedEvent): EventUpdate {
+  const before = toEventDraft(event);
+  const texts: Partial<Record<"kind" | "what" | "who" | "detail" | "at", string>> = {};
+  for (const name of ["kind", "what", "who", "detail", "at"] as const)
+    if (draft[name].trim() !== before[name]) texts[name] = draft[name].trim();
   const moved =
-    draft.place !== before.place ||
+    draft.target !== before.target ||
     draft.service !== before.service ||
     draft.hosts.join() !== before.hosts.join() ||
     draft.labels.join() !== before.labels.join();
   return {
-    ...Object.fromEntries(texts.map((name) => [name, draft[name].trim()])),
+    ...texts,
     ...(draft.until !== before.until ? { until: draft.until || null } : {}),
     ...(draft.link !== before.link ? { link: draft.link.trim() || null } : {}),
-    ...(moved ? where(draft) : {}),
+    ...(moved ? targetFields(draft) : {}),
   };
 }

@@ -2,23 +2,24 @@ import { SegmentedControl, Select, TextInput } from "@mantine/core";
 import { Search as SearchIcon } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { FleetHost, FleetPeers } from "../../client/types";
-import { labelNames, labelPairs, SORTS } from "../../core/fleet";
-import { seconds } from "../../core/format";
+import type { FleetPeers } from "../../client/models";
+import { labelNames, labelPairs, SORTS } from "../../core/hosts/fleet";
+import { seconds } from "../../core/text/format";
 import { useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
+import type { FleetHost } from "./api";
 import classes from "./Fleet.module.css";
 import { FIELDS, FRESH } from "./fields";
 
 interface Props {
   hosts: readonly FleetHost[];
-  /** The labels that groups of peers can be made by, and the one that they were made by. */
+  /** The labels that groups of peers can be made by, and the default. */
   labels: FleetPeers["labels"] | undefined;
-  usual: string | undefined;
+  defaultLabel: string | undefined;
 }
 
-/** Which hosts, in which groups and order, and how old a look may be. All of it stands in the address. */
-export function Tools({ hosts, labels, usual }: Props) {
+/** Filters, groups, order and the oldest run that counts. All of it is in the URL. */
+export function FilterBar({ hosts, labels, defaultLabel }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
   const search = useSlashFocus();
@@ -26,10 +27,10 @@ export function Tools({ hosts, labels, usual }: Props) {
   const pairs = useMemo(() => labelPairs(hosts), [hosts]);
   const offered = state.has && !pairs.includes(state.has) ? [state.has, ...pairs] : pairs;
   const names = useMemo(
-    () => (peers && labels ? labels.map((one) => one.name) : labelNames(hosts)),
+    () => (peers && labels ? labels.map((label) => label.name) : labelNames(hosts)),
     [peers, labels, hosts],
   );
-  const label = peers ? state.label || usual || "" : state.label;
+  const label = peers ? state.label || defaultLabel || "" : state.label;
   return (
     <div className={classes.tools}>
       {!peers && (
@@ -74,7 +75,7 @@ export function Tools({ hosts, labels, usual }: Props) {
         <Select
           size="xs"
           className={classes.by ?? ""}
-          data={SORTS.map((one) => ({ value: one, label: t(`fleet.sort.${one}`) }))}
+          data={SORTS.map((sort) => ({ value: sort, label: t(`fleet.sort.${sort}`) }))}
           value={state.sort}
           onChange={(sort) => set({ sort: (sort ?? "worst") as (typeof SORTS)[number] })}
           aria-label={t("fleet.sortBy")}
@@ -83,7 +84,7 @@ export function Tools({ hosts, labels, usual }: Props) {
       <Select
         size="xs"
         className={classes.by ?? ""}
-        data={FRESH.map((one) => ({ value: one, label: t("fleet.fresh", { age: seconds(Number(one)) }) }))}
+        data={FRESH.map((item) => ({ value: item, label: t("fleet.fresh", { age: seconds(Number(item)) }) }))}
         value={state.fresh}
         onChange={(fresh) => set({ fresh: (fresh ?? "86400") as (typeof FRESH)[number] })}
         aria-label={t("fleet.freshness")}
@@ -93,7 +94,7 @@ export function Tools({ hosts, labels, usual }: Props) {
           size="xs"
           value={state.size}
           onChange={(size) => set({ size: size as "full" | "dense" })}
-          data={(["full", "dense"] as const).map((one) => ({ value: one, label: t(`fleet.size.${one}`) }))}
+          data={(["full", "dense"] as const).map((item) => ({ value: item, label: t(`fleet.size.${item}`) }))}
           aria-label={t("fleet.density")}
         />
       )}

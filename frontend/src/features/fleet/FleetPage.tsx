@@ -2,44 +2,44 @@ import { SegmentedControl } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { FleetFindingsHost, FleetHost, FleetUseHost, FleetWord } from "../../client/types";
+import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
-import { Mark } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
-import { BlockSkeleton, Empty, Loaded } from "../../components/States";
-import { useFleetFindings, useFleetUse, useMay } from "../../lib/queries";
+import { StatusIcon } from "../../components/StatusIcon";
+import { useFleetFindings, useFleetUse, usePermission } from "../../lib/queries";
 import { useUrlState } from "../../lib/urlState";
-import { Chosen } from "./Chosen";
-import { FindingDrawer } from "./FindingDrawer";
+import type { FleetFinding, FleetFindingsHost, FleetHost, FleetUseHost } from "./api";
+import { FindingDrawer } from "./cells/FindingDrawer";
+import { ruleResult } from "./cells/ruleResult";
+import { FilterBar } from "./FilterBar";
 import classes from "./Fleet.module.css";
 import { FIELDS, VIEWS, type View } from "./fields";
-import { MatrixView } from "./MatrixView";
-import { PeersView } from "./PeersView";
-import { Tools } from "./Tools";
-import { UseView } from "./UseView";
-import { type Rules, rulesAbout, useNarrowed, usePeers, useShown } from "./useFleet";
+import { SelectionBar } from "./SelectionBar";
+import { type Rules, rulesOfResource, useFilteredHosts, usePeers, useVisibleRows } from "./useFleet";
 import { useTitle } from "./useTitle";
-import { wordOf } from "./word";
+import { MatrixView } from "./views/MatrixView";
+import { PeersView } from "./views/PeersView";
+import { UseView } from "./views/UseView";
 
 const NO_HOSTS: readonly FleetHost[] = [];
 const NO_RULES: Rules = {};
-const wordsOfUse = (host: FleetUseHost): readonly FleetWord[] => Object.values(host.cells);
-const wordsOfFindings = (host: FleetFindingsHost): readonly FleetWord[] => host.fired;
+const findingsOfUse = (host: FleetUseHost): readonly FleetFinding[] => Object.values(host.cells);
+const findingsOfMatrix = (host: FleetFindingsHost): readonly FleetFinding[] => host.matched;
 
-/** Up to 500 hosts on one screen: what is wrong where, who is unlike the others, what the sick ones share. */
+/** Up to 500 hosts on one screen: what is wrong where, the outliers, and what the unhealthy hosts share. */
 export function FleetPage() {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const [state, set] = useUrlState(FIELDS);
   const { view, has } = state;
-  const use = useNarrowed(useFleetUse, has, view === "use");
-  const findings = useNarrowed(useFleetFindings, has, view === "findings");
+  const use = useFilteredHosts(useFleetUse, has, view === "use");
+  const findings = useFilteredHosts(useFleetFindings, has, view === "findings");
   const peers = usePeers(view === "peers");
-  const inUse = useShown(use.data?.hosts, wordsOfUse);
-  const inFindings = useShown(findings.data?.hosts, wordsOfFindings);
-  const inPeers = useMemo(() => peers.data?.groups.flatMap((one) => one.hosts), [peers.data]);
+  const inUse = useVisibleRows(use.data?.hosts, findingsOfUse);
+  const inFindings = useVisibleRows(findings.data?.hosts, findingsOfMatrix);
+  const inPeers = useMemo(() => peers.data?.groups.flatMap((group) => group.hosts), [peers.data]);
   const known = { use: use.data?.hosts, findings: findings.data?.hosts, peers: inPeers }[view];
-  const shown = { use: inUse, findings: inFindings, peers: inPeers ?? NO_HOSTS }[view];
+  const visible = { use: inUse, findings: inFindings, peers: inPeers ?? NO_HOSTS }[view];
   const leftOut = { use, findings, peers }[view].data?.left_out ?? 0;
   const chosen = useMemo(() => new Set(state.pick), [state.pick]);
   const choose = useCallback((pick: readonly string[]) => set({ pick }), [set]);
@@ -55,24 +55,24 @@ export function FleetPage() {
   return (
     <Page
       title={t("nav.fleet")}
-      meta={<Counts hosts={shown} leftOut={leftOut} />}
-      actions={<Chosen hosts={known ?? NO_HOSTS} shown={shown} chosen={chosen} onChoose={choose} />}
+      meta={<Counts hosts={visible} leftOut={leftOut} />}
+      actions={<SelectionBar hosts={known ?? NO_HOSTS} visible={visible} chosen={chosen} onChoose={choose} />}
     >
       <div className={classes.views}>
         <SegmentedControl
           size="xs"
           value={view}
           onChange={(next) => set({ view: next as View, cell: [] }, { push: true })}
-          data={VIEWS.map((one) => ({ value: one, label: t(`fleet.views.${one}`) }))}
+          data={VIEWS.map((view) => ({ value: view, label: t(`fleet.views.${view}`) }))}
           aria-label={t("fleet.view")}
         />
       </div>
-      <Tools hosts={known ?? NO_HOSTS} labels={peers.data?.labels} usual={peers.data?.label} />
+      <FilterBar hosts={known ?? NO_HOSTS} labels={peers.data?.labels} defaultLabel={peers.data?.label} />
       {view === "use" && (
         <Loaded query={use} skeleton={<BlockSkeleton height={560} />}>
           {(fleet) =>
-            shown.length === 0 ? (
-              <Nobody any={fleet.hosts.length > 0} />
+            visible.length === 0 ? (
+              <NoHosts any={fleet.hosts.length > 0} />
             ) : (
               <Panel flush>
                 <UseView fleet={fleet} hosts={inUse} {...grid} />
@@ -84,8 +84,8 @@ export function FleetPage() {
       {view === "findings" && (
         <Loaded query={findings} skeleton={<BlockSkeleton height={560} />}>
           {(fleet) =>
-            shown.length === 0 ? (
-              <Nobody any={fleet.hosts.length > 0} />
+            visible.length === 0 ? (
+              <NoHosts any={fleet.hosts.length > 0} />
             ) : (
               <Panel flush>
                 <MatrixView fleet={fleet} hosts={inFindings} {...grid} />
@@ -96,87 +96,97 @@ export function FleetPage() {
       )}
       {view === "peers" && (
         <Loaded query={peers} skeleton={<BlockSkeleton height={560} />}>
-          {(found) => <PeersView peers={found} onOpen={openCell} />}
+          {(data) => <PeersView peers={data} onOpen={openCell} />}
         </Loaded>
       )}
       <OpenCell
         hosts={known ?? NO_HOSTS}
         rules={(view === "use" ? use.data?.rules : findings.data?.rules) ?? NO_RULES}
-        word={(host, column) => {
-          if (view === "use") return use.data?.hosts.find((one) => one.id === host)?.cells[column];
-          if (view === "peers") return standingOf(peers.data, host, column);
-          const row = findings.data?.hosts.find((one) => one.id === host);
-          return row && wordOf(row, column);
+        result={(host, column) => {
+          if (view === "use") return use.data?.hosts.find((item) => item.id === host)?.cells[column];
+          if (view === "peers") return findingOfPeer(peers.data, host, column);
+          const row = findings.data?.hosts.find((item) => item.id === host);
+          return row && ruleResult(row, column);
         }}
       />
     </Page>
   );
 }
 
-/** A host among its peers as a word: which look its number is from. */
-function standingOf(
+/** The value of a host among its peers, as a finding of its run. */
+function findingOfPeer(
   peers: ReturnType<typeof usePeers>["data"],
   host: string,
   rule: string,
-): FleetWord | undefined {
-  const measures = peers?.groups.flatMap((group) => group.measures).filter((one) => one.rule === rule) ?? [];
-  const standing = measures.flatMap((one) => one.standings).find((one) => one.host_id === host);
-  if (!standing) return undefined;
-  const { value, look } = standing;
-  return { rule, state: "quiet", severity: "info", value, threshold: null, subject: {}, subjects: 0, look };
+): FleetFinding | undefined {
+  const measures =
+    peers?.groups.flatMap((group) => group.measures).filter((measure) => measure.rule === rule) ?? [];
+  const peer = measures.flatMap((measure) => measure.hosts).find((item) => item.host_id === host);
+  if (!peer) return undefined;
+  const { value, run_index } = peer;
+  return {
+    rule,
+    state: "not_matched",
+    severity: "info",
+    value,
+    threshold: null,
+    subject: {},
+    subjects: 0,
+    run_index,
+  };
 }
 
 interface OpenCellProps {
   hosts: readonly FleetHost[];
   rules: Rules;
-  word: (host: string, column: string) => FleetWord | undefined;
+  result: (host: string, column: string) => FleetFinding | undefined;
 }
 
-/** The cell that the address names, opened. */
-function OpenCell({ hosts, rules, word }: OpenCellProps) {
+/** The details of the cell in the URL. */
+function OpenCell({ hosts, rules, result }: OpenCellProps) {
   const [{ cell }, set] = useUrlState(FIELDS);
   const title = useTitle(rules);
   const [hostId = "", column = ""] = cell;
-  const host = hosts.find((one) => one.id === hostId);
+  const host = hosts.find((host) => host.id === hostId);
   return (
     <FindingDrawer
       host={column === "" ? undefined : host}
       title={title(column)}
-      about={rulesAbout(rules, column)}
-      word={word(hostId, column)}
+      about={rulesOfResource(rules, column)}
+      finding={result(hostId, column)}
       onClose={() => set({ cell: [] })}
     />
   );
 }
 
-/** How many hosts there are, and how many are in which trouble. */
+/** The number of hosts by their worst severity. */
 function Counts({ hosts, leftOut }: { hosts: readonly FleetHost[]; leftOut: number }) {
   const { t } = useTranslation();
-  const count = (worst: FleetHost["worst"]) => hosts.filter((one) => one.worst === worst).length;
-  const blind = hosts.filter((one) => one.looks.length === 0).length;
+  const count = (worst: FleetHost["worst"]) => hosts.filter((host) => host.worst === worst).length;
+  const unmeasured = hosts.filter((host) => host.runs.length === 0).length;
   const [critical, warned] = [count("critical"), count("warn")];
   return (
     <>
       <span className="num">{t("hosts.count", { count: hosts.length })}</span>
-      {critical > 0 && <Mark tone="bad">{t("fleet.critical", { count: critical })}</Mark>}
-      {warned > 0 && <Mark tone="warn">{t("fleet.warned", { count: warned })}</Mark>}
-      {blind > 0 && <Mark tone="idle">{t("fleet.blind", { count: blind })}</Mark>}
+      {critical > 0 && <StatusIcon tone="bad">{t("fleet.critical", { count: critical })}</StatusIcon>}
+      {warned > 0 && <StatusIcon tone="warn">{t("fleet.warned", { count: warned })}</StatusIcon>}
+      {unmeasured > 0 && <StatusIcon tone="idle">{t("fleet.unmeasured", { count: unmeasured })}</StatusIcon>}
       {leftOut > 0 && <span>{t("fleet.leftOut", { count: leftOut })}</span>}
     </>
   );
 }
 
-/** No host at all, or none that is meant. */
-function Nobody({ any }: { any: boolean }) {
+/** The empty state: no host at all, or none that matches the filter. */
+function NoHosts({ any }: { any: boolean }) {
   const { t } = useTranslation();
-  const may = useMay();
-  if (any) return <Empty title={t("hosts.noMatch")} />;
+  const may = usePermission();
+  if (any) return <EmptyState title={t("hosts.noMatch")} />;
   return (
-    <Empty
+    <EmptyState
       title={t("hosts.empty")}
-      action={may("host.enrol") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
+      action={may("host.add") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
     >
       {t("hosts.emptyText")}
-    </Empty>
+    </EmptyState>
   );
 }

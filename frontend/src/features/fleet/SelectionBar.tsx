@@ -1,31 +1,31 @@
 import { Button } from "@mantine/core";
 import { Camera, GitCompareArrows, Stethoscope } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { FleetHost } from "../../client/types";
 import { useOpenDialog } from "../../lib/dialogs";
-import { useMay } from "../../lib/queries";
+import { usePermission } from "../../lib/queries";
+import type { FleetHost } from "./api";
 import { SEVERITIES } from "./severities";
 
-/** A diagnosis captures at most this many twins beside the host. */
-const MOST_TWINS = 20;
+/** A diagnosis captures at most this many peers with the host. */
+const MAX_PEERS = 20;
 
 interface Props {
   hosts: readonly FleetHost[];
-  shown: readonly FleetHost[];
+  visible: readonly FleetHost[];
   chosen: ReadonlySet<string>;
   onChoose: (ids: readonly string[]) => void;
 }
 
-/** What can be done with the chosen hosts. Of several the worst is the one that is asked, the others are its twins. */
-export function Chosen({ hosts, shown, chosen, onChoose }: Props) {
+/** Actions for the chosen hosts. A diagnosis of several examines the worst; the others are its peers. */
+export function SelectionBar({ hosts, visible, chosen, onChoose }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   const reachable = hosts
-    .filter((one) => chosen.has(one.id) && one.state === "active")
+    .filter((host) => chosen.has(host.id) && host.state === "active")
     .sort((x, y) => SEVERITIES.indexOf(y.worst ?? "none") - SEVERITIES.indexOf(x.worst ?? "none"));
-  const ids = reachable.map((one) => one.id);
-  const critical = shown.filter((one) => one.worst === "critical").map((one) => one.id);
+  const ids = reachable.map((host) => host.id);
+  const critical = visible.filter((host) => host.worst === "critical").map((host) => host.id);
   return (
     <>
       {chosen.size > 0 ? (
@@ -44,11 +44,11 @@ export function Chosen({ hosts, shown, chosen, onChoose }: Props) {
           <Button
             variant="default"
             leftSection={<GitCompareArrows size={14} />}
-            disabled={ids.length < 2 || ids.length > MOST_TWINS + 1}
-            title={t("fleet.twinsText")}
+            disabled={ids.length < 2 || ids.length > MAX_PEERS + 1}
+            title={t("fleet.peersText")}
             onClick={() => openDialog("diagnose", ids)}
           >
-            {t("fleet.twins")}
+            {t("fleet.peers")}
           </Button>
           <Button
             variant="default"

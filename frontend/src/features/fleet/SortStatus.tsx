@@ -1,31 +1,31 @@
 import { Button } from "@mantine/core";
 import { ArrowDownWideNarrow } from "lucide-react";
 import { useTranslation } from "react-i18next";
+import { CellIcon } from "./cells/CellIcon";
+import { CELL_STATES } from "./cells/cellStates";
 import classes from "./Fleet.module.css";
-import { CELL_LOOKS } from "./looks";
-import { Sign } from "./Sign";
 
 interface Props {
-  /** The rows would stand in another order by now. */
+  /** Sorting again would change the order. */
   stale: boolean;
   onRenew: () => void;
-  shown: number;
-  of: number;
+  visible: number;
+  total: number;
 }
 
-/** Above the rows: how many there are, what the signs mean, and the way to the newest order. Its height never changes. */
-export function OrderLine({ stale, onRenew, shown, of }: Props) {
+/** Above the rows: how many there are, the legend of the icons, and a button to sort again. Its height never changes. */
+export function SortStatus({ stale, onRenew, visible, total }: Props) {
   const { t } = useTranslation();
   return (
     <div className={classes.order}>
-      <span className="num">{t("fleet.shown", { shown, of })}</span>
+      <span className="num">{t("fleet.visible", { visible, total })}</span>
       <ul className={classes.legend} aria-label={t("fleet.legend")}>
-        {CELL_LOOKS.map((look) => (
-          <li key={look}>
-            <span className={classes.swatch} data-look={look}>
-              {look !== "absent" && <Sign look={look} />}
+        {CELL_STATES.map((state) => (
+          <li key={state}>
+            <span className={classes.swatch} data-look={state}>
+              {state !== "absent" && <CellIcon state={state} />}
             </span>
-            {t(`fleet.look.${look}`)}
+            {t(`fleet.state.${state}`)}
           </li>
         ))}
       </ul>

@@ -1,4 +1,4 @@
-import type { Letter, Resource } from "../../core/fleet";
+import type { Resource, UseCategory } from "../../core/hosts/fleet";
 
 /** A column of the USE grid taken apart. */
-export const partsOf = (column: string) => column.split(".") as [Resource, Letter];
+export const splitColumnId = (column: string) => column.split(".") as [Resource, UseCategory];

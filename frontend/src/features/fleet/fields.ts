@@ -1,13 +1,13 @@
-import { SORTS } from "../../core/fleet";
+import { SORTS } from "../../core/hosts/fleet";
 import { choiceField, listField, textField } from "../../lib/urlState";
 
 export const VIEWS = ["use", "peers", "findings"] as const;
 export type View = (typeof VIEWS)[number];
 
-/** How old a look may be, in seconds, before it is drawn as stale. */
+/** The age of a run, in seconds, above which it is displayed as stale. */
 export const FRESH = ["900", "3600", "86400", "604800"] as const;
 
-/** What the address holds of the fleet. `cell` is a host and a column, `pick` are ids of chosen hosts. */
+/** The URL parameters of the fleet. `cell` is a host and a column, `pick` are IDs of selected hosts. */
 export const FIELDS = {
   view: choiceField(VIEWS, "use"),
   label: textField,

@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { answerInstead, sent } from "../../mock/msw";
-import type { FleetUse } from "../client/types";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { answerInstead, sent } from "../../../mock/server/msw";
+import type { FleetUse } from "../../client/models";
+import { openScreen } from "../../testing/screen";
 
 afterEach(() => {
   state.role = "admin";
@@ -12,8 +12,8 @@ afterEach(() => {
 });
 
 const grid = async () => await screen.findByRole("grid", { name: "USE grid" });
-const rowNames = () => screen.getAllByRole("rowheader").map((one) => one.textContent ?? "");
-/** The cell that the grid says its keys are at. */
+const rowNames = () => screen.getAllByRole("rowheader").map((item) => item.textContent ?? "");
+/** The active cell of the grid. */
 const activeCell = (of: HTMLElement) =>
   document.getElementById(of.getAttribute("aria-activedescendant") ?? "");
 
@@ -25,14 +25,14 @@ const small = (names: readonly string[], critical: readonly string[]): FleetUse 
       title: { en: "Threads wait", zh: "线程等待" },
       unit: "ms",
       op: ">",
-      grade: "direct",
+      strength: "direct",
       resource: "cpu",
-      letter: "saturation",
+      use_category: "saturation",
     },
   },
   hosts: names.map((name) => {
     const bad = critical.includes(name);
-    const word = {
+    const finding = {
       rule: "F-X",
       severity: "critical" as const,
       value: bad ? 44 : 1,
@@ -44,16 +44,16 @@ const small = (names: readonly string[], critical: readonly string[]): FleetUse 
       name,
       labels: {},
       state: "active",
-      looks: [{ run_id: `run-${name}`, plan: "triage", at: "2026-11-21T02:30:00Z" }],
+      runs: [{ run_id: `run-${name}`, plan: "triage", at: "2026-11-21T02:30:00Z" }],
       worst: bad ? "critical" : null,
       cells: {
         "cpu.saturation": {
-          ...word,
-          state: bad ? "fired" : "quiet",
+          ...finding,
+          state: bad ? "matched" : "not_matched",
           subjects: 1,
-          look: 0,
-          said: 1,
-          fired: bad ? 1 : 0,
+          run_index: 0,
+          evaluated: 1,
+          matched: bad ? 1 : 0,
         },
       },
     };
@@ -61,11 +61,11 @@ const small = (names: readonly string[], critical: readonly string[]): FleetUse 
 });
 
 describe("the USE grid", () => {
-  it("tells the worst of each cell with its number, its threshold and its age, worst hosts first", async () => {
+  it("shows the worst of each cell with its number, its threshold and its age, worst hosts first", async () => {
     answerInstead(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b"], ["b"]) } : undefined,
     );
-    open("/fleet");
+    openScreen("/fleet");
     await grid();
     expect(rowNames()[0]).toMatch(/^b/);
     const cell = screen.getByRole("gridcell", {
@@ -75,32 +75,32 @@ describe("the USE grid", () => {
     expect(screen.getByRole("columnheader", { name: "CPU, Saturation" })).toBeVisible();
   });
 
-  it("draws only the rows in view of 500, and says how many there are", async () => {
-    open("/fleet");
-    const found = await grid();
-    expect(Number(found.getAttribute("aria-rowcount"))).toBeGreaterThan(480);
-    expect(within(found).getAllByRole("row").length).toBeLessThan(40);
+  it("draws only the rows in view of 500, and shows how many there are", async () => {
+    openScreen("/fleet");
+    const table = await grid();
+    expect(Number(table.getAttribute("aria-rowcount"))).toBeGreaterThan(480);
+    expect(within(table).getAllByRole("row").length).toBeLessThan(40);
   });
 
-  it("never shows as well what nobody looked at, nor hides that a look is old", async () => {
-    open("/fleet?sort=age");
-    const found = await grid();
-    const cells = within(found).getAllByRole("gridcell");
+  it("never shows an unchecked host as healthy, nor hides that a check is old", async () => {
+    openScreen("/fleet?sort=age");
+    const table = await grid();
+    const cells = within(table).getAllByRole("gridcell");
     expect(cells[0]).toHaveAttribute("data-look", "absent");
-    expect(cells[0]).toHaveAccessibleName("not looked at");
-    expect(within(found).getAllByText("never looked at").length).toBeGreaterThan(3);
-    expect(found.querySelector("[data-stale]")).not.toBeNull();
+    expect(cells[0]).toHaveAccessibleName("not checked");
+    expect(within(table).getAllByText("never checked").length).toBeGreaterThan(3);
+    expect(table.querySelector("[data-stale]")).not.toBeNull();
   });
 
-  it("is walked with arrow keys; Enter opens what stands behind a cell, Space chooses the host", async () => {
+  it("is walked with arrow keys; Enter opens the details of a cell, Space chooses the host", async () => {
     const user = userEvent.setup();
-    const router = open("/fleet?q=feed-fra2");
-    const found = await grid();
-    found.focus();
-    const first = activeCell(found);
+    const router = openScreen("/fleet?q=feed-fra2");
+    const table = await grid();
+    table.focus();
+    const first = activeCell(table);
     expect(first).toHaveAttribute("role", "gridcell");
     await user.keyboard("{ArrowRight}{ArrowDown}");
-    const second = activeCell(found);
+    const second = activeCell(table);
     expect(second).not.toBe(first);
     await user.keyboard(" ");
     await waitFor(() => expect(router.state.location.search).toHaveProperty("pick"));
@@ -112,41 +112,41 @@ describe("the USE grid", () => {
     expect(router.state.location.search).toMatchObject({ cell: expect.stringContaining("cpu.saturation") });
   });
 
-  it("keeps its order while news come in, until somebody asks for the new one", async () => {
+  it("keeps its order while new data arrives, until the user sorts again", async () => {
     const user = userEvent.setup();
     let critical = ["a"];
     answerInstead(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b"], critical) } : undefined,
     );
-    open("/fleet");
+    openScreen("/fleet");
     await grid();
     expect(rowNames()[0]).toMatch(/^a/);
     critical = ["b"];
     await user.click(screen.getByRole("textbox", { name: "Search by name or label" }));
     window.dispatchEvent(new Event("visibilitychange"));
-    const renew = await screen.findByRole("button", { name: "Put in order again" }, { timeout: 20_000 });
+    const renew = await screen.findByRole("button", { name: "Sort again" }, { timeout: 20_000 });
     expect(rowNames()[0]).toMatch(/^a/);
     await user.click(renew);
     await waitFor(() => expect(rowNames()[0]).toMatch(/^b/));
   }, 30_000);
 
-  it("groups by a label, and filters by another without asking again", async () => {
-    open("/fleet?label=dc&has=role%3Afeed");
+  it("groups by a label, and filters by another without a request", async () => {
+    openScreen("/fleet?label=dc&has=role%3Afeed");
     await grid();
-    expect(rowNames().some((one) => one.startsWith("dc="))).toBe(true);
-    expect(sent.filter((one) => one.path === "/fleet/use" && one.query.get("has"))).toEqual([]);
+    expect(rowNames().some((item) => item.startsWith("dc="))).toBe(true);
+    expect(sent.filter((request) => request.path === "/fleet/use" && request.query.get("has"))).toEqual([]);
   });
 
-  it("offers what can be done with the chosen: capture, diagnose one, compare twins", async () => {
+  it("offers the actions for the chosen hosts: capture, diagnose one, compare peers", async () => {
     const user = userEvent.setup();
     answerInstead(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b", "c"], ["b"]) } : undefined,
     );
-    const router = open("/fleet?pick=a,b");
+    const router = openScreen("/fleet?pick=a,b");
     await grid();
     expect(screen.getByRole("button", { name: "Diagnose" })).toBeDisabled();
-    await user.click(screen.getByRole("button", { name: "Compare twins" }));
-    // The worst is asked, the other is its twin.
+    await user.click(screen.getByRole("button", { name: "Compare peers" }));
+    // The worst is diagnosed, the other is its peer.
     await waitFor(() =>
       expect(router.state.location.search).toMatchObject({ dialog: "diagnose", on: "b,a" }),
     );
@@ -154,49 +154,49 @@ describe("the USE grid", () => {
 
   it("offers nothing that touches a host to a viewer", async () => {
     state.role = "viewer";
-    open("/fleet");
+    openScreen("/fleet");
     await grid();
     expect(screen.queryByRole("button", { name: /capture/i })).toBeNull();
   });
 
-  it("without hosts says what to do", async () => {
+  it("without hosts shows what to do", async () => {
     state.empty = true;
-    open("/fleet");
+    openScreen("/fleet");
     expect(await screen.findByText("No hosts yet")).toBeVisible();
   });
 });
 
 describe("peers", () => {
-  it("names the odd one out, measure by measure, and opens one measure for all", async () => {
+  it("lists outliers for each measure, and opens one measure for all", async () => {
     const user = userEvent.setup();
-    const router = open("/fleet?view=peers");
+    const router = openScreen("/fleet?view=peers");
     expect(await screen.findByRole("heading", { name: "role=feed" })).toBeVisible();
     const [first] = screen.getAllByRole("button", { pressed: false, name: /Runnable threads wait/ });
     await user.click(first as HTMLElement);
     await waitFor(() => expect(router.state.location.search).toHaveProperty("measure"));
     await waitFor(() =>
-      expect(sent.some((one) => one.query.get("measure")?.includes("F-CPU-RUNQ-DELAY"))).toBe(true),
+      expect(sent.some((request) => request.query.get("measure")?.includes("F-CPU-RUNQ-DELAY"))).toBe(true),
     );
   });
 
-  it("asks for the label and the freshness of the address", async () => {
-    open("/fleet?view=peers&label=dc&fresh=3600");
+  it("requests the label and the freshness in the URL", async () => {
+    openScreen("/fleet?view=peers&label=dc&fresh=3600");
     expect(await screen.findByRole("heading", { name: "dc=fra2" })).toBeVisible();
-    const [asked] = sent.filter((one) => one.path === "/fleet/peers");
-    expect([asked?.query.get("label"), asked?.query.get("within_s")]).toEqual(["dc", "3600"]);
+    const [request] = sent.filter((item) => item.path === "/fleet/peers");
+    expect([request?.query.get("label"), request?.query.get("within_s")]).toEqual(["dc", "3600"]);
   });
 });
 
 describe("the matrix of findings", () => {
-  it("says what the critical hosts have in common and the others have not", async () => {
-    open("/fleet?view=findings");
+  it("lists the findings of the critical hosts that the others do not have", async () => {
+    openScreen("/fleet?view=findings");
     expect(await screen.findByRole("grid", { name: "Findings" })).toBeVisible();
-    const told = within(screen.getByRole("region", { name: "What tells them apart" }));
-    expect(told.getByRole("heading", { name: /What the \d+ critical hosts have/ })).toBeVisible();
+    const section = within(screen.getByRole("region", { name: "Distinguishing findings" }));
+    expect(section.getByRole("heading", { name: /Findings of the \d+ critical hosts/ })).toBeVisible();
   });
 
-  it("compares the chosen with the others where somebody chose", async () => {
-    const router = open("/fleet?view=use&q=feed-fra2");
+  it("compares the chosen with the others where hosts are chosen", async () => {
+    const router = openScreen("/fleet?view=use&q=feed-fra2");
     await grid();
     const ids = screen
       .getAllByRole("row")
@@ -205,10 +205,12 @@ describe("the matrix of findings", () => {
       to: "/fleet",
       search: { view: "findings", pick: ids.slice(0, 4).join(",") } as never,
     });
-    const told = within(await screen.findByRole("region", { name: "What tells them apart" }));
+    const section = within(await screen.findByRole("region", { name: "Distinguishing findings" }));
     expect(
-      await told.findByRole("heading", { name: "What the 4 chosen hosts have and the others have not" }),
+      await section.findByRole("heading", {
+        name: "Findings of the 4 selected hosts that the others do not have",
+      }),
     ).toBeVisible();
-    expect(told.getByText(/Runnable threads wait for a CPU: 4 of 4 bad/)).toBeVisible();
+    expect(section.getByText(/Runnable threads wait for a CPU: 4 of 4 unhealthy/)).toBeVisible();
   });
 });

@@ -1,4 +1,4 @@
-import type { Severity } from "../../client/types";
+import type { Severity } from "./api";
 
 /** The mildest first. */
 export const SEVERITIES: readonly (Severity | "none")[] = ["none", "info", "warn", "critical"];

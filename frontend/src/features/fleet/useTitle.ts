@@ -1,26 +1,26 @@
 import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
-import { COLUMNS } from "../../core/fleet";
-import { usePick } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { partsOf } from "./columns";
+import { COLUMNS } from "../../core/hosts/fleet";
+import { useLocalized } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import { splitColumnId } from "./columns";
 import type { Rules } from "./useFleet";
 
-/** What a column of either grid is called: resource and letter, or the rule that it is. */
+/** The title of a column: resource and USE category, or the name of its rule. */
 export function useTitle(rules: Rules): (column: string) => string {
   const { t } = useTranslation();
-  const pick = usePick();
-  const { rule: named } = useNames();
+  const pick = useLocalized();
+  const { rule: ruleName } = useNames();
   return useCallback(
     (column) => {
-      const place = COLUMNS.find((one) => one === column);
-      if (!place) return pick(rules[column]?.title) || named(column);
-      const [resource, letter] = partsOf(place);
+      const place = COLUMNS.find((item) => item === column);
+      if (!place) return pick(rules[column]?.title) || ruleName(column);
+      const [resource, letter] = splitColumnId(place);
       return t("fleet.column", {
         resource: t(`fleet.resource.${resource}`),
-        letter: t(`fleet.letter.${letter}`),
+        use_category: t(`fleet.use_category.${letter}`),
       });
     },
-    [t, pick, named, rules],
+    [t, pick, ruleName, rules],
   );
 }

@@ -1,13 +1,13 @@
 import { useTranslation } from "react-i18next";
-import { CapturesTable } from "../../components/CapturesTable";
+import { Loaded } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
-import { Loaded } from "../../components/States";
 import { useCaptures } from "../../lib/queries";
-import { Doors } from "../../renderers/doors/Doors";
-import classes from "./StartPage.module.css";
+import { CapturesTable } from "../../widgets/capture-progress/CapturesTable";
+import { GetStarted } from "../../widgets/get-started/GetStarted";
+import classes from "./HomePage.module.css";
 
-/** Where one begins: three doors while nothing was captured, then what was captured last. */
-export function StartPage() {
+/** The start page: three entry points while nothing was captured, then the latest captures. */
+export function HomePage() {
   const { t } = useTranslation();
   const captures = useCaptures({}, 20);
   return (
@@ -15,14 +15,14 @@ export function StartPage() {
       query={captures}
       skeleton={
         <Page title={t("start.title")}>
-          <Doors first={false} />
+          <GetStarted first={false} />
         </Page>
       }
     >
       {({ items }) => (
         <Page title={items.length === 0 ? t("start.welcome") : t("start.title")}>
           {items.length === 0 && <p className={classes.lead}>{t("start.lead")}</p>}
-          <Doors first={items.length === 0} />
+          <GetStarted first={items.length === 0} />
           {items.length > 0 && (
             <Panel flush title={t("start.recent")}>
               <CapturesTable captures={items} />

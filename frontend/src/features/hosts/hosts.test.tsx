@@ -1,12 +1,12 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { answerInstead, sent } from "../../mock/msw";
-import { preflight } from "../../mock/preflight";
-import { HOSTS } from "../../mock/world";
-import type { Host, Role } from "../client/types";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { preflight } from "../../../mock/hosts/preflight";
+import { answerInstead, sent } from "../../../mock/server/msw";
+import { HOSTS } from "../../../mock/world";
+import type { Host, Role } from "../../client/models";
+import { openScreen } from "../../testing/screen";
 
 const HOST = HOSTS[1] as Host;
 const refuse = (status: number, detail: string) => ({ status, body: { title: "", status, detail, key: "" } });
@@ -20,18 +20,18 @@ afterEach(() => {
 describe("the list of hosts", () => {
   it("shows every active host and what is known of it", async () => {
     state.hosts = HOSTS.slice(0, 40);
-    open("/hosts");
+    openScreen("/hosts");
     const row = (await screen.findByRole("link", { name: HOST.name })).closest("tr") as HTMLElement;
     expect(within(row).getByText("256")).toBeVisible();
     expect(screen.getByText("40 hosts")).toBeVisible();
   });
 
-  it("says what failed where the list would stand, and recovers", async () => {
+  it("shows what failed in place of the list, and recovers", async () => {
     const user = userEvent.setup();
     answerInstead(({ path }) =>
       path === "/hosts" ? refuse(503, "The database does not answer.") : undefined,
     );
-    open("/hosts");
+    openScreen("/hosts");
     expect(await screen.findByRole("alert")).toHaveTextContent("The database does not answer.");
     state.hosts = HOSTS.slice(0, 3);
     answerInstead(undefined);
@@ -42,9 +42,9 @@ describe("the list of hosts", () => {
   it("offers to clear filters that match nothing", async () => {
     const user = userEvent.setup();
     state.hosts = HOSTS.slice(0, 5);
-    const router = open("/hosts?q=nothing-like-this");
-    expect(await screen.findByText("No host matches")).toBeVisible();
-    await user.click(screen.getByRole("button", { name: "Clear the filters" }));
+    const router = openScreen("/hosts?q=nothing-like-this");
+    expect(await screen.findByText("No matching hosts")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Clear filters" }));
     expect(await screen.findByRole("link", { name: HOST.name })).toBeVisible();
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty("q"));
   });
@@ -52,8 +52,8 @@ describe("the list of hosts", () => {
   it("leads from chosen hosts to a capture of exactly these", async () => {
     const user = userEvent.setup();
     state.hosts = HOSTS.slice(0, 4);
-    const router = open("/hosts");
-    await user.click(await screen.findByRole("checkbox", { name: `Choose ${HOST.name}` }));
+    const router = openScreen("/hosts");
+    await user.click(await screen.findByRole("checkbox", { name: `Select ${HOST.name}` }));
     await user.click(screen.getByRole("button", { name: "Capture on 1 host" }));
     await waitFor(() =>
       expect(router.state.location.search).toMatchObject({ dialog: "capture", on: HOST.id }),
@@ -63,10 +63,10 @@ describe("the list of hosts", () => {
   it("hides what the role may not do", async () => {
     state.role = "viewer";
     state.hosts = HOSTS.slice(0, 3);
-    open("/hosts");
+    openScreen("/hosts");
     await screen.findByRole("link", { name: HOST.name });
-    expect(screen.queryByRole("link", { name: "Add a host" })).toBeNull();
-    expect(screen.queryByRole("button", { name: /Choose hosts/ })).toBeNull();
+    expect(screen.queryByRole("link", { name: "Add host" })).toBeNull();
+    expect(screen.queryByRole("button", { name: /Select hosts/ })).toBeNull();
   });
 });
 
@@ -74,49 +74,49 @@ describe("adding a host", () => {
   const fillIn = async (address: string) => {
     const user = userEvent.setup();
     state.hosts = HOSTS.slice(0, 3);
-    open("/hosts/new");
+    openScreen("/hosts/new");
     await user.type(await screen.findByRole("textbox", { name: "Name" }), "feed-9");
     await user.type(screen.getByRole("textbox", { name: "Address" }), address);
     await user.type(screen.getByRole("textbox", { name: "User" }), "culprit");
-    await user.click(screen.getByRole("button", { name: "Ask the host for its key" }));
+    await user.click(screen.getByRole("button", { name: "Fetch host key" }));
     return user;
   };
 
-  it("pins only the fingerprint that was shown and confirmed", async () => {
+  it("pins only the fingerprint that was fingerprint and confirmed", async () => {
     const user = await fillIn("10.40.0.9");
-    const shown = await screen.findByText(/^SHA256:/);
-    expect(sent.some((one) => one.method === "POST" && one.path === "/hosts")).toBe(false);
-    await user.click(screen.getByRole("button", { name: /It matches/ }));
+    const fingerprint = await screen.findByText(/^SHA256:/);
+    expect(sent.some((request) => request.method === "POST" && request.path === "/hosts")).toBe(false);
+    await user.click(screen.getByRole("button", { name: /Trust key and add host/ }));
     await waitFor(() =>
-      expect(sent.some((one) => one.method === "POST" && one.path === "/hosts")).toBe(true),
+      expect(sent.some((request) => request.method === "POST" && request.path === "/hosts")).toBe(true),
     );
-    const body = sent.find((one) => one.method === "POST" && one.path === "/hosts")?.body;
+    const body = sent.find((request) => request.method === "POST" && request.path === "/hosts")?.body;
     expect(body).toMatchObject({
       name: "feed-9",
       port: 22,
-      host_key_fingerprint: shown.textContent,
+      host_key_fingerprint: fingerprint.textContent,
       credential: { kind: "generated_key" },
     });
   });
 
-  it("says when the host does not answer, and adds nothing", async () => {
+  it("shows when the host does not answer, and adds nothing", async () => {
     await fillIn("unreachable.example");
     expect(await screen.findByRole("alert")).toBeVisible();
-    expect(screen.queryByRole("button", { name: /It matches/ })).toBeNull();
+    expect(screen.queryByRole("button", { name: /Trust key and add host/ })).toBeNull();
   });
 
-  it("asks for the key again when the address was changed after it was shown", async () => {
+  it("asks for the key again when the address was changed after it was fingerprint", async () => {
     const user = await fillIn("10.40.0.9");
     await screen.findByText(/^SHA256:/);
     await user.type(screen.getByRole("textbox", { name: "Address" }), "9");
     expect(screen.queryByText(/^SHA256:/)).toBeNull();
-    expect(screen.getByRole("button", { name: "Ask the host for its key" })).toBeEnabled();
+    expect(screen.getByRole("button", { name: "Fetch host key" })).toBeEnabled();
   });
 
   it("is closed to those who may not", async () => {
     state.role = "investigator";
-    open("/hosts/new");
-    expect(await screen.findByText("Only an admin may add hosts")).toBeVisible();
+    openScreen("/hosts/new");
+    expect(await screen.findByText("Only admins can add hosts")).toBeVisible();
   });
 });
 
@@ -124,14 +124,16 @@ describe("many hosts at once", () => {
   it("tries first, shows a verdict for each, and adds only then", async () => {
     const user = userEvent.setup();
     state.hosts = HOSTS.slice(0, 3);
-    open("/hosts?bulk=1");
-    const text = await screen.findByLabelText("Paste the text or choose a file");
+    openScreen("/hosts?bulk=1");
+    const text = await screen.findByLabelText("Paste text or choose a file");
     await user.type(text, "feed-1\nfeed-2\nfeed-3\nfeed-4\nfeed-5\nfeed-6");
-    await user.click(screen.getByRole("button", { name: /Try it/ }));
-    const table = await screen.findByRole("region", { name: "Verdict for each host" });
+    await user.click(screen.getByRole("button", { name: /Preview import/ }));
+    const table = await screen.findByRole("region", { name: "Result for each host" });
     expect(within(table).getByText("refused")).toBeVisible();
     expect(within(table).getByText("exists")).toBeVisible();
-    expect(sent.filter((one) => one.path === "/hosts/import").map((one) => one.body.dry_run)).toEqual([true]);
+    expect(
+      sent.filter((request) => request.path === "/hosts/import").map((request) => request.body.dry_run),
+    ).toEqual([true]);
     await user.click(screen.getByRole("button", { name: "Add 3 hosts" }));
     expect(await screen.findByText("3 hosts were added.")).toBeVisible();
   });
@@ -142,62 +144,66 @@ describe("a host", () => {
     const user = userEvent.setup();
     const failure = {
       key: "ssh.host_key_changed",
-      params: { host: HOST.name, shown: "SHA256:new", pinned: "SHA256:old" },
+      params: { host: HOST.name, fingerprint: "SHA256:new", pinned: "SHA256:old" },
     };
     answerInstead(({ method, path }) =>
       method === "GET" && path.endsWith("/preflight")
         ? { status: 200, body: { ...preflight(HOST, "failed"), failure } }
         : undefined,
     );
-    open(`/hosts/${HOST.id}`);
-    expect(await screen.findByText("The host key has changed. Nothing is sent to this host.")).toBeVisible();
-    await user.click(screen.getByRole("button", { name: "Look at the new key…" }));
-    const pin = await screen.findByRole("button", { name: "Pin the new key" });
+    openScreen(`/hosts/${HOST.id}`);
+    expect(
+      await screen.findByText("The host key has changed. Culprit does not connect to this host."),
+    ).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Review new key…" }));
+    const pin = await screen.findByRole("button", { name: "Trust new key" });
     expect(pin).toBeDisabled();
-    await user.type(screen.getByRole("textbox", { name: "Why is it right?" }), "reinstalled today");
+    await user.type(screen.getByRole("textbox", { name: "Reason" }), "reinstalled today");
     expect(pin).toBeDisabled();
     await user.click(screen.getByRole("checkbox", { name: "I have compared the fingerprint on the host" }));
     await user.click(pin);
     await waitFor(() =>
-      expect(sent.find((one) => one.path.endsWith("/pin"))?.body).toMatchObject({
+      expect(sent.find((request) => request.path.endsWith("/host-key"))?.body).toMatchObject({
         reason: "reinstalled today",
       }),
     );
   });
 
-  it("shows what does not work, why, and the command that mends it", async () => {
+  it("shows what does not work, why, and the command that fixes it", async () => {
     answerInstead(({ method, path }) =>
       method === "GET" && path.endsWith("/preflight")
         ? { status: 200, body: preflight({ ...HOST, name: "feed-0" }) }
         : undefined,
     );
-    open(`/hosts/${HOST.id}`);
+    openScreen(`/hosts/${HOST.id}`);
     expect((await screen.findAllByText("apt install sysstat"))[0]).toBeVisible();
-    expect(screen.getByText("1 does not work")).toBeVisible();
+    expect(screen.getByText("1 unavailable")).toBeVisible();
   });
 
-  it("lets an admin allow tools that stop a process, and says what that means", async () => {
+  it("lets an admin allow tools that stop a process, and explains what that means", async () => {
     const user = userEvent.setup();
     state.hosts = [{ ...HOST }];
-    open(`/hosts/${HOST.id}`);
-    const allow = await screen.findByRole("switch", { name: "Allow it on this host" });
-    expect(screen.getByText(/it may run many times slower/)).toBeVisible();
+    openScreen(`/hosts/${HOST.id}`);
+    const allow = await screen.findByRole("switch", { name: "Allow on this host" });
+    expect(screen.getByText(/can run many times slower/)).toBeVisible();
     expect(allow).not.toBeChecked();
     await user.click(allow);
     await waitFor(() => expect(allow).toBeChecked());
-    expect(sent.find((one) => one.method === "PATCH")?.body).toEqual({ allows_ptrace: true });
+    expect(sent.find((request) => request.method === "PATCH")?.body).toEqual({ allows_ptrace: true });
     expect(await screen.findByText("allowed")).toBeVisible();
   });
 
   it("shows others whether they are allowed, without a switch", async () => {
     state.role = "oncall";
-    open(`/hosts/${HOST.id}`);
+    openScreen(`/hosts/${HOST.id}`);
     expect(await screen.findByText("not allowed")).toBeVisible();
-    expect(screen.queryByRole("switch", { name: "Allow it on this host" })).toBeNull();
+    expect(screen.queryByRole("switch", { name: "Allow on this host" })).toBeNull();
   });
 
-  it("says that a host does not exist or may not be seen", async () => {
-    open("/hosts/0193aaaa-0000-7000-8000-000000000000");
-    expect(await screen.findByRole("alert")).toHaveTextContent("may not see it");
+  it("shows that a host does not exist or may not be seen", async () => {
+    openScreen("/hosts/0193aaaa-0000-7000-8000-000000000000");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "Host not found, or you have no access to it.",
+    );
   });
 });

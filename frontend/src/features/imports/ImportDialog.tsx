@@ -4,16 +4,16 @@ import { useNavigate } from "@tanstack/react-router";
 import { Upload } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { CarriedIncident } from "../../client/incidents";
-import type { Capture } from "../../client/types";
-import { CommandLine } from "../../components/Copy";
+import type { Capture } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { bytes } from "../../core/format";
+import { ErrorLine } from "../../components/EmptyState";
+import { CommandLine } from "../../components/fields/CopyButton";
+import { bytes } from "../../core/text/format";
 import { call } from "../../lib/api";
 import { keys, useHosts } from "../../lib/queries";
+import type { ImportedIncident } from "./api";
 import classes from "./ImportDialog.module.css";
-import { PushAddress } from "./PushAddress";
+import { UploadAddressForm } from "./UploadAddressForm";
 
 const KINDS = [
   "auto",
@@ -34,7 +34,7 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** An exported incident is the only zip that is read, so that its name may say what it is. */
+/** An exported incident is the only zip that is imported, so its name decides. */
 function isIncident(file: File, kind: Kind) {
   return kind === "incident" || (kind === "auto" && file.name.toLowerCase().endsWith(".zip"));
 }
@@ -57,7 +57,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
       const body = new FormData();
       body.append("file", chosen);
       if (isIncident(chosen, kind)) {
-        const incident = await call<CarriedIncident>("POST", "/incidents/import", {
+        const incident = await call<ImportedIncident>("POST", "/incidents/import", {
           body,
           once: `${once}-${chosen.name}-${chosen.size}-incident`,
         });
@@ -122,7 +122,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           label={t("import.host")}
           placeholder={t("captures.noHost")}
           description={t(whole ? "import.incidentText" : "import.hostText")}
-          data={(hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
+          data={(hosts.data ?? []).map((host) => ({ value: host.id, label: host.name }))}
           value={host}
           onChange={setHost}
           disabled={whole}
@@ -164,15 +164,15 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
       <div className={classes.bundle}>
         <strong>{t("import.bundleTitle")}</strong>
         <p>{t("import.bundleText")}</p>
-        <CommandLine text="./culprit bundle > culprit-bundle.sh" prompt />
-        <CommandLine text="sh culprit-bundle.sh > culprit.bundle" prompt />
+        <CommandLine text="./culprit capture script > culprit-capture.sh" prompt />
+        <CommandLine text="sh culprit-capture.sh > culprit.bundle" prompt />
         <p>
-          <a href="/api/v1/bundle?plan=cpu" download="culprit-bundle.sh">
+          <a href="/api/v1/catalog/capture-script?plan=cpu" download="culprit-capture.sh">
             {t("import.bundleHere")}
           </a>
         </p>
       </div>
-      <PushAddress hosts={hosts.data ?? []} />
+      <UploadAddressForm hosts={hosts.data ?? []} />
     </Dialog>
   );
 }

@@ -2,18 +2,19 @@ import { Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Host, List, UploadAddress } from "../../client/types";
-import { CommandLine } from "../../components/Copy";
-import { Drop } from "../../components/Drop";
-import { Grid } from "../../components/Grid";
+import type { Host } from "../../client/models";
+import { ConfirmDelete } from "../../components/ConfirmDelete";
+import { ErrorLine } from "../../components/EmptyState";
+import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
-import { Mark, type Tone } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { bytes } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
+import { StatusIcon, type Tone } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { bytes } from "../../core/text/format";
 import { get, post, remove, useAction, usePlans } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
+import type { UploadAddress } from "./api";
 import classes from "./ImportDialog.module.css";
 
 const KEY = ["uploads"];
@@ -27,7 +28,7 @@ const TONES: Record<UploadAddress["state"], Tone> = {
 };
 
 /** An address that takes one bundle, for a host that is reached only by its console; and what became of earlier ones. */
-export function PushAddress({ hosts }: { hosts: readonly Host[] }) {
+export function UploadAddressForm({ hosts }: { hosts: readonly Host[] }) {
   const { t } = useTranslation();
   const names = useNames();
   const plans = usePlans().data ?? [];
@@ -38,7 +39,7 @@ export function PushAddress({ hosts }: { hosts: readonly Host[] }) {
   const [cap, setCap] = useState<number | string>(64);
   const make = useAction(
     () =>
-      post<UploadAddress>(
+      post(
         "/uploads",
         {
           ...(host ? { host_id: host } : { host_name: name.trim() }),
@@ -66,7 +67,7 @@ export function PushAddress({ hosts }: { hosts: readonly Host[] }) {
           size="xs"
           label={t("import.push.host")}
           placeholder={t("import.push.hostHint")}
-          data={hosts.map((one) => ({ value: one.id, label: one.name }))}
+          data={hosts.map((host) => ({ value: host.id, label: host.name }))}
           value={host}
           onChange={setHost}
           searchable
@@ -85,8 +86,8 @@ export function PushAddress({ hosts }: { hosts: readonly Host[] }) {
           size="xs"
           label={t("import.push.plan")}
           data={plans
-            .filter((one) => one.id !== "custom")
-            .map((one) => ({ value: one.id, label: names.plan(one.id) }))}
+            .filter((plan) => plan.id !== "custom")
+            .map((plan) => ({ value: plan.id, label: names.plan(plan.id) }))}
           value={plan}
           onChange={(value) => setPlan(value ?? "triage")}
           allowDeselect={false}
@@ -123,20 +124,20 @@ export function PushAddress({ hosts }: { hosts: readonly Host[] }) {
           <CommandLine text={make.data.command} prompt />
         </div>
       )}
-      <Addresses />
+      <UploadAddressList />
     </div>
   );
 }
 
-const SHOWN = 8;
+const MAX_ROWS = 8;
 
-function Addresses() {
+function UploadAddressList() {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const time = useTimeFormat();
   const query = useQuery({
     queryKey: KEY,
-    queryFn: () => get<List<UploadAddress>>("/uploads", { limit: SHOWN }),
+    queryFn: () => get("/uploads", { limit: MAX_ROWS }),
     refetchInterval: 5_000,
   });
   const drop = useAction((id: string) => remove(`/uploads/${id}`), [KEY]);
@@ -146,7 +147,7 @@ function Addresses() {
   return (
     <>
       <ErrorLine error={drop.error} />
-      <Grid stack label={t("import.push.list")} maxHeight={240}>
+      <DataTable stack label={t("import.push.list")} maxHeight={240}>
         <thead>
           <tr>
             <th>{t("import.push.host")}</th>
@@ -157,35 +158,37 @@ function Addresses() {
           </tr>
         </thead>
         <tbody>
-          {rows.map((one) => (
-            <tr key={one.id}>
-              <td>{one.host_name}</td>
+          {rows.map((uploadAddress) => (
+            <tr key={uploadAddress.id}>
+              <td>{uploadAddress.host_name}</td>
               <td>
-                <Mark tone={TONES[one.state]}>{t(`import.push.states.${one.state}`)}</Mark>
-                {one.failure && <div className="dim">{sentence(one.failure)}</div>}
+                <StatusIcon tone={TONES[uploadAddress.state]}>
+                  {t(`import.push.states.${uploadAddress.state}`)}
+                </StatusIcon>
+                {uploadAddress.failure && <div className="dim">{sentence(uploadAddress.failure)}</div>}
               </td>
-              <td className="num">{time.iso(one.expires_at)}</td>
+              <td className="num">{time.iso(uploadAddress.expires_at)}</td>
               <td className="num">
-                {one.capture_id ? (
-                  <Link to="/captures/$captureId" params={{ captureId: one.capture_id }}>
-                    {bytes(one.bytes)}
+                {uploadAddress.capture_id ? (
+                  <Link to="/captures/$captureId" params={{ captureId: uploadAddress.capture_id }}>
+                    {bytes(uploadAddress.bytes)}
                   </Link>
                 ) : (
                   "–"
                 )}
               </td>
               <td className="right">
-                {(one.state === "open" || one.state === "receiving") && (
-                  <Drop
-                    label={t("import.push.revoke", { name: one.host_name })}
-                    onClick={() => drop.mutate(one.id)}
+                {(uploadAddress.state === "open" || uploadAddress.state === "receiving") && (
+                  <ConfirmDelete
+                    label={t("import.push.revoke", { name: uploadAddress.host_name })}
+                    onClick={() => drop.mutate(uploadAddress.id)}
                   />
                 )}
               </td>
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
     </>
   );
 }

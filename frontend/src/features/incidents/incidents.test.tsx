@@ -1,21 +1,22 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { resetIncidents } from "../../mock/incidents";
-import { BARE, FAILED, RICH } from "../../mock/investigations";
-import { sent } from "../../mock/msw";
-import { HOSTS } from "../../mock/world";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { resetIncidents } from "../../../mock/incidents/incidents";
+import { BARE, FAILED, RICH } from "../../../mock/incidents/investigations";
+import { sent } from "../../../mock/server/msw";
+import { HOSTS } from "../../../mock/world";
+import { openScreen } from "../../testing/screen";
 
 const AT = `/incidents/${RICH.id}`;
 const WAITING = "requests-wait-for-cpu/waiting";
 const POOL = "requests-wait-for-cpu/pool";
 const LOCK = "requests-wait-for-cpu/lock";
 
-const chain = async () => within(await screen.findByRole("list", { name: "Chain of evidence" }));
+const chain = async () => within(await screen.findByRole("list", { name: "Evidence chain" }));
 const evidence = async () => within(await screen.findByRole("region", { name: "Evidence" }));
-const posted = (path: string) => sent.filter((one) => one.method !== "GET" && one.path.endsWith(path));
+const posted = (path: string) =>
+  sent.filter((request) => request.method !== "GET" && request.path.endsWith(path));
 
 beforeEach(() => {
   resetIncidents();
@@ -28,45 +29,45 @@ afterEach(() => {
 });
 
 describe("the list of incidents", () => {
-  it("tells what hurts, what it is called, and what is missing", async () => {
-    open("/incidents");
+  it("shows the symptom, its title, and what is missing", async () => {
+    openScreen("/incidents");
     const row = (await screen.findByRole("link", { name: RICH.title })).closest("tr") as HTMLElement;
     expect(row).toHaveTextContent("investigating");
     expect(row).toHaveTextContent(/latency 520.ms → 2.3.s/);
     expect(await within(row).findByText("More runnable threads than CPUs")).toBeVisible();
     expect(row).toHaveTextContent("is the symptom gone?");
     const bare = screen.getByRole("link", { name: BARE.title }).closest("tr") as HTMLElement;
-    expect(bare).toHaveTextContent("no cause named");
+    expect(bare).toHaveTextContent("no cause");
     const failed = screen.getByRole("link", { name: FAILED.title }).closest("tr") as HTMLElement;
     expect(failed).toHaveTextContent("fix not verified");
   });
 
   it("is narrowed by words, which stand in the address", async () => {
     const user = userEvent.setup();
-    const router = open("/incidents");
+    const router = openScreen("/incidents");
     await user.type(await screen.findByRole("textbox", { name: "Title, host, service or cause" }), "search");
     await waitFor(() => expect(screen.queryByRole("link", { name: RICH.title })).toBeNull());
     expect(router.state.location.search).toMatchObject({ q: "search" });
   });
 
-  it("begins with three doors where there is none", async () => {
+  it("begins with three entry points where there is none", async () => {
     state.empty = true;
-    open("/incidents");
-    expect(await screen.findByText("No incident yet")).toBeVisible();
-    expect(screen.getByRole("heading", { name: "Capture this machine now" })).toBeVisible();
-    expect(screen.getByRole("heading", { name: "Add a host" })).toBeVisible();
-    expect(screen.getByRole("heading", { name: "Look at a recording" })).toBeVisible();
+    openScreen("/incidents");
+    expect(await screen.findByText("No incidents yet")).toBeVisible();
+    expect(screen.getByRole("heading", { name: "Capture this server" })).toBeVisible();
+    expect(screen.getByRole("heading", { name: "Add host" })).toBeVisible();
+    expect(screen.getByRole("heading", { name: "Open recording" })).toBeVisible();
   });
 });
 
 describe("a new incident", () => {
-  it("is sent as it was told, with numbers and units", async () => {
+  it("is sent as typed, with numbers and units", async () => {
     const user = userEvent.setup();
-    const router = open("/incidents?dialog=incident");
+    const router = openScreen("/incidents?dialog=incident");
     await user.type(await screen.findByRole("textbox", { name: "Title" }), "feed is slow");
     await user.type(screen.getByRole("textbox", { name: "latency, Before" }), "0,5");
     await user.type(screen.getByRole("textbox", { name: "latency, Now" }), "2.3");
-    await user.click(screen.getByRole("button", { name: "Open the incident" }));
+    await user.click(screen.getByRole("button", { name: "Create incident" }));
     await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/incidents\/0193/));
     expect(posted("/incidents")[0]?.body).toMatchObject({
       title: "feed is slow",
@@ -77,17 +78,17 @@ describe("a new incident", () => {
 
   it("is not sent with a number that is none", async () => {
     const user = userEvent.setup();
-    open("/incidents?dialog=incident");
+    openScreen("/incidents?dialog=incident");
     await user.type(await screen.findByRole("textbox", { name: "Title" }), "feed is slow");
     await user.type(screen.getByRole("textbox", { name: "errors, Now" }), "many");
-    expect(screen.getByRole("button", { name: "Open the incident" })).toBeDisabled();
+    expect(screen.getByRole("button", { name: "Create incident" })).toBeDisabled();
   });
 
   it("comes from a diagnosis with its host and its causes", async () => {
     const user = userEvent.setup();
-    const { DIAGNOSES } = await import("../../mock/findings");
-    const router = open(`/diagnoses/${DIAGNOSES[0]?.id}`);
-    await user.click(await screen.findByRole("button", { name: "Open an incident" }));
+    const { DIAGNOSES } = await import("../../../mock/analysis/diagnosisRecords");
+    const router = openScreen(`/diagnoses/${DIAGNOSES[0]?.id}`);
+    await user.click(await screen.findByRole("button", { name: "Open incident" }));
     await waitFor(() =>
       expect(router.state.location.search).toMatchObject({ dialog: "incident", about: DIAGNOSES[0]?.id }),
     );
@@ -97,7 +98,7 @@ describe("a new incident", () => {
       ),
     );
     expect(await screen.findByRole("checkbox", { name: /Requests wait for a CPU/ })).toBeVisible();
-    await user.click(screen.getByRole("button", { name: "Open the incident" }));
+    await user.click(screen.getByRole("button", { name: "Create incident" }));
     await waitFor(() => expect(posted("/incidents")).toHaveLength(1));
     expect(posted("/incidents")[0]?.body).toMatchObject({
       diagnosis_id: DIAGNOSES[0]?.id,
@@ -108,28 +109,28 @@ describe("a new incident", () => {
 
 describe("the chain", () => {
   it("shows verdicts, the missing link and what is below it", async () => {
-    open(AT);
+    openScreen(AT);
     const list = await chain();
     const gap = list.getByRole("button", { name: /Do they wait for one lock/ });
-    expect(gap).toHaveTextContent("Missing link");
+    expect(gap).toHaveTextContent("Open step");
     expect(gap).toHaveTextContent("Next step");
     const split = list.getByRole("button", { name: /How long do runnable threads wait/ });
     expect(split).toHaveTextContent("disagree");
-    expect(list.getByText("for it: step 1")).toBeVisible();
+    expect(list.getByText("supported by step 1")).toBeVisible();
     expect(await list.findByText("Cause: More runnable threads than CPUs")).toBeVisible();
     expect(list.getByText("A fix was verified. Is the symptom gone?")).toBeVisible();
   });
 
   it("draws what is missing below: no cause, no fix", async () => {
-    open(`/incidents/${BARE.id}`);
+    openScreen(`/incidents/${BARE.id}`);
     const list = await chain();
     expect(list.getByText("No cause named yet")).toBeVisible();
     expect(list.getByText("No fix yet")).toBeVisible();
-    expect(list.getByText("No playbook: nothing says what to look at")).toBeVisible();
+    expect(list.getByText("No playbook. Add one to get steps.")).toBeVisible();
   });
 
-  it("is walked with j and k, and the address says where", async () => {
-    const router = open(`${AT}?step=${WAITING}`);
+  it("is walked with j and k, and the address holds the position", async () => {
+    const router = openScreen(`${AT}?step=${WAITING}`);
     await chain();
     fireEvent.keyDown(document.documentElement, { key: "j", code: "KeyJ" });
     await waitFor(() => expect(router.state.location.search).toMatchObject({ step: POOL }));
@@ -142,50 +143,48 @@ describe("the chain", () => {
     );
   });
 
-  it("says in the server's words why a hypothesis cannot be confirmed", async () => {
+  it("shows the server's reason why a hypothesis cannot be confirmed", async () => {
     const user = userEvent.setup();
-    open(`/incidents/${FAILED.id}`);
+    openScreen(`/incidents/${FAILED.id}`);
     const list = await chain();
-    await user.click(await list.findByRole("button", { name: "Decided: likely. Change" }));
-    await user.click(await screen.findByRole("menuitem", { name: "Confirm it" }));
-    expect(
-      await screen.findByText(/A confirmed cause needs a comparison of before with after/),
-    ).toBeVisible();
+    await user.click(await list.findByRole("button", { name: "State: likely. Change" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Confirm" }));
+    expect(await screen.findByText(/A confirmed cause needs a comparison of before and after/)).toBeVisible();
   });
 });
 
 describe("the evidence of a step", () => {
   it("is that of the address: step and host", async () => {
-    open(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
+    openScreen(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
-    expect(await pane.findByRole("link", { name: /^Delay per switch 44\.1.ms: open .*line/ })).toBeVisible();
+    expect(await pane.findByRole("link", { name: /^44\.1.ms Delay per switch: open .*line/ })).toBeVisible();
     expect(pane.getByText("n = 12,911")).toBeVisible();
     expect(await pane.findByText("1184", { selector: "pre span" })).toBeVisible();
   });
 
   it("changes with the host, and the address with it", async () => {
     const user = userEvent.setup();
-    const router = open(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
+    const router = openScreen(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
     const hosts = within(pane.getByRole("group", { name: "Hosts" }));
     await user.click(hosts.getByRole("button", { name: new RegExp(HOSTS[2]?.name ?? "") }));
     await waitFor(() => expect(router.state.location.search).toMatchObject({ host: HOSTS[2]?.id }));
-    expect(await pane.findByRole("link", { name: /^Delay per switch 400.µs: open/ })).toBeVisible();
+    expect(await pane.findByRole("link", { name: /^400.µs Delay per switch: open/ })).toBeVisible();
   });
 
-  it("tells who sees it otherwise, and what they cite", async () => {
-    open(`${AT}?step=${POOL}&host=${HOSTS[1]?.id}`);
+  it("shows who disagrees, and what they cite", async () => {
+    openScreen(`${AT}?step=${POOL}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
-    expect(pane.getByText("wei says: supports")).toBeVisible();
-    expect(pane.getByText("The rule alone says: not collected.")).toBeVisible();
+    expect(pane.getByText("wei: supports")).toBeVisible();
+    expect(pane.getByText("Verdict of the rule: not collected.")).toBeVisible();
     const [pin] = pane.getAllByRole("link", { name: "Lines of an artifact" });
     expect(pin).toHaveAttribute("href", expect.stringMatching(/^\/artifacts\/.*lines=1184,1190/));
   });
 
   it("is pinned with e", async () => {
-    open(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
+    openScreen(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
-    await pane.findAllByRole("link", { name: /^Delay per switch/ });
+    await pane.findAllByRole("link", { name: /Delay per switch:/ });
     fireEvent.keyDown(document.documentElement, { key: "e", code: "KeyE" });
     await waitFor(() => expect(posted("/pins")).toHaveLength(1));
     expect(posted("/pins")[0]?.body).toMatchObject({
@@ -199,21 +198,21 @@ describe("the evidence of a step", () => {
 
   it("refuses a person's verdict without a pin, in the server's words", async () => {
     const user = userEvent.setup();
-    open(`${AT}?step=${LOCK}&act=verdict`);
+    openScreen(`${AT}?step=${LOCK}&dialog=verdict`);
     const dialog = within(await screen.findByRole("dialog"));
-    await user.type(dialog.getByRole("textbox", { name: "In words" }), "I have seen it");
-    await user.click(dialog.getByRole("button", { name: "Give this verdict" }));
-    expect(await dialog.findByText(/A verdict rests on evidence: pin a line/)).toBeVisible();
-    expect(dialog.getByRole("textbox", { name: "In words" })).toHaveValue("I have seen it");
+    await user.type(dialog.getByRole("textbox", { name: "Explanation" }), "I have seen it");
+    await user.click(dialog.getByRole("button", { name: "Set verdict" }));
+    expect(await dialog.findByText(/A verdict needs evidence\. Pin a line/)).toBeVisible();
+    expect(dialog.getByRole("textbox", { name: "Explanation" })).toHaveValue("I have seen it");
     await user.click(dialog.getAllByRole("checkbox", { name: /^Cite/ })[0] as HTMLElement);
-    await user.click(dialog.getByRole("button", { name: "Give this verdict" }));
+    await user.click(dialog.getByRole("button", { name: "Set verdict" }));
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
     expect(posted("/verdicts").at(-1)?.body).toMatchObject({ step: LOCK, verdict: "supports" });
   });
 
-  it("says which pins are gone", async () => {
-    open(`${AT}?pane=pins`);
-    expect(await screen.findByText("gone")).toBeVisible();
+  it("shows which pins are gone", async () => {
+    openScreen(`${AT}?pane=pins`);
+    expect(await screen.findByText("deleted")).toBeVisible();
     expect(await screen.findByText("intact")).toBeVisible();
     expect(
       screen.getByText("runtime.gcDrain · 38.2 %", { normalizer: (text) => text.replace(/\u2009/g, " ") }),

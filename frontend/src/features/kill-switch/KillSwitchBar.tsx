@@ -2,25 +2,25 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { OctagonX } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { KillSwitch } from "../../client/triggers";
-import { Ago } from "../../components/Ago";
-import { ErrorLine } from "../../components/States";
-import { get, keys, post, useAction, useMay } from "../../lib/queries";
+import { ErrorLine } from "../../components/EmptyState";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { get, keys, remove, useAction, usePermission } from "../../lib/queries";
+import type { KillSwitch } from "./api";
 import classes from "./KillSwitch.module.css";
 
 /** How soon every open screen knows, in milliseconds; nothing starts in between either, the server sees to that. */
 const EVERY_MS = 5_000;
-export const SWITCHES = ["kill-switches"] as const;
+export const KILL_SWITCHES = ["kill-switches"] as const;
 
 export const useKillSwitches = () =>
   useQuery({
-    queryKey: SWITCHES,
-    queryFn: () => get<KillSwitch[]>("/kill-switches"),
+    queryKey: KILL_SWITCHES,
+    queryFn: () => get("/kill-switches"),
     refetchInterval: EVERY_MS,
   });
 
 /** Where a switch holds, in words. */
-export function usePlace(): (one: KillSwitch) => string {
+export function useSwitchTarget(): (killSwitch: KillSwitch) => string {
   const { t } = useTranslation();
   return ({ kind, host, label }) => {
     if (kind === "host") return host?.name ?? "–";
@@ -32,44 +32,44 @@ export function usePlace(): (one: KillSwitch) => string {
   };
 }
 
-/** Below the header of every screen while a kill switch is pulled: where, why, by whom, and the way back. */
-export function KillSwitchBand() {
+/** Below the header of every screen while a kill switch is active: hosts, reason, user, and how to deactivate it. */
+export function KillSwitchBar() {
   const { t } = useTranslation();
-  const may = useMay();
-  const place = usePlace();
+  const may = usePermission();
+  const place = useSwitchTarget();
   const { data = [] } = useKillSwitches();
-  const lift = useAction(
-    (id: string) => post<KillSwitch>(`/kill-switches/${id}/lift`, {}),
-    [SWITCHES, keys.captures],
+  const deactivate = useAction(
+    (id: string) => remove(`/kill-switches/${id}`),
+    [KILL_SWITCHES, keys.captures],
   );
   if (data.length === 0) return null;
   return (
     <div className={classes.band} role="alert">
       <OctagonX size={16} aria-hidden />
       <strong>{t("killSwitch.holds")}</strong>
-      {data.map((one) => (
-        <span key={one.id} className={classes.one}>
+      {data.map((killSwitch) => (
+        <span key={killSwitch.id} className={classes.item}>
           <span>
-            {place(one)}
-            {one.reason && `: ${one.reason}`}{" "}
+            {place(killSwitch)}
+            {killSwitch.reason && `: ${killSwitch.reason}`}{" "}
             <span className="dim">
-              {one.pulled_by?.name} <Ago at={one.created_at} />
+              {killSwitch.activated_by?.name} <RelativeTime at={killSwitch.created_at} />
             </span>
           </span>
           {may("kill_switch.manage") && (
             <Button
               size="compact-xs"
               variant="default"
-              loading={lift.isPending && lift.variables === one.id}
-              onClick={() => lift.mutate(one.id)}
-              aria-label={t("killSwitch.liftOne", { place: place(one) })}
+              loading={deactivate.isPending && deactivate.variables === killSwitch.id}
+              onClick={() => deactivate.mutate(killSwitch.id)}
+              aria-label={t("killSwitch.deactivateOne", { place: place(killSwitch) })}
             >
-              {t("killSwitch.lift")}
+              {t("killSwitch.deactivate")}
             </Button>
           )}
         </span>
       ))}
-      <ErrorLine error={lift.error} />
+      <ErrorLine error={deactivate.error} />
     </div>
   );
 }

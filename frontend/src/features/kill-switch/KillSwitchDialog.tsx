@@ -1,18 +1,17 @@
 import { Button, Checkbox, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { KillSwitch } from "../../client/triggers";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { parseLabel } from "../../core/labels";
+import { ErrorLine } from "../../components/EmptyState";
+import { parseLabel } from "../../core/hosts/labels";
 import { keys, post, useAction, useHosts } from "../../lib/queries";
 import classes from "./KillSwitch.module.css";
-import { SWITCHES } from "./KillSwitchBand";
+import { KILL_SWITCHES } from "./KillSwitchBar";
 
 const KINDS = ["everywhere", "label", "host"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Stops all captures: everywhere at one click, or on hosts with a label, or on one host. */
+/** Stops all captures: on all hosts with one click, on hosts with a label, or on one host. */
 export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [kind, setKind] = useState<Kind>("everywhere");
@@ -23,16 +22,16 @@ export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
   const hosts = useHosts({ state: "active" });
   const pair = parseLabel(label);
   const ready = kind === "everywhere" || (kind === "label" ? pair !== undefined : host !== null);
-  const pull = useAction(
+  const activate = useAction(
     () =>
-      post<KillSwitch>("/kill-switches", {
+      post("/kill-switches", {
         kind,
         reason,
         cancel,
         ...(kind === "label" && pair ? { label: { [pair[0]]: pair[1] } } : {}),
         ...(kind === "host" ? { host_id: host } : {}),
       }),
-    [SWITCHES, keys.captures],
+    [KILL_SWITCHES, keys.captures],
     onClose,
   );
   return (
@@ -41,7 +40,7 @@ export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          if (ready) pull.mutate(undefined);
+          if (ready) activate.mutate(undefined);
         }}
       >
         <p>{t("killSwitch.text")}</p>
@@ -64,7 +63,7 @@ export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
             label={t("killSwitch.kind.host")}
             searchable
             limit={50}
-            data={(hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
+            data={(hosts.data ?? []).map((host) => ({ value: host.id, label: host.name }))}
             value={host}
             onChange={setHost}
           />
@@ -80,10 +79,10 @@ export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
           checked={cancel}
           onChange={(event) => setCancel(event.currentTarget.checked)}
         />
-        <ErrorLine error={pull.error} />
+        <ErrorLine error={activate.error} />
         <div className={classes.buttons}>
-          <Button type="submit" color="red" disabled={!ready} loading={pull.isPending} data-autofocus>
-            {t(`killSwitch.pull.${kind}`)}
+          <Button type="submit" color="red" disabled={!ready} loading={activate.isPending} data-autofocus>
+            {t(`killSwitch.activate.${kind}`)}
           </Button>
           <Button variant="default" onClick={onClose}>
             {t("action.cancel")}

@@ -1,72 +1,68 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { GrafanaAnnotation } from "../../client/triggers";
-import type { List } from "../../client/types";
-import { Grid } from "../../components/Grid";
+import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
+import { DataTable } from "../../components/tables/DataTable";
 import { get, post, useAction } from "../../lib/queries";
-import { Delivery, DeliveryHead } from "./Delivery";
-import { ANNOTATIONS, CHANNELS } from "./data";
-import classes from "./triggers.module.css";
+import type { GrafanaAnnotation } from "./api";
+import { ANNOTATIONS, CHANNELS } from "./api";
+import { DeliveryHeader, DeliveryStatus } from "./DeliveryStatus";
+import classes from "./notifications.module.css";
 
 const EVERY_MS = 5_000;
 
 /** What was to be drawn in a Grafana and never arrived there; nothing where everything did. */
 export function AnnotationsPanel() {
   const { t } = useTranslation();
-  const dead = useQuery({
+  const failed = useQuery({
     queryKey: ANNOTATIONS,
-    queryFn: () => get<List<GrafanaAnnotation>>("/grafana-annotations", { state: "dead", limit: 100 }),
+    queryFn: () => get("/grafana-annotations", { state: "failed", limit: 100 }),
     refetchInterval: EVERY_MS,
   });
-  const again = useAction(
-    (id: string) => post<GrafanaAnnotation>(`/grafana-annotations/${id}/again`, {}),
-    [ANNOTATIONS, CHANNELS],
-  );
-  const rows = dead.data?.items ?? [];
-  if (dead.error) return <ErrorLine error={dead.error} />;
+  const again = useAction((id: string) => post(`/grafana-annotations/${id}/retry`), [ANNOTATIONS, CHANNELS]);
+  const rows = failed.data?.items ?? [];
+  if (failed.error) return <ErrorLine error={failed.error} />;
   if (rows.length === 0) return <ErrorLine error={again.error} />;
   return (
-    <Panel flush title={t("notices.annotations")}>
+    <Panel flush title={t("notifications.annotations")}>
       <ErrorLine error={again.error} />
-      <Grid stack label={t("notices.annotations")}>
+      <DataTable stack label={t("notifications.annotations")}>
         <thead>
           <tr>
-            <th>{t("notices.about")}</th>
-            <th>{t("notices.annotation")}</th>
-            <DeliveryHead />
+            <th>{t("notifications.about")}</th>
+            <th>{t("notifications.annotation")}</th>
+            <DeliveryHeader />
           </tr>
         </thead>
         <tbody>
-          {rows.map((one) => (
-            <tr key={one.id}>
+          {rows.map((grafanaAnnotation) => (
+            <tr key={grafanaAnnotation.id}>
               <td>
-                <About one={one} />
+                <AnnotationSubject annotation={grafanaAnnotation} />
               </td>
-              <td className={classes.why}>{one.text || <span className="dim">–</span>}</td>
-              <Delivery one={one} again={again} />
+              <td className={classes.why}>{grafanaAnnotation.text || <span className="dim">–</span>}</td>
+              <DeliveryStatus delivery={grafanaAnnotation} again={again} />
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
     </Panel>
   );
 }
 
-function About({ one }: { one: GrafanaAnnotation }) {
+function AnnotationSubject({ annotation }: { annotation: GrafanaAnnotation }) {
   const { t } = useTranslation();
-  const word = t(`notices.abouts.${one.about}`);
-  const said = one.removed ? t("notices.removed", { what: word }) : word;
-  if (one.about === "event") return said;
-  return one.about === "capture" ? (
-    <Link to="/captures/$captureId" params={{ captureId: one.about_id }}>
-      {said}
+  const word = t(`notifications.abouts.${annotation.about}`);
+  const text = annotation.is_deleted ? t("notifications.removed", { what: word }) : word;
+  if (annotation.about === "event") return text;
+  return annotation.about === "capture" ? (
+    <Link to="/captures/$captureId" params={{ captureId: annotation.about_id }}>
+      {text}
     </Link>
   ) : (
-    <Link to="/incidents/$incidentId" params={{ incidentId: one.about_id }}>
-      {said}
+    <Link to="/incidents/$incidentId" params={{ incidentId: annotation.about_id }}>
+      {text}
     </Link>
   );
 }

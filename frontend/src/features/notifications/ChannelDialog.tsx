@@ -2,15 +2,14 @@ import { Button, Checkbox, NumberInput, Select, TagsInput, TextInput } from "@ma
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { CHANNEL_KINDS, type Channel, type ChannelKind } from "../../client/triggers";
-import type { List, User } from "../../client/types";
-import { CommandLine } from "../../components/Copy";
 import { Dialog } from "../../components/Dialog";
-import { SecretField } from "../../components/SecretField";
-import { ErrorLine } from "../../components/States";
+import { ErrorLine } from "../../components/EmptyState";
+import { CommandLine } from "../../components/fields/CopyButton";
+import { SecretField } from "../../components/fields/SecretField";
 import { get, post, useAction } from "../../lib/queries";
-import { CHANNELS } from "./data";
-import classes from "./triggers.module.css";
+import type { ChannelKind } from "./api";
+import { CHANNEL_KINDS, CHANNELS } from "./api";
+import classes from "./notifications.module.css";
 
 const SECURITY = ["starttls", "tls", "none"] as const;
 const EMPTY = {
@@ -19,7 +18,7 @@ const EMPTY = {
   locale: "en" as "en" | "zh",
   url: "",
   token: "",
-  pictureLink: true,
+  chartLink: true,
   person: null as string | null,
   host: "",
   port: 587 as number | string,
@@ -37,8 +36,8 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
   const [secret, setSecret] = useState("");
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<typeof EMPTY>) => setDraft((before) => ({ ...before, ...some }));
-  const { name, kind, locale, url, token, pictureLink, person, to, port, ...mail } = draft;
-  const users = useQuery({ queryKey: ["users"], queryFn: () => get<List<User>>("/users", { limit: 200 }) });
+  const { name, kind, locale, url, token, chartLink, person, to, port, ...mail } = draft;
+  const users = useQuery({ queryKey: ["users"], queryFn: () => get("/users", { limit: 200 }) });
   const ready =
     name.trim() &&
     (kind === "email"
@@ -51,15 +50,15 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
         ? { mail: { host, port: Number(port), security, username, password, sender, to } }
         : {
             url,
-            ...(kind === "slack" ? { picture_link: pictureLink } : {}),
+            ...(kind === "slack" ? { chart_link: chartLink } : {}),
             ...(kind === "grafana" ? { secret: token } : {}),
           };
-    const made = await post<Channel>(
+    const newChannel = await post(
       "/channels",
       { name: name.trim(), kind, locale, user_id: kind === "grafana" ? null : person, ...leads },
       once,
     );
-    if (made.secret) setSecret(made.secret);
+    if (newChannel.secret) setSecret(newChannel.secret);
     else onClose();
   }, [CHANNELS]);
   if (secret)
@@ -110,7 +109,7 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
           <Select
             label={t("channels.person")}
             description={t("channels.personText")}
-            data={users.data?.items.map((one) => ({ value: one.id, label: one.name })) ?? []}
+            data={users.data?.items.map((user) => ({ value: user.id, label: user.name })) ?? []}
             value={person}
             clearable
             searchable
@@ -135,9 +134,9 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
         )}
         {kind === "slack" && (
           <Checkbox
-            label={t("channels.pictureLink")}
-            checked={pictureLink}
-            onChange={(event) => change({ pictureLink: event.currentTarget.checked })}
+            label={t("channels.chartLink")}
+            checked={chartLink}
+            onChange={(event) => change({ chartLink: event.currentTarget.checked })}
           />
         )}
         {kind === "email" && (

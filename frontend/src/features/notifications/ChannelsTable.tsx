@@ -1,35 +1,35 @@
 import { Button, Switch } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Channel, Notice } from "../../client/triggers";
-import { Ago } from "../../components/Ago";
-import { Drop } from "../../components/Drop";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { patch, post, remove, useAction, useMay } from "../../lib/queries";
-import { ANNOTATIONS, CHANNELS, NOTICES } from "./data";
+import type { Channel } from "../../client/models";
+import { ConfirmDelete } from "../../components/ConfirmDelete";
+import { ErrorLine } from "../../components/EmptyState";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { patch, post, remove, useAction, usePermission } from "../../lib/queries";
+import { ANNOTATIONS, CHANNELS, NOTIFICATIONS } from "./api";
 
-/** One row for each place that is told: where it leads, and whether messages arrive there. */
+/** One row for each channel: its destination, and whether messages arrive there. */
 export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const manages = may("channel.manage");
   const test = useAction(
-    (id: string) => post<Notice>(`/channels/${id}/test`, {}, crypto.randomUUID()),
-    [CHANNELS, NOTICES],
+    (id: string) => post(`/channels/${id}/test`, undefined, crypto.randomUUID()),
+    [CHANNELS, NOTIFICATIONS],
   );
   const turn = useAction(
-    ({ id, enabled }: { id: string; enabled: boolean }) => patch<Channel>(`/channels/${id}`, { enabled }),
+    ({ id, enabled }: { id: string; enabled: boolean }) => patch(`/channels/${id}`, { enabled }),
     [CHANNELS],
   );
   const again = useAction(
-    (id: string) => post<Channel>(`/channels/${id}/again`, {}),
-    [CHANNELS, NOTICES, ANNOTATIONS],
+    (id: string) => post(`/channels/${id}/retry`),
+    [CHANNELS, NOTIFICATIONS, ANNOTATIONS],
   );
-  const drop = useAction((id: string) => remove(`/channels/${id}`), [CHANNELS, NOTICES]);
+  const drop = useAction((id: string) => remove(`/channels/${id}`), [CHANNELS, NOTIFICATIONS]);
   return (
     <>
-      <Grid stack label={t("triggers.part.channels")}>
+      <DataTable stack label={t("channels.title")}>
         <thead>
           <tr>
             <th>{t("triggers.name")}</th>
@@ -38,69 +38,73 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
             <th>{t("nav.language")}</th>
             <th>{t("captures.state")}</th>
             <th>{t("channels.last")}</th>
-            <th className="right">{t("channels.dead")}</th>
+            <th className="right">{t("channels.failed")}</th>
             <th>
               <span className="visually-hidden">{t("host.more")}</span>
             </th>
           </tr>
         </thead>
         <tbody>
-          {channels.map((one) => (
-            <tr key={one.id}>
-              <td>{one.name}</td>
-              <td>{t(`channels.kinds.${one.kind}`)}</td>
+          {channels.map((channel) => (
+            <tr key={channel.id}>
+              <td>{channel.name}</td>
+              <td>{t(`channels.kinds.${channel.kind}`)}</td>
               <td className="mono">
-                {[one.shown.server, ...(one.shown.to ?? [])].filter(Boolean).join(" ")}
+                {[channel.destination.server, ...(channel.destination.to ?? [])].filter(Boolean).join(" ")}
               </td>
-              <td>{one.locale === "zh" ? "中文" : "English"}</td>
+              <td>{channel.locale === "zh" ? "中文" : "English"}</td>
               <td>
                 {manages ? (
                   <Switch
                     size="xs"
-                    checked={one.enabled}
-                    aria-label={t("channels.enabled", { name: one.name })}
-                    onChange={(event) => turn.mutate({ id: one.id, enabled: event.currentTarget.checked })}
+                    checked={channel.enabled}
+                    aria-label={t("channels.enabled", { name: channel.name })}
+                    onChange={(event) =>
+                      turn.mutate({ id: channel.id, enabled: event.currentTarget.checked })
+                    }
                   />
                 ) : (
-                  t(one.enabled ? "triggers.on" : "triggers.off")
+                  t(channel.enabled ? "triggers.on" : "triggers.off")
                 )}
               </td>
               <td>
-                {one.last_state ? (
+                {channel.last_state ? (
                   <>
-                    {t(`notices.state.${one.last_state}`)} <Ago at={one.last_at} />
+                    {t(`notifications.state.${channel.last_state}`)} <RelativeTime at={channel.last_at} />
                   </>
                 ) : (
                   <span className="dim">–</span>
                 )}
               </td>
-              <td className="num right">{one.dead > 0 ? <Mark tone="bad">{one.dead}</Mark> : one.dead}</td>
+              <td className="num right">
+                {channel.failed > 0 ? <StatusIcon tone="bad">{channel.failed}</StatusIcon> : channel.failed}
+              </td>
               <td className="right">
                 {manages && (
                   <>
-                    {one.dead > 0 && one.enabled && (
+                    {channel.failed > 0 && channel.enabled && (
                       <Button
                         size="compact-xs"
                         variant="default"
-                        loading={again.isPending && again.variables === one.id}
-                        onClick={() => again.mutate(one.id)}
+                        loading={again.isPending && again.variables === channel.id}
+                        onClick={() => again.mutate(channel.id)}
                       >
                         {t("channels.again")}
                       </Button>
                     )}{" "}
-                    {one.kind !== "grafana" && (
+                    {channel.kind !== "grafana" && (
                       <Button
                         size="compact-xs"
                         variant="default"
-                        loading={test.isPending && test.variables === one.id}
-                        onClick={() => test.mutate(one.id)}
+                        loading={test.isPending && test.variables === channel.id}
+                        onClick={() => test.mutate(channel.id)}
                       >
                         {t("channels.test")}
                       </Button>
                     )}{" "}
-                    <Drop
-                      label={t("settings.remove", { name: one.name })}
-                      onClick={() => drop.mutate(one.id)}
+                    <ConfirmDelete
+                      label={t("settings.remove", { name: channel.name })}
+                      onClick={() => drop.mutate(channel.id)}
                     />
                   </>
                 )}
@@ -108,7 +112,7 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
       <ErrorLine error={test.error ?? turn.error ?? again.error ?? drop.error} />
     </>
   );

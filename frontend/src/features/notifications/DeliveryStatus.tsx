@@ -1,49 +1,49 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { GrafanaAnnotation, Notice } from "../../client/triggers";
-import { Ago } from "../../components/Ago";
-import { useSentence } from "../../lib/i18n";
-import { useMay } from "../../lib/queries";
-import classes from "./triggers.module.css";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { usePermission } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import type { GrafanaAnnotation, Notification } from "./api";
+import classes from "./notifications.module.css";
 
 /** Heads of the cells of a delivery. */
-export function DeliveryHead() {
+export function DeliveryHeader() {
   const { t } = useTranslation();
   return (
     <>
-      <th>{t("notices.channel")}</th>
-      <th className="right">{t("notices.tries")}</th>
-      <th>{t("notices.at")}</th>
+      <th>{t("notifications.channel")}</th>
+      <th className="right">{t("notifications.attempts")}</th>
+      <th>{t("notifications.at")}</th>
       <th>{t("triggers.why")}</th>
     </>
   );
 }
 
 interface Props {
-  one: Notice | GrafanaAnnotation;
+  delivery: Notification | GrafanaAnnotation;
   again: { isPending: boolean; variables: string | undefined; mutate(id: string): void };
 }
 
-/** The cells that say how something fared on its way: where to, how often, when, why not; to try it once more. */
-export function Delivery({ one, again }: Props) {
+/** The cells of one delivery: destination, attempts, time, failure; and a button that sends it again. */
+export function DeliveryStatus({ delivery, again }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
-  const sentence = useSentence();
+  const may = usePermission();
+  const sentence = useMessage();
   return (
     <>
-      <td>{one.channel}</td>
-      <td className="num right">{one.tries}</td>
+      <td>{delivery.channel}</td>
+      <td className="num right">{delivery.attempts}</td>
       <td className="num">
-        <Ago at={one.sent_at ?? one.created_at} />
+        <RelativeTime at={delivery.sent_at ?? delivery.created_at} />
       </td>
       <td className={classes.why}>
-        {one.failure && sentence(one.failure)}{" "}
-        {one.state === "dead" && may("channel.manage") && (
+        {delivery.failure && sentence(delivery.failure)}{" "}
+        {delivery.state === "failed" && may("channel.manage") && (
           <Button
             size="compact-xs"
             variant="default"
-            loading={again.isPending && again.variables === one.id}
-            onClick={() => again.mutate(one.id)}
+            loading={again.isPending && again.variables === delivery.id}
+            onClick={() => again.mutate(delivery.id)}
           >
             {t("action.retry")}
           </Button>

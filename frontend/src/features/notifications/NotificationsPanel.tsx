@@ -1,73 +1,74 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { Notice, NoticeState } from "../../client/triggers";
-import type { List } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Mark, type Tone } from "../../components/Mark";
+import { EmptyState, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { Empty, ErrorLine, Loaded } from "../../components/States";
+import { StatusIcon, type Tone } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
 import { get, post, useAction } from "../../lib/queries";
-import { Delivery, DeliveryHead } from "./Delivery";
-import { CHANNELS, NOTICES } from "./data";
-import classes from "./triggers.module.css";
+import type { NotificationState } from "./api";
+import { CHANNELS, NOTIFICATIONS } from "./api";
+import { DeliveryHeader, DeliveryStatus } from "./DeliveryStatus";
+import classes from "./notifications.module.css";
 
-const TONES: Record<NoticeState, Tone> = { queued: "idle", sent: "ok", dead: "bad" };
+const TONES: Record<NotificationState, Tone> = { queued: "idle", sent: "ok", failed: "bad" };
 const EVERY_MS = 5_000;
 
-/** What was told, to whom, and what never arrived. */
-export function NoticesPanel() {
+/** All notifications: their recipients and their failures. */
+export function NotificationsPanel() {
   const { t } = useTranslation();
-  const notices = useQuery({
-    queryKey: NOTICES,
-    queryFn: () => get<List<Notice>>("/notices", { limit: 100 }),
+  const notifications = useQuery({
+    queryKey: NOTIFICATIONS,
+    queryFn: () => get("/notifications", { limit: 100 }),
     refetchInterval: EVERY_MS,
   });
-  const again = useAction((id: string) => post<Notice>(`/notices/${id}/again`, {}), [NOTICES, CHANNELS]);
+  const again = useAction((id: string) => post(`/notifications/${id}/retry`), [NOTIFICATIONS, CHANNELS]);
   return (
-    <Panel flush title={t("triggers.part.notices")}>
+    <Panel flush title={t("notifications.list")}>
       <ErrorLine error={again.error} />
-      <Loaded query={notices}>
+      <Loaded query={notifications}>
         {({ items }) =>
           items.length > 0 ? (
-            <Grid stack label={t("triggers.part.notices")}>
+            <DataTable stack label={t("notifications.list")}>
               <thead>
                 <tr>
                   <th>#</th>
                   <th>{t("captures.state")}</th>
-                  <th>{t("notices.message")}</th>
-                  <DeliveryHead />
+                  <th>{t("notifications.message")}</th>
+                  <DeliveryHeader />
                 </tr>
               </thead>
               <tbody>
-                {items.map((one) => (
-                  <tr key={one.id}>
-                    <td className="num">{one.number}</td>
+                {items.map((notification) => (
+                  <tr key={notification.id}>
+                    <td className="num">{notification.number}</td>
                     <td>
-                      <Mark tone={TONES[one.state]}>{t(`notices.state.${one.state}`)}</Mark>
+                      <StatusIcon tone={TONES[notification.state]}>
+                        {t(`notifications.state.${notification.state}`)}
+                      </StatusIcon>
                     </td>
                     <td className={classes.why}>
                       <details>
-                        <summary>{one.message.headline}</summary>
+                        <summary>{notification.message.headline}</summary>
                         <div className={classes.stack}>
-                          {one.message.lines.map((line) => (
+                          {notification.message.lines.map((line) => (
                             <span key={line}>{line}</span>
                           ))}
                           <img
-                            className={classes.picture}
-                            src={`/api/v1/notices/${one.id}/picture`}
-                            alt={t("notices.picture")}
+                            className={classes.chart}
+                            src={`/api/v1/notifications/${notification.id}/chart`}
+                            alt={t("notifications.chart")}
                             loading="lazy"
                           />
                         </div>
                       </details>
                     </td>
-                    <Delivery one={one} again={again} />
+                    <DeliveryStatus delivery={notification} again={again} />
                   </tr>
                 ))}
               </tbody>
-            </Grid>
+            </DataTable>
           ) : (
-            <Empty title={t("notices.empty")}>{t("notices.emptyText")}</Empty>
+            <EmptyState title={t("notifications.empty")}>{t("notifications.emptyText")}</EmptyState>
           )
         }
       </Loaded>

@@ -1,29 +1,29 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { useTranslation } from "react-i18next";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { useMay } from "../../lib/queries";
-import { useRotations } from "../../lib/schedules";
+import { useRotations } from "../../lib/captures/schedules";
+import { usePermission } from "../../lib/queries";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
+import { OverrideDialog } from "./OverrideDialog";
 import { RotationDialog } from "./RotationDialog";
 import { RotationPanel } from "./RotationPanel";
-import { TakeDialog } from "./TakeDialog";
 
-const FIELDS = { one: textField, act: choiceField(["", "add", "edit", "take"], "") };
+const FIELDS = { rotation: textField, dialog: choiceField(["", "add", "edit", "override"], "") };
 
 /** Who is on call now and next, from rotations made here, calendars and PagerDuty. */
 export function OnCallPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const rotations = useRotations();
   const manages = may("oncall.manage");
-  const chosen = rotations.data?.find((one) => one.id === view.one);
-  const close = () => setView({ act: "", one: "" });
+  const chosen = rotations.data?.find((rotation) => rotation.id === view.rotation);
+  const close = () => setView({ dialog: "", rotation: "" });
   const add = (
-    <Button leftSection={<Plus size={14} />} onClick={() => setView({ act: "add" })}>
+    <Button leftSection={<Plus size={14} />} onClick={() => setView({ dialog: "add" })}>
       {t("oncall.add")}
     </Button>
   );
@@ -36,29 +36,29 @@ export function OnCallPage() {
       <Loaded query={rotations} skeleton={<RowSkeleton rows={4} height={40} />}>
         {(rows) =>
           rows.length > 0 ? (
-            rows.map((one) => (
+            rows.map((rotation) => (
               <RotationPanel
-                key={one.id}
-                rotation={one}
-                onEdit={() => setView({ one: one.id, act: "edit" })}
-                onTake={() => setView({ one: one.id, act: "take" })}
+                key={rotation.id}
+                rotation={rotation}
+                onEdit={() => setView({ rotation: rotation.id, dialog: "edit" })}
+                onOverride={() => setView({ rotation: rotation.id, dialog: "override" })}
               />
             ))
           ) : (
             <Panel>
-              <Empty title={t("oncall.empty")} action={manages && add}>
+              <EmptyState title={t("oncall.empty")} action={manages && add}>
                 {t("oncall.emptyText")} {!manages && t("oncall.emptyViewer")}
-              </Empty>
+              </EmptyState>
             </Panel>
           )
         }
       </Loaded>
-      {manages && view.act === "add" && <RotationDialog onClose={close} />}
-      {manages && view.act === "edit" && chosen && (
+      {manages && view.dialog === "add" && <RotationDialog onClose={close} />}
+      {manages && view.dialog === "edit" && chosen && (
         <RotationDialog key={chosen.id} rotation={chosen} onClose={close} />
       )}
-      {may("oncall.override") && view.act === "take" && chosen && (
-        <TakeDialog key={chosen.id} rotation={chosen} onClose={close} />
+      {may("oncall.override") && view.dialog === "override" && chosen && (
+        <OverrideDialog key={chosen.id} rotation={chosen} onClose={close} />
       )}
     </Page>
   );

@@ -1,18 +1,18 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Rotation } from "../../client/schedules";
+import type { Rotation } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { TimeField } from "../../components/TimeField";
+import { ErrorLine } from "../../components/EmptyState";
+import { TimeField } from "../../components/fields/TimeField";
+import { scheduleKeys, useColleagues } from "../../lib/captures/schedules";
 import { post, useAction, useMe } from "../../lib/queries";
-import { scheduleKeys, useColleagues } from "../../lib/schedules";
 import classes from "./oncall.module.css";
 
 const HALF_DAY_MS = 12 * 3_600_000;
 
-/** Somebody takes over for a while: oneself, unless another one is chosen. */
-export function TakeDialog({ rotation, onClose }: { rotation: Rotation; onClose: () => void }) {
+/** Creates an override for a time, by the signed-in user unless another is chosen. */
+export function OverrideDialog({ rotation, onClose }: { rotation: Rotation; onClose: () => void }) {
   const { t } = useTranslation();
   const me = useMe().data;
   const people = useColleagues(true).data ?? [];
@@ -21,11 +21,11 @@ export function TakeDialog({ rotation, onClose }: { rotation: Rotation; onClose:
   const [until, setUntil] = useState(() => new Date(Date.now() + HALF_DAY_MS).toISOString());
   const [reason, setReason] = useState("");
   const [once] = useState(() => crypto.randomUUID());
-  const take = useAction(
-    () =>
-      post<Rotation>(
+  const override = useAction(
+    (userId: string) =>
+      post(
         `/rotations/${rotation.id}/overrides`,
-        { user_id: who, starts_at: from, ends_at: until, reason: reason.trim() },
+        { user_id: userId, starts_at: from, ends_at: until, reason: reason.trim() },
         once,
       ),
     [scheduleKeys.oncall],
@@ -37,12 +37,15 @@ export function TakeDialog({ rotation, onClose }: { rotation: Rotation; onClose:
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          take.mutate(undefined);
+          if (who) override.mutate(who);
         }}
       >
         <Select
           label={t("oncall.who")}
-          data={people.map((one) => ({ value: one.id, label: `${one.name} · ${t(`role.${one.role}`)}` }))}
+          data={people.map((person) => ({
+            value: person.id,
+            label: `${person.name} · ${t(`role.${person.role}`)}`,
+          }))}
           value={who}
           onChange={setWho}
           searchable
@@ -58,9 +61,9 @@ export function TakeDialog({ rotation, onClose }: { rotation: Rotation; onClose:
           maxLength={400}
           onChange={(event) => setReason(event.currentTarget.value)}
         />
-        <ErrorLine error={take.error} />
+        <ErrorLine error={override.error} />
         <div className={classes.buttons}>
-          <Button type="submit" loading={take.isPending} disabled={!who || !from || !until}>
+          <Button type="submit" loading={override.isPending} disabled={!who || !from || !until}>
             {t("oncall.take")}
           </Button>
           <Button variant="default" onClick={onClose}>

@@ -1,28 +1,32 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Rotation } from "../../client/schedules";
+import type { Rotation } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
+import { ErrorLine } from "../../components/EmptyState";
+import { scheduleKeys } from "../../lib/captures/schedules";
 import { patch, post, put, remove, useAction } from "../../lib/queries";
-import { scheduleKeys } from "../../lib/schedules";
-import { OriginFields } from "./OriginFields";
 import classes from "./oncall.module.css";
 import {
-  bodyOf,
-  complete,
   defaultFirstDay,
-  draftOf,
+  isRotationComplete,
   KINDS,
   type RotationDraft,
   type RotationKind,
+  toRotationBody,
+  toRotationDraft,
 } from "./rotationDraft";
+import { SourceFields } from "./SourceFields";
 
 /** Makes a rotation, or changes one. */
 export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onClose: () => void }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState<RotationDraft>(() =>
-    draftOf(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", defaultFirstDay(new Date()), rotation),
+    toRotationDraft(
+      Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC",
+      defaultFirstDay(new Date()),
+      rotation,
+    ),
   );
   const [file, setFile] = useState<File | null>(null);
   const [sure, setSure] = useState(false);
@@ -30,13 +34,13 @@ export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onC
   const change = (some: Partial<RotationDraft>) => setDraft((before) => ({ ...before, ...some }));
   const save = useAction(
     async () => {
-      const made = rotation
-        ? await patch<Rotation>(`/rotations/${rotation.id}`, bodyOf(draft, rotation))
-        : await post<Rotation>("/rotations", bodyOf(draft), once);
-      if (!file || draft.kind !== "calendar") return made;
+      const saved = rotation
+        ? await patch(`/rotations/${rotation.id}`, { ...toRotationBody(draft), version: rotation.version })
+        : await post("/rotations", toRotationBody(draft), once);
+      if (!file || draft.kind !== "calendar") return saved;
       const form = new FormData();
       form.set("file", file);
-      return put<Rotation>(`/rotations/${made.id}/calendar`, form);
+      return put(`/rotations/${saved.id}/calendar`, form);
     },
     [scheduleKeys.oncall],
     onClose,
@@ -52,7 +56,7 @@ export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onC
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          if (complete(draft, rotation)) save.mutate(undefined);
+          if (isRotationComplete(draft, rotation)) save.mutate(undefined);
         }}
       >
         <TextInput
@@ -70,10 +74,10 @@ export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onC
           disabled={rotation !== undefined}
         />
         <p className={classes.hint}>{t(`oncall.kindText.${draft.kind}`)}</p>
-        <OriginFields draft={draft} rotation={rotation} file={file} onFile={setFile} onChange={change} />
+        <SourceFields draft={draft} rotation={rotation} file={file} onFile={setFile} onChange={change} />
         <ErrorLine error={save.error ?? drop.error} />
         <div className={classes.buttons}>
-          <Button type="submit" loading={save.isPending} disabled={!complete(draft, rotation)}>
+          <Button type="submit" loading={save.isPending} disabled={!isRotationComplete(draft, rotation)}>
             {rotation ? t("action.save") : t("oncall.add")}
           </Button>
           <Button variant="default" onClick={onClose}>

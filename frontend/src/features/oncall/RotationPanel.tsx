@@ -1,35 +1,36 @@
 import { Button } from "@mantine/core";
 import { Pencil, RotateCw, UserRoundCheck } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Rotation, Turn } from "../../client/schedules";
-import { Ago } from "../../components/Ago";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
+import type { Rotation } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
-import { post, remove, useAction, useMay } from "../../lib/queries";
-import { scheduleKeys } from "../../lib/schedules";
-import { useTimeFormat } from "../../lib/useFormat";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { scheduleKeys } from "../../lib/captures/schedules";
+import { post, remove, useAction, usePermission } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { Shift } from "./api";
 import classes from "./oncall.module.css";
-import { Weeks } from "./Weeks";
+import { ShiftCalendar } from "./ShiftCalendar";
 
 interface Props {
   rotation: Rotation;
   onEdit: () => void;
-  onTake: () => void;
+  onOverride: () => void;
 }
 
-/** One rotation: who is on call, who is next, four weeks of turns, and who takes over when. */
-export function RotationPanel({ rotation, onEdit, onTake }: Props) {
+/** One rotation: who is on call, who is next, four weeks of shifts, and who takes over when. */
+export function RotationPanel({ rotation, onEdit, onOverride }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
-  const sentence = useSentence();
-  const fetch = useAction(() => post<Rotation>(`/rotations/${rotation.id}/fetch`), [scheduleKeys.oncall]);
+  const may = usePermission();
+  const sentence = useMessage();
+  const fetch = useAction(() => post(`/rotations/${rotation.id}/fetch`), [scheduleKeys.oncall]);
   return (
     <Panel
       title={rotation.name}
-      aside={
+      headerExtra={
         <span className={classes.buttons}>
           {may("oncall.override") && rotation.has_secret && (
             <Button
@@ -43,7 +44,12 @@ export function RotationPanel({ rotation, onEdit, onTake }: Props) {
             </Button>
           )}
           {may("oncall.override") && (
-            <Button size="xs" variant="default" leftSection={<UserRoundCheck size={13} />} onClick={onTake}>
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<UserRoundCheck size={13} />}
+              onClick={onOverride}
+            >
               {t("oncall.take")}
             </Button>
           )}
@@ -58,79 +64,79 @@ export function RotationPanel({ rotation, onEdit, onTake }: Props) {
       <div className={classes.stack}>
         <div className={classes.now}>
           {rotation.now.length > 0 ? (
-            rotation.now.map((one) => <OnDuty key={`${one.who} ${one.level}`} turn={one} />)
+            rotation.now.map((shift) => <CurrentShift key={`${shift.who} ${shift.level}`} shift={shift} />)
           ) : (
-            <Mark tone="bad">{t("oncall.nobody")}</Mark>
+            <StatusIcon tone="bad">{t("oncall.unstaffed")}</StatusIcon>
           )}
-          {rotation.next && <NextUp turn={rotation.next} />}
+          {rotation.next && <NextShift shift={rotation.next} />}
         </div>
         <p className={classes.hint}>
-          <Origin rotation={rotation} />
+          <RotationSource rotation={rotation} />
           {rotation.fetched_at && (
             <>
               {" "}
-              {t("oncall.fetched")} <Ago at={rotation.fetched_at} />
+              {t("oncall.fetched")} <RelativeTime at={rotation.fetched_at} />
             </>
           )}
         </p>
-        {rotation.failure && <Mark tone="warn">{sentence(rotation.failure)}</Mark>}
+        {rotation.failure && <StatusIcon tone="warn">{sentence(rotation.failure)}</StatusIcon>}
         <ErrorLine error={fetch.error} />
-        <Weeks turns={rotation.turns} label={t("oncall.weeks", { name: rotation.name })} />
+        <ShiftCalendar shifts={rotation.shifts} label={t("oncall.weeks", { name: rotation.name })} />
         {rotation.overrides.length > 0 && <Overrides rotation={rotation} />}
       </div>
     </Panel>
   );
 }
 
-/** Somebody who is on call: what they may do follows from their role alone. */
-function OnDuty({ turn }: { turn: Turn }) {
+/** A person who is on call; their permissions follow from their role alone. */
+function CurrentShift({ shift }: { shift: Shift }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
     <span>
-      <span className={classes.who}>{turn.who}</span>{" "}
-      {turn.person ? (
-        <span className="dim">{t(`role.${turn.person.role}`)}</span>
+      <span className={classes.who}>{shift.who}</span>{" "}
+      {shift.person ? (
+        <span className="dim">{t(`role.${shift.person.role}`)}</span>
       ) : (
-        <Mark tone="warn">{t("oncall.noAccount")}</Mark>
+        <StatusIcon tone="warn">{t("oncall.noAccount")}</StatusIcon>
       )}{" "}
-      {turn.person?.disabled && <Mark tone="bad">{t("oncall.disabled")}</Mark>}{" "}
-      {turn.level > 1 && <span className="dim">{t("oncall.level", { level: turn.level })}</span>}{" "}
-      {turn.how === "override" && <Mark tone="warn">{t("oncall.how.override")}</Mark>}{" "}
-      {turn.end && <span className="num dim">{t("oncall.until", { at: time.iso(turn.end) })}</span>}
+      {shift.person?.disabled && <StatusIcon tone="bad">{t("oncall.disabled")}</StatusIcon>}{" "}
+      {shift.level > 1 && <span className="dim">{t("oncall.level", { level: shift.level })}</span>}{" "}
+      {shift.source === "override" && <StatusIcon tone="warn">{t("oncall.sources.override")}</StatusIcon>}{" "}
+      {shift.end && <span className="num dim">{t("oncall.until", { at: time.iso(shift.end) })}</span>}
     </span>
   );
 }
 
-function NextUp({ turn }: { turn: Turn }) {
+function NextShift({ shift }: { shift: Shift }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
     <span className="dim">
-      {t("oncall.next")} <strong>{turn.who}</strong>{" "}
-      <span className="num">{t("oncall.from", { at: time.iso(turn.start) })}</span>
+      {t("oncall.next")} <strong>{shift.who}</strong>{" "}
+      <span className="num">{t("oncall.from", { at: time.iso(shift.start) })}</span>
     </span>
   );
 }
 
-function Origin({ rotation }: { rotation: Rotation }) {
+function RotationSource({ rotation }: { rotation: Rotation }) {
   const { t } = useTranslation();
   const { kind, source } = rotation;
   if (kind === "simple")
-    return t("oncall.origin.simple", {
+    return t("oncall.source.simple", {
       count: rotation.days,
       handover: rotation.handover,
       zone: rotation.zone,
-      people: rotation.people.map((one) => one.name).join(" → "),
+      people: rotation.people.map((person) => person.name).join(" → "),
     });
   const where = String(source.server ?? source.file ?? "");
-  return where ? t(`oncall.origin.${kind}`, { where }) : t("oncall.origin.none");
+  return where ? t(`oncall.source.${kind}`, { where }) : t("oncall.source.none");
 }
 
 function Overrides({ rotation }: { rotation: Rotation }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const may = useMay();
+  const may = usePermission();
   const drop = useAction(
     (id: string) => remove(`/rotations/${rotation.id}/overrides/${id}`),
     [scheduleKeys.oncall],
@@ -138,7 +144,7 @@ function Overrides({ rotation }: { rotation: Rotation }) {
   return (
     <>
       <ErrorLine error={drop.error} />
-      <Grid stack label={t("oncall.overrides")}>
+      <DataTable stack label={t("oncall.overrides")}>
         <thead>
           <tr>
             <th>{t("oncall.overrides")}</th>
@@ -151,19 +157,19 @@ function Overrides({ rotation }: { rotation: Rotation }) {
           </tr>
         </thead>
         <tbody>
-          {rotation.overrides.map((one) => (
-            <tr key={one.id}>
-              <td>{one.person?.name ?? "–"}</td>
-              <td className="num">{time.iso(one.starts_at)}</td>
-              <td className="num">{time.iso(one.ends_at)}</td>
-              <td>{one.reason}</td>
+          {rotation.overrides.map((override) => (
+            <tr key={override.id}>
+              <td>{override.person?.name ?? "–"}</td>
+              <td className="num">{time.iso(override.starts_at)}</td>
+              <td className="num">{time.iso(override.ends_at)}</td>
+              <td>{override.reason}</td>
               <td className="right">
                 {may("oncall.override") && (
                   <Button
                     size="compact-xs"
                     variant="default"
-                    loading={drop.isPending && drop.variables === one.id}
-                    onClick={() => drop.mutate(one.id)}
+                    loading={drop.isPending && drop.variables === override.id}
+                    onClick={() => drop.mutate(override.id)}
                   >
                     {t("oncall.giveBack")}
                   </Button>
@@ -172,7 +178,7 @@ function Overrides({ rotation }: { rotation: Rotation }) {
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
     </>
   );
 }

@@ -1,8 +1,8 @@
 import { useElementSize } from "@mantine/hooks";
 import { useTranslation } from "react-i18next";
-import type { Turn } from "../../client/schedules";
 import { cx } from "../../core/cx";
-import { useTimeFormat } from "../../lib/useFormat";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { Shift } from "./api";
 import classes from "./oncall.module.css";
 
 const DAY_MS = 86_400_000;
@@ -13,8 +13,8 @@ const BAR = 26;
 /** A name needs so many pixels for each of its letters. */
 const LETTER = 7;
 
-/** Four weeks of turns on one axis of time; who is on call now is marked, overrides are coloured. */
-export function Weeks({ turns, label }: { turns: readonly Turn[]; label: string }) {
+/** Four weeks of shifts on one axis of time; who is on call now is marked, overrides are colored. */
+export function ShiftCalendar({ shifts, label }: { shifts: readonly Shift[]; label: string }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const { ref, width } = useElementSize<HTMLDivElement>();
@@ -22,8 +22,8 @@ export function Weeks({ turns, label }: { turns: readonly Turn[]; label: string 
   const from = now - BEHIND_MS;
   const to = now + AHEAD_MS;
   const x = (at: number) => ((at - from) / (to - from)) * width;
-  const levels = [...new Set(turns.map((one) => one.level))].sort((a, b) => a - b);
-  const first = turns.filter((one) => one.level === levels[0]);
+  const levels = [...new Set(shifts.map((shift) => shift.level))].sort((a, b) => a - b);
+  const first = shifts.filter((shift) => shift.level === levels[0]);
   return (
     <div ref={ref}>
       <svg
@@ -32,37 +32,37 @@ export function Weeks({ turns, label }: { turns: readonly Turn[]; label: string 
         aria-label={label}
         viewBox={`0 0 ${Math.max(width, 1)} ${HEIGHT}`}
       >
-        {first.map((one) => {
-          const begin = Math.max(0, x(Date.parse(one.start)));
-          const end = Math.min(width, x(one.end ? Date.parse(one.end) : to));
+        {first.map((shift) => {
+          const begin = Math.max(0, x(Date.parse(shift.start)));
+          const end = Math.min(width, x(shift.end ? Date.parse(shift.end) : to));
           if (end <= begin) return null;
-          const present = Date.parse(one.start) <= now && (!one.end || now < Date.parse(one.end));
-          const told = `${one.who} · ${t(`oncall.how.${one.how}`)} · ${time.iso(one.start)} – ${time.iso(one.end)}`;
+          const present = Date.parse(shift.start) <= now && (!shift.end || now < Date.parse(shift.end));
+          const title = `${shift.who} · ${t(`oncall.sources.${shift.source}`)} · ${time.iso(shift.start)} – ${time.iso(shift.end)}`;
           return (
-            <g key={`${one.start} ${one.who}`}>
-              <title>{told}</title>
+            <g key={`${shift.start} ${shift.who}`}>
+              <title>{title}</title>
               <rect
                 x={begin}
                 y={2}
                 width={end - begin}
                 height={BAR}
                 className={cx(
-                  classes.turn,
+                  classes.shift,
                   present && classes.present,
-                  one.how === "override" && classes.over,
+                  shift.source === "override" && classes.over,
                 )}
               />
-              {one.who.length * LETTER < end - begin && (
+              {shift.who.length * LETTER < end - begin && (
                 <text x={begin + 5} y={19} className={classes.turnName}>
-                  {one.who}
+                  {shift.who}
                 </text>
               )}
             </g>
           );
         })}
-        {time.ticks(from * 1e6, to * 1e6, width, 90).map((one) => (
-          <text key={one.t} x={x(one.t / 1e6)} y={42} className={classes.tick}>
-            {one.label}
+        {time.ticks(from * 1e6, to * 1e6, width, 90).map((tick) => (
+          <text key={tick.t} x={x(tick.t / 1e6)} y={42} className={classes.tick}>
+            {tick.label}
           </text>
         ))}
         <line x1={x(now)} x2={x(now)} y1={0} y2={BAR + 4} className={classes.nowLine} />

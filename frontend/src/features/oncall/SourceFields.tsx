@@ -1,11 +1,11 @@
 import { Button, FileButton, MultiSelect, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { Rotation } from "../../client/schedules";
-import { SecretField } from "../../components/SecretField";
-import { useColleagues } from "../../lib/schedules";
+import type { Rotation } from "../../client/models";
+import { SecretField } from "../../components/fields/SecretField";
+import { useColleagues } from "../../lib/captures/schedules";
 import classes from "./oncall.module.css";
-import { type RotationDraft, strangers } from "./rotationDraft";
+import { type RotationDraft, unknownNames } from "./rotationDraft";
 
 interface Props {
   draft: RotationDraft;
@@ -15,13 +15,13 @@ interface Props {
   onChange: (some: Partial<RotationDraft>) => void;
 }
 
-/** Where turns come from: people in turn, a calendar, or PagerDuty. */
-export function OriginFields(props: Props) {
+/** Where shifts come from: people in turn, a calendar, or PagerDuty. */
+export function SourceFields(props: Props) {
   const { draft } = props;
-  if (draft.kind === "simple") return <InTurn {...props} />;
+  if (draft.kind === "simple") return <WeeklyFields {...props} />;
   return (
     <>
-      {draft.kind === "calendar" ? <FromCalendar {...props} /> : <FromPagerDuty {...props} />}
+      {draft.kind === "calendar" ? <CalendarFields {...props} /> : <PagerDutyFields {...props} />}
       <Accounts {...props} />
     </>
   );
@@ -30,7 +30,7 @@ export function OriginFields(props: Props) {
 function ZoneField({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
   const { t } = useTranslation();
   const zones = useMemo(
-    () => ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")],
+    () => ["UTC", ...Intl.supportedValuesOf("timeZone").filter((item) => item !== "UTC")],
     [],
   );
   return (
@@ -46,7 +46,7 @@ function ZoneField({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
   );
 }
 
-function InTurn({ draft, onChange }: Props) {
+function WeeklyFields({ draft, onChange }: Props) {
   const { t } = useTranslation();
   const people = useColleagues(true).data ?? [];
   return (
@@ -54,7 +54,7 @@ function InTurn({ draft, onChange }: Props) {
       <MultiSelect
         label={t("oncall.people")}
         description={t("oncall.peopleText")}
-        data={people.map((one) => ({ value: one.id, label: one.name }))}
+        data={people.map((person) => ({ value: person.id, label: person.name }))}
         value={[...draft.people]}
         onChange={(chosen) => onChange({ people: chosen })}
         searchable
@@ -87,7 +87,7 @@ function InTurn({ draft, onChange }: Props) {
   );
 }
 
-function FromCalendar({ draft, rotation, file, onFile, onChange }: Props) {
+function CalendarFields({ draft, rotation, file, onFile, onChange }: Props) {
   const { t } = useTranslation();
   return (
     <>
@@ -115,7 +115,7 @@ function FromCalendar({ draft, rotation, file, onFile, onChange }: Props) {
   );
 }
 
-function FromPagerDuty({ draft, rotation, onChange }: Props) {
+function PagerDutyFields({ draft, rotation, onChange }: Props) {
   const { t } = useTranslation();
   return (
     <>
@@ -150,11 +150,11 @@ function FromPagerDuty({ draft, rotation, onChange }: Props) {
   );
 }
 
-/** Whose account a name from elsewhere is; asked for names that nobody here has. */
+/** Maps names of the external calendar to accounts; asks only for unknown names. */
 function Accounts({ draft, rotation, onChange }: Props) {
   const { t } = useTranslation();
   const people = useColleagues(true).data ?? [];
-  const unknown = [...new Set([...strangers(rotation), ...Object.keys(draft.accounts)])];
+  const unknown = [...new Set([...unknownNames(rotation), ...Object.keys(draft.accounts)])];
   if (unknown.length === 0) return null;
   return (
     <fieldset className={classes.stack}>
@@ -164,7 +164,7 @@ function Accounts({ draft, rotation, onChange }: Props) {
           key={name}
           label={name}
           placeholder={t("oncall.noAccount")}
-          data={people.map((one) => ({ value: one.id, label: one.name }))}
+          data={people.map((person) => ({ value: person.id, label: person.name }))}
           value={draft.accounts[name] ?? null}
           onChange={(id) => {
             const { [name]: _, ...rest } = draft.accounts;

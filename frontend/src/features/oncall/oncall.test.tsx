@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sent } from "../../mock/msw";
-import { resetSchedules, withRotation } from "../../mock/schedules";
-import { state, USERS } from "../../mock/state";
-import { open } from "../testing/screen";
+import { resetSchedules, withRotation } from "../../../mock/automation/schedules";
+import { sent } from "../../../mock/server/msw";
+import { state, USERS } from "../../../mock/server/state";
+import { openScreen } from "../../testing/screen";
 
 beforeEach(resetSchedules);
 afterEach(() => {
@@ -13,23 +13,23 @@ afterEach(() => {
 });
 
 describe("on call", () => {
-  it("says what to do where nobody is, and leaves the head of the screen alone", async () => {
-    open("/oncall");
-    expect(await screen.findByText("Nobody is on call")).toBeVisible();
+  it("shows what to do without a rotation, and leaves the head of the screen alone", async () => {
+    openScreen("/oncall");
+    expect(await screen.findByText("No rotations yet")).toBeVisible();
     expect(screen.queryByRole("link", { name: /On call:/ })).toBeNull();
   });
 
-  it("stands in the head of every screen", async () => {
+  it("is in the head of every screen", async () => {
     withRotation();
-    open("/captures");
+    openScreen("/captures");
     const link = await screen.findByRole("link", { name: `On call: ${USERS[0]!.name}` });
     expect(link).toHaveAttribute("href", "/oncall");
   });
 
-  it("says when nobody is", async () => {
+  it("shows when no user is on call", async () => {
     withRotation({ now: [] });
-    open("/captures");
-    expect(await screen.findByRole("link", { name: "On call: nobody" })).toBeVisible();
+    openScreen("/captures");
+    expect(await screen.findByRole("link", { name: "On call: none" })).toBeVisible();
   });
 
   it("shows who is on call, who is next, and what a name from elsewhere lacks", async () => {
@@ -38,7 +38,7 @@ describe("on call", () => {
       end: null,
       who: "Zed",
       person: null,
-      how: "calendar",
+      source: "calendar",
       level: 2,
     } as const;
     withRotation({
@@ -48,39 +48,41 @@ describe("on call", () => {
       now: [stranger],
       failure: { key: "oncall.no_calendar", params: {} },
     });
-    open("/oncall");
-    expect(await screen.findByText("no account by that name")).toBeVisible();
+    openScreen("/oncall");
+    expect(await screen.findByText("no account with this name")).toBeVisible();
     expect(screen.getByText("level 2")).toBeVisible();
-    expect(screen.getByText(/This is no iCalendar/)).toBeVisible();
+    expect(screen.getByText(/This is not an iCalendar file/)).toBeVisible();
     expect(screen.getByText(/Calendar from https:\/\/calendar.example/)).toBeVisible();
     expect(screen.getByRole("button", { name: "Fetch now" })).toBeVisible();
   });
 
-  it("is taken over by oneself unless somebody else is chosen", async () => {
+  it("is overridden by the signed-in user unless another is chosen", async () => {
     const user = userEvent.setup();
     withRotation();
-    open("/oncall");
-    await user.click(await screen.findByRole("button", { name: "Take over" }));
+    openScreen("/oncall");
+    await user.click(await screen.findByRole("button", { name: "Add override" }));
     const dialog = await screen.findByRole("dialog");
-    await user.click(within(dialog).getByRole("button", { name: "Take over" }));
+    await user.click(within(dialog).getByRole("button", { name: "Add override" }));
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-    const body = sent.find((one) => one.method === "POST" && one.path.endsWith("/overrides"))?.body;
+    const body = sent.find(
+      (request) => request.method === "POST" && request.path.endsWith("/overrides"),
+    )?.body;
     expect(body).toMatchObject({ reason: "" });
-    expect(await screen.findByText("takes over")).toBeVisible();
+    expect(await screen.findByText("override")).toBeVisible();
   });
 
   it("is made of people in turn, or of a file", async () => {
     const user = userEvent.setup();
-    open("/oncall?act=add");
+    openScreen("/oncall?dialog=add");
     const dialog = await screen.findByRole("dialog");
     await user.type(within(dialog).getByLabelText("Name"), "secondary");
-    expect(within(dialog).getByRole("button", { name: "Add a rotation" })).toBeDisabled();
+    expect(within(dialog).getByRole("button", { name: "Add rotation" })).toBeDisabled();
     await user.click(within(dialog).getByRole("radio", { name: "Calendar" }));
-    expect(within(dialog).getByText(/Kept like a password/)).toBeVisible();
-    await user.click(within(dialog).getByRole("button", { name: "Add a rotation" }));
+    expect(within(dialog).getByText(/Stored encrypted/)).toBeVisible();
+    await user.click(within(dialog).getByRole("button", { name: "Add rotation" }));
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-    const body = sent.find((one) => one.method === "POST" && one.path === "/rotations")?.body;
-    expect(body).toMatchObject({ name: "secondary", origin: { kind: "calendar" } });
-    expect(body).not.toHaveProperty("origin.url");
+    const body = sent.find((request) => request.method === "POST" && request.path === "/rotations")?.body;
+    expect(body).toMatchObject({ name: "secondary", source: { kind: "calendar" } });
+    expect(body).not.toHaveProperty("source.url");
   });
 });

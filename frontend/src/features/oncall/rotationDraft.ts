@@ -1,9 +1,12 @@
-import type { Rotation } from "../../client/schedules";
+import type { Rotation } from "../../client/models";
+import type { RequestBody } from "../../client/paths";
+
+type RotationBody = RequestBody<"post", "/rotations">;
 
 export const KINDS = ["simple", "calendar", "pagerduty"] as const;
 export type RotationKind = (typeof KINDS)[number];
 
-/** What somebody fills in for a rotation; what belongs to other kinds stays while one is chosen. */
+/** The fields of the rotation form; the fields of other kinds keep their values. */
 export interface RotationDraft {
   name: string;
   kind: RotationKind;
@@ -29,25 +32,25 @@ const DAY_MS = 86_400_000;
 export const defaultFirstDay = (now: Date): string =>
   new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10);
 
-export function draftOf(zone: string, firstDay: string, one?: Rotation): RotationDraft {
+export function toRotationDraft(zone: string, firstDay: string, rotation?: Rotation): RotationDraft {
   return {
-    name: one?.name ?? "",
-    kind: one?.kind ?? "simple",
-    people: one?.people.map((person) => person.id) ?? [],
-    firstDay: one?.first_day ?? firstDay,
-    days: one?.days ?? 7,
-    handover: one?.handover ?? "09:00",
-    zone: one?.zone ?? zone,
+    name: rotation?.name ?? "",
+    kind: rotation?.kind ?? "simple",
+    people: rotation?.people.map((person) => person.id) ?? [],
+    firstDay: rotation?.first_day ?? firstDay,
+    days: rotation?.days ?? 7,
+    handover: rotation?.handover ?? "09:00",
+    zone: rotation?.zone ?? zone,
     url: "",
-    server: String(one?.source.url ?? "https://api.pagerduty.com"),
+    server: String(rotation?.source.url ?? "https://api.pagerduty.com"),
     token: "",
-    schedules: texts(one?.source.schedules),
-    policies: texts(one?.source.policies),
-    accounts: one?.accounts ?? {},
+    schedules: texts(rotation?.source.schedules),
+    policies: texts(rotation?.source.policies),
+    accounts: rotation?.accounts ?? {},
   };
 }
 
-function originOf(draft: RotationDraft): Record<string, unknown> {
+function toSource(draft: RotationDraft): RotationBody["source"] {
   if (draft.kind === "simple")
     return {
       kind: draft.kind,
@@ -69,14 +72,13 @@ function originOf(draft: RotationDraft): Record<string, unknown> {
 }
 
 /** The body of a request; a secret that is not typed again stays as it is. */
-export const bodyOf = (draft: RotationDraft, before?: Rotation): Record<string, unknown> => ({
-  ...(before ? { version: before.version } : {}),
+export const toRotationBody = (draft: RotationDraft): RotationBody => ({
   name: draft.name.trim(),
-  origin: originOf(draft),
+  source: toSource(draft),
   ...(draft.kind === "simple" ? {} : { accounts: draft.accounts }),
 });
 
-export function complete(draft: RotationDraft, before?: Rotation): boolean {
+export function isRotationComplete(draft: RotationDraft, before?: Rotation): boolean {
   if (!draft.name.trim()) return false;
   if (draft.kind === "simple")
     return (
@@ -86,6 +88,6 @@ export function complete(draft: RotationDraft, before?: Rotation): boolean {
   return Boolean(draft.server.trim()) && (Boolean(draft.token) || before?.has_secret === true);
 }
 
-/** Names that turns have and no account is known by. */
-export const strangers = (rotation: Rotation | undefined): string[] =>
-  [...new Set((rotation?.turns ?? []).filter((one) => !one.person).map((one) => one.who))].sort();
+/** Names that shifts have and no account is known by. */
+export const unknownNames = (rotation: Rotation | undefined): string[] =>
+  [...new Set((rotation?.shifts ?? []).filter((shift) => !shift.person).map((shift) => shift.who))].sort();

@@ -1,39 +1,41 @@
 import { useTranslation } from "react-i18next";
-import type { Playbook, PlaybookStep, StepAnswer } from "../../client/types";
+import type { Playbook, StepAnswer } from "../../client/models";
 import { Link } from "../../components/Link";
-import { Verdict } from "../../components/Verdict";
+import { VerdictIcon } from "../../components/VerdictIcon";
 import { cx } from "../../core/cx";
-import { usePick } from "../../lib/i18n";
+import type { Search } from "../../core/search";
 import { usePlaybooks } from "../../lib/queries";
+import { useLocalized } from "../../lib/text/i18n";
+import type { PlaybookStep } from "./api";
+import { branchOf, END, OTHER_PLAYBOOK } from "./branches";
 import classes from "./Chain.module.css";
-import { ELSEWHERE, END, wayOf } from "./reading";
 
-const WAYS = ["supports", "refutes", "otherwise"] as const;
+const BRANCHES = ["supports", "refutes", "otherwise"] as const;
 
 interface Props {
   playbook: Playbook;
   step: PlaybookStep;
-  /** Where the step was gone through: its verdict shows which way was taken. */
+  /** Answer of a step on the path; its verdict selects the branch. */
   answer: StepAnswer | undefined;
 }
 
-/** Where each verdict of a step leads. */
-export function Ways({ playbook, step, answer }: Props) {
+/** Branches of a step by verdict. */
+export function Branches({ playbook, step, answer }: Props) {
   const { t } = useTranslation();
-  const taken = answer && wayOf(step, answer.verdict);
-  const ways = WAYS.filter((way) => way in step.then);
+  const taken = answer && branchOf(step, answer.verdict);
+  const branches = BRANCHES.filter((branch) => branch in step.branches);
   return (
-    <ul className={classes.ways} aria-label={t("playbooks.ways")}>
-      {ways.map((way) => (
-        <li key={way} className={cx(classes.way, way === taken && classes.taken)}>
-          <span className={classes.wayName}>
-            {way !== "otherwise" && <Verdict look={way} />}
-            {ways.length === 1 ? t("playbooks.then") : t(`playbooks.way.${way}`)}
+    <ul className={classes.branches} aria-label={t("playbooks.branches")}>
+      {branches.map((branch) => (
+        <li key={branch} className={cx(classes.branch, branch === taken && classes.taken)}>
+          <span className={classes.branchName}>
+            {branch !== "otherwise" && <VerdictIcon look={branch} />}
+            {branches.length === 1 ? t("playbooks.always") : t(`playbooks.branch.${branch}`)}
           </span>
           <span aria-hidden>→</span>
           <span className={classes.target}>
-            <Target playbook={playbook} to={step.then[way] ?? END} />
-            {way === taken && <span className={classes.takenMark}>{t("playbooks.taken")}</span>}
+            <BranchTarget playbook={playbook} to={step.branches[branch] ?? END} />
+            {branch === taken && <span className={classes.takenMark}>{t("playbooks.taken")}</span>}
           </span>
         </li>
       ))}
@@ -41,27 +43,24 @@ export function Ways({ playbook, step, answer }: Props) {
   );
 }
 
-function Target({ playbook, to }: { playbook: Playbook; to: string }) {
+function BranchTarget({ playbook, to }: { playbook: Playbook; to: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const others = usePlaybooks().data;
   if (to === END) return <span className={classes.end}>{t("playbooks.end")}</span>;
-  if (to.startsWith(ELSEWHERE)) {
-    const id = to.slice(ELSEWHERE.length);
-    const title = pick(others?.find((one) => one.id === id)?.title) || id;
+  if (to.startsWith(OTHER_PLAYBOOK)) {
+    const id = to.slice(OTHER_PLAYBOOK.length);
+    const title = pick(others?.find((playbook) => playbook.id === id)?.title) || id;
     return (
-      <Link
-        to="/playbooks"
-        search={((before: Record<string, string>) => ({ run: before.run, playbook: id })) as never}
-      >
+      <Link to="/playbooks" search={(before: Search): Search => ({ run: before.run, playbook: id })}>
         {t("playbooks.elsewhere", { title })}
       </Link>
     );
   }
-  const at = playbook.steps.findIndex((one) => one.id === to);
+  const at = playbook.steps.findIndex((step) => step.id === to);
   return (
-    <Link to="." search={true as never} hash={`step-${to}`}>
-      {at + 1} {pick(playbook.steps[at]?.asks) || to}
+    <Link to="." search={true} hash={`step-${to}`}>
+      {at + 1} {pick(playbook.steps[at]?.question) || to}
     </Link>
   );
 }

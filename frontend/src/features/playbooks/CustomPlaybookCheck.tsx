@@ -2,28 +2,27 @@ import { Button, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { PlaybookCheck } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
+import { ErrorLine } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
 import { post } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
 import { PlaybookDetail } from "./PlaybookDetail";
 import classes from "./Playbooks.module.css";
 
-/** A playbook of one's own: every mistake with its place, or what it looks like. Nothing of it is kept. */
-export function OwnCheck() {
+/** Form that validates a custom playbook and shows its errors or a preview. Nothing is stored. */
+export function CustomPlaybookCheck() {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const [text, setText] = useState("");
   const check = useMutation({
-    mutationFn: (yaml: string) => post<PlaybookCheck>("/playbooks/check", { text: yaml }),
+    mutationFn: (yaml: string) => post("/playbooks/check", { text: yaml }),
   });
   const { data } = check;
   return (
     <>
-      <Panel title={t("playbooks.own")} aside={t("playbooks.ownAside")}>
+      <Panel title={t("playbooks.custom")} headerExtra={t("playbooks.customHint")}>
         <form
           className={classes.form}
           onSubmit={(event) => {
@@ -50,28 +49,28 @@ export function OwnCheck() {
         </form>
         <ErrorLine error={check.error} />
         <div aria-live="polite">
-          {data && data.problems.length === 0 && <Mark tone="ok">{t("playbooks.sound")}</Mark>}
+          {data && data.problems.length === 0 && <StatusIcon tone="ok">{t("playbooks.valid")}</StatusIcon>}
           {data && data.problems.length > 0 && (
             <>
               <p className={classes.line}>
-                <Mark tone="bad">{t("playbooks.problems", { count: data.problems.length })}</Mark>
+                <StatusIcon tone="bad">{t("playbooks.problems", { count: data.problems.length })}</StatusIcon>
               </p>
-              <Grid stack label={t("playbooks.problemsTitle")}>
+              <DataTable stack label={t("playbooks.problemsTitle")}>
                 <thead>
                   <tr>
                     <th>{t("playbooks.where")}</th>
-                    <th>{t("playbooks.wrong")}</th>
+                    <th>{t("playbooks.error")}</th>
                   </tr>
                 </thead>
                 <tbody>
-                  {data.problems.map((one, i) => (
-                    <tr key={`${one.where}${i}`}>
-                      <td className="mono">{one.where || "–"}</td>
-                      <td className={classes.wrong}>{sentence(one.what)}</td>
+                  {data.problems.map((problem, i) => (
+                    <tr key={`${problem.location}${i}`}>
+                      <td className="mono">{problem.location || "–"}</td>
+                      <td className={classes.error}>{sentence(problem.what)}</td>
                     </tr>
                   ))}
                 </tbody>
-              </Grid>
+              </DataTable>
             </>
           )}
         </div>

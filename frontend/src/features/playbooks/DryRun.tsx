@@ -1,44 +1,47 @@
 import { Button, Select } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Playbook, PlaybookChain, RunSummary } from "../../client/types";
+import type { DryRunResult, Playbook, RunSummary } from "../../client/models";
 import { Link } from "../../components/Link";
-import { TierTag } from "../../components/Mark";
-import { Prose } from "../../components/Prose";
-import { Verdict } from "../../components/Verdict";
+import { TierTag } from "../../components/StatusIcon";
+import { PlaybookText } from "../../components/text/PlaybookText";
+import { VerdictIcon } from "../../components/VerdictIcon";
 import { useOpenDialog } from "../../lib/dialogs";
-import { usePick, useSentence } from "../../lib/i18n";
-import { isActive, useCaptures, useMay, usePlaybooks, useRun } from "../../lib/queries";
+import { isActive, useCaptures, usePermission, usePlaybooks, useRun } from "../../lib/queries";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
 import { useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
+import { useHypothesisText } from "./branches";
 import { FIELDS } from "./fields";
 import classes from "./Playbooks.module.css";
-import { useAbout } from "./reading";
 
-const NEWEST = 60;
+const MAX_RUNS = 60;
 
-/** The newest runs that have come home; one from the address is among them however old it is. */
+/** Select of the newest runs; it also contains the run of the URL. */
 export function RunPicker() {
   const { t } = useTranslation();
   const names = useNames();
   const time = useTimeFormat();
   const [{ run }, set] = useUrlState(FIELDS);
-  const captures = useCaptures({}, NEWEST);
-  const own = useRun(run).data;
-  const label = (one: RunSummary, number: number, plan: string) =>
+  const captures = useCaptures({}, MAX_RUNS);
+  const selected = useRun(run).data;
+  const label = (run: Pick<RunSummary, "host" | "started_at">, number: number, plan: string) =>
     [
       `#${number} ${names.plan(plan)}`,
-      one.host?.name ?? t("captures.noHost"),
-      ...(one.started_at ? [time.iso(one.started_at)] : []),
+      run.host?.name ?? t("captures.noHost"),
+      ...(run.started_at ? [time.iso(run.started_at)] : []),
     ].join(" · ");
   const runs = (captures.data?.items ?? []).flatMap((capture) =>
     capture.runs
-      .filter((one) => !isActive(one.state) && one.state !== "failed" && one.state !== "cancelled")
-      .map((one) => ({ value: one.id, label: label(one, capture.number, capture.plan) })),
+      .filter((run) => !isActive(run.state) && run.state !== "failed" && run.state !== "canceled")
+      .map((run) => ({ value: run.id, label: label(run, capture.number, capture.plan) })),
   );
-  if (own && !runs.some((one) => one.value === own.id))
-    runs.unshift({ value: own.id, label: label(own, own.capture.number, own.capture.plan) });
+  if (selected && !runs.some((run) => run.value === selected.id))
+    runs.unshift({
+      value: selected.id,
+      label: label(selected, selected.capture.number, selected.capture.plan),
+    });
   return (
     <div className={classes.picker}>
       <Select
@@ -64,32 +67,32 @@ export function RunPicker() {
   );
 }
 
-/** The one thing to do next: which step, why this one, what it takes and what that costs. */
-export function NextStep({ playbook, chain }: { playbook: Playbook; chain: PlaybookChain }) {
+/** Proposed next step: the step, the reason, its collectors and their tier. */
+export function ProposedStep({ playbook, result }: { playbook: Playbook; result: DryRunResult }) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
-  const about = useAbout(playbook);
-  const host = useRun(chain.run_id).data?.host?.id;
-  const { next } = chain;
+  const about = useHypothesisText(playbook);
+  const host = useRun(result.run_id).data?.host?.id;
+  const { next } = result;
   if (!next)
     return (
       <p className={classes.nothingLeft}>
-        <Verdict look={chain.gaps.length > 0 ? "absent" : "supports"} />
-        {t(chain.gaps.length > 0 ? "playbooks.nothingLeft" : "playbooks.answered")}
+        <VerdictIcon look={result.gaps.length > 0 ? "absent" : "supports"} />
+        {t(result.gaps.length > 0 ? "playbooks.nothingLeft" : "playbooks.answered")}
       </p>
     );
-  const at = playbook.steps.findIndex((one) => one.id === next.step);
+  const at = playbook.steps.findIndex((step) => step.id === next.step);
   const step = playbook.steps[at];
-  const { sign, says } = about(step?.about ?? "");
+  const { label, summary } = about(step?.about ?? "");
   const why = {
     ...next.why,
     params: {
       ...next.why.params,
-      about: says === sign ? sign : `${sign} (${says})`,
+      about: summary === label ? label : `${label} (${summary})`,
       tier: t(`tier.${next.tier}.name`),
     },
   };
@@ -97,14 +100,15 @@ export function NextStep({ playbook, chain }: { playbook: Playbook; chain: Playb
     <section className={classes.nextStep} aria-label={t("playbooks.next")}>
       <p className={classes.nextHead}>
         <strong>{t("playbooks.next")}</strong>{" "}
-        <Link to="." search={true as never} hash={`step-${next.step}`}>
-          {at + 1} {pick(step?.asks)}
+        <Link to="." search={true} hash={`step-${next.step}`}>
+          {at + 1} {pick(step?.question)}
         </Link>
       </p>
       <p className={classes.line}>{sentence(why)}</p>
       {next.collectors.length === 0 ? (
-        <p className={classes.look}>
-          <span className={classes.dim}>{t("playbooks.person")}</span> <Prose text={step?.look} />
+        <p className={classes.instructions}>
+          <span className={classes.dim}>{t("playbooks.person")}</span>{" "}
+          <PlaybookText text={step?.instructions} />
         </p>
       ) : (
         <p className={classes.take}>
@@ -126,16 +130,16 @@ export function NextStep({ playbook, chain }: { playbook: Playbook; chain: Playb
   );
 }
 
-/** Where the walk ends in another playbook, the same run goes along. */
-export function LeadsTo({ id }: { id: string }) {
+/** Link to the next playbook, with the same run. */
+export function NextPlaybook({ id }: { id: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [{ run }] = useUrlState(FIELDS);
-  const title = pick(usePlaybooks().data?.find((one) => one.id === id)?.title) || id;
+  const title = pick(usePlaybooks().data?.find((playbook) => playbook.id === id)?.title) || id;
   return (
-    <p className={classes.leadsTo}>
-      {t("playbooks.leadsTo")}{" "}
-      <Link to="/playbooks" search={{ playbook: id, run } as never}>
+    <p className={classes.nextPlaybook}>
+      {t("playbooks.nextPlaybook")}{" "}
+      <Link to="/playbooks" search={{ playbook: id, run }}>
         {title}
       </Link>
     </p>

@@ -1,13 +1,14 @@
 import { useTranslation } from "react-i18next";
-import type { HypothesisStand, Playbook } from "../../client/types";
+import type { Playbook } from "../../client/models";
 import { Link } from "../../components/Link";
-import { type Look, Verdict } from "../../components/Verdict";
-import { usePick } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { useNumberName } from "../../lib/useNumberName";
+import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
+import { useLocalized } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import { useNumberName } from "../../lib/text/useNumberName";
+import type { HypothesisState } from "./api";
 import classes from "./Playbooks.module.css";
 
-const STANDINGS: Record<HypothesisStand["standing"], Look> = {
+const STATES: Record<HypothesisState["status"], VerdictState> = {
   open: "absent",
   supported: "supports",
   refuted: "refutes",
@@ -16,56 +17,58 @@ const STANDINGS: Record<HypothesisStand["standing"], Look> = {
 
 interface Props {
   playbook: Playbook;
-  stands: readonly HypothesisStand[] | undefined;
+  states: readonly HypothesisState[] | undefined;
 }
 
-/** What could be behind it; tried on a run, where each of them stands and which steps say so. */
-export function Hypotheses({ playbook, stands }: Props) {
+/** Hypotheses of a playbook; after a dry run with their status and the steps that determine it. */
+export function Hypotheses({ playbook, states }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const names = useNames();
   const numberName = useNumberName();
   const numbers = (ids: readonly string[]) =>
-    ids.map((id) => playbook.steps.findIndex((one) => one.id === id) + 1).join(", ");
+    ids.map((id) => playbook.steps.findIndex((step) => step.id === id) + 1).join(", ");
   return (
     <ol className={classes.hypotheses}>
-      {playbook.hypotheses.map((one, i) => {
-        const stand = stands?.find((each) => each.hypothesis === one.id);
+      {playbook.hypotheses.map((hypothesis, i) => {
+        const state = states?.find((each) => each.hypothesis === hypothesis.id);
         return (
-          <li key={one.id} className={classes.hypothesis} data-standing={stand?.standing}>
-            <span className={classes.sign}>H{i + 1}</span>
+          <li key={hypothesis.id} className={classes.hypothesis} data-status={state?.status}>
+            <span className={classes.label}>H{i + 1}</span>
             <div className={classes.hypothesisText}>
-              <p className={classes.says}>{pick(one.says)}</p>
+              <p className={classes.summary}>{pick(hypothesis.summary)}</p>
               <p className={classes.meta}>
-                {one.cause && (
+                {hypothesis.cause && (
                   <span>
                     {t("playbooks.cause")}{" "}
                     <Link
                       to="/rules"
-                      search={{ view: "causes", cause: one.cause } as never}
-                      title={one.cause}
+                      search={{ view: "causes", cause: hypothesis.cause }}
+                      title={hypothesis.cause}
                     >
-                      {names.cause(one.cause)}
+                      {names.cause(hypothesis.cause)}
                     </Link>
                   </span>
                 )}
-                {one.primary && (
-                  <span title={one.primary.read}>
-                    {t(`playbooks.primary.${one.primary.better}`, { name: numberName(one.primary.read) })}
+                {hypothesis.primary && (
+                  <span title={hypothesis.primary.read}>
+                    {t(`playbooks.primary.${hypothesis.primary.better}`, {
+                      name: numberName(hypothesis.primary.read),
+                    })}
                   </span>
                 )}
               </p>
             </div>
-            {stand && (
-              <div className={classes.stand}>
-                <span className={classes.standing}>
-                  <Verdict look={STANDINGS[stand.standing]} /> {t(`playbooks.standing.${stand.standing}`)}
+            {state && (
+              <div className={classes.state}>
+                <span className={classes.status}>
+                  <VerdictIcon look={STATES[state.status]} /> {t(`playbooks.status.${state.status}`)}
                 </span>
-                {stand.supports.length > 0 && (
-                  <span>{t("playbooks.for", { numbers: numbers(stand.supports) })}</span>
+                {state.supports.length > 0 && (
+                  <span>{t("playbooks.for", { numbers: numbers(state.supports) })}</span>
                 )}
-                {stand.refutes.length > 0 && (
-                  <span>{t("playbooks.against", { numbers: numbers(stand.refutes) })}</span>
+                {state.refutes.length > 0 && (
+                  <span>{t("playbooks.against", { numbers: numbers(state.refutes) })}</span>
                 )}
               </div>
             )}

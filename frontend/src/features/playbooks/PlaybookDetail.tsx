@@ -1,106 +1,106 @@
 import { Anchor } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Bilingual, Playbook } from "../../client/types";
+import type { Bilingual, Playbook } from "../../client/models";
+import { Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { Prose } from "../../components/Prose";
-import { Loaded } from "../../components/States";
+import { PlaybookText } from "../../components/text/PlaybookText";
 import { cx } from "../../core/cx";
-import { usePick } from "../../lib/i18n";
-import { useChain } from "../../lib/queries";
+import { useDryRun } from "../../lib/queries";
+import { useLocalized } from "../../lib/text/i18n";
 import { useUrlState } from "../../lib/urlState";
-import { Cards } from "./Cards";
+import { NextPlaybook, ProposedStep, RunPicker } from "./DryRun";
 import { FIELDS } from "./fields";
 import { Hypotheses } from "./Hypotheses";
 import classes from "./Playbooks.module.css";
+import { Remediations } from "./Remediations";
 import { Steps } from "./Steps";
-import { LeadsTo, NextStep, RunPicker } from "./TryOn";
 
 interface Props {
   playbook: Playbook;
-  /** One that is not kept here cannot be tried. */
+  /** A playbook that is not stored has no dry run. */
   preview?: boolean;
 }
 
-/** One playbook: what it is for, what could be behind it, the way through, and what helps. */
+/** One playbook: scope, hypotheses, steps and remediations. */
 export function PlaybookDetail({ playbook, preview = false }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [{ run }] = useUrlState(FIELDS);
-  const triable = !preview && playbook.steps.length > 0;
-  const chain = useChain(playbook.id, triable ? run : "");
-  const found = triable && run !== "" ? chain.data : undefined;
+  const hasDryRun = !preview && playbook.steps.length > 0;
+  const dryRun = useDryRun(playbook.id, hasDryRun ? run : "");
+  const result = hasDryRun && run !== "" ? dryRun.data : undefined;
   return (
     <>
-      <Panel title={pick(playbook.title)} aside={<span className="mono">{playbook.id}</span>}>
+      <Panel title={pick(playbook.title)} headerExtra={<span className="mono">{playbook.id}</span>}>
         <p className={classes.symptom}>
-          <Prose text={playbook.symptom} />
+          <PlaybookText text={playbook.symptom} />
         </p>
         <div className={classes.bounds}>
-          <Bound title={t("playbooks.covered")} items={playbook.covered} />
-          <Bound title={t("playbooks.notCovered")} items={playbook.not_covered} not />
+          <BoundText title={t("playbooks.covered")} items={playbook.covered} />
+          <BoundText title={t("playbooks.notCovered")} items={playbook.not_covered} not />
         </div>
       </Panel>
-      {triable && (
-        <Panel title={t("playbooks.try")} aside={t("playbooks.tryAside")}>
+      {hasDryRun && (
+        <Panel title={t("playbooks.dryRun")} headerExtra={t("playbooks.dryRunHint")}>
           <RunPicker />
           {run !== "" && (
-            <Loaded query={chain}>{(walked) => <NextStep playbook={playbook} chain={walked} />}</Loaded>
+            <Loaded query={dryRun}>{(data) => <ProposedStep playbook={playbook} result={data} />}</Loaded>
           )}
         </Panel>
       )}
       {playbook.hypotheses.length > 0 && (
-        <Panel flush title={t("playbooks.hypotheses")} aside={t("playbooks.hypothesesAside")}>
-          <Hypotheses playbook={playbook} stands={found?.stands} />
+        <Panel flush title={t("playbooks.hypotheses")} headerExtra={t("playbooks.hypothesesHint")}>
+          <Hypotheses playbook={playbook} states={result?.hypotheses} />
         </Panel>
       )}
       {playbook.steps.length > 0 && (
         <Panel
-          title={t("playbooks.chain")}
-          aside={
-            found && found.gaps.length > 0 ? (
-              <span className={classes.gapCount}>{t("playbooks.gaps", { count: found.gaps.length })}</span>
+          title={t("playbooks.path")}
+          headerExtra={
+            result && result.gaps.length > 0 ? (
+              <span className={classes.gapCount}>{t("playbooks.gaps", { count: result.gaps.length })}</span>
             ) : (
               t("playbooks.steps", { count: playbook.steps.length })
             )
           }
         >
-          <Steps playbook={playbook} chain={found} />
-          {found?.leads_to && <LeadsTo id={found.leads_to} />}
+          <Steps playbook={playbook} result={result} />
+          {result?.next_playbook && <NextPlaybook id={result.next_playbook} />}
         </Panel>
       )}
       {playbook.dead_ends.length > 0 && (
-        <Panel title={t("playbooks.deadEnds")} aside={t("playbooks.deadEndsAside")}>
-          <Lines items={playbook.dead_ends} not />
+        <Panel title={t("playbooks.deadEnds")} headerExtra={t("playbooks.deadEndsHint")}>
+          <TextLines items={playbook.dead_ends} not />
         </Panel>
       )}
-      {playbook.cards.length > 0 && (
+      {playbook.remediations.length > 0 && (
         <Panel
           flush
-          title={t(playbook.kind === "reference" ? "playbooks.cardsTitle" : "playbooks.fixes")}
-          aside={t("playbooks.cards", { count: playbook.cards.length })}
+          title={t(playbook.kind === "reference" ? "playbooks.remediationsTitle" : "playbooks.fixes")}
+          headerExtra={t("playbooks.remediations", { count: playbook.remediations.length })}
         >
-          <Cards cards={playbook.cards} />
+          <Remediations remediations={playbook.remediations} />
         </Panel>
       )}
       {playbook.verify && (
         <Panel title={t("playbooks.verify")}>
           <p className={classes.line}>
-            <Prose text={playbook.verify} />
+            <PlaybookText text={playbook.verify} />
           </p>
         </Panel>
       )}
       {playbook.references.length > 0 && (
         <Panel title={t("playbooks.references")}>
           <ul className={classes.lines}>
-            {playbook.references.map((one) => (
-              <li key={`${one.title}${one.url}`}>
-                {/^https?:\/\//.test(one.url) ? (
-                  <Anchor href={one.url} target="_blank" rel="noreferrer">
-                    {one.title}
+            {playbook.references.map((reference) => (
+              <li key={`${reference.title}${reference.url}`}>
+                {/^https?:\/\//.test(reference.url) ? (
+                  <Anchor href={reference.url} target="_blank" rel="noreferrer">
+                    {reference.title}
                   </Anchor>
                 ) : (
                   <>
-                    {one.title} <span className="mono dim">{one.url}</span>
+                    {reference.title} <span className="mono dim">{reference.url}</span>
                   </>
                 )}
               </li>
@@ -112,21 +112,29 @@ export function PlaybookDetail({ playbook, preview = false }: Props) {
   );
 }
 
-function Bound({ title, items, not = false }: { title: string; items: readonly Bilingual[]; not?: boolean }) {
+function BoundText({
+  title,
+  items,
+  not = false,
+}: {
+  title: string;
+  items: readonly Bilingual[];
+  not?: boolean;
+}) {
   return (
     <div className={cx(classes.bound, not && classes.boundNot)}>
       <h3 className={classes.small}>{title}</h3>
-      <Lines items={items} not={not} />
+      <TextLines items={items} not={not} />
     </div>
   );
 }
 
-function Lines({ items, not }: { items: readonly Bilingual[]; not: boolean }) {
+function TextLines({ items, not }: { items: readonly Bilingual[]; not: boolean }) {
   return (
     <ul className={cx(classes.lines, not && classes.linesNot)}>
-      {items.map((one) => (
-        <li key={one.en}>
-          <Prose text={one} />
+      {items.map((bilingual) => (
+        <li key={bilingual.en}>
+          <PlaybookText text={bilingual} />
         </li>
       ))}
     </ul>

@@ -1,27 +1,27 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { ArrowLeft, FileCheck } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { PlaybookSummary } from "../../client/types";
+import type { PlaybookSummary } from "../../client/models";
+import { BlockSkeleton, EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
-import { Split } from "../../components/Split";
-import { BlockSkeleton, Empty, Loaded, RowSkeleton } from "../../components/States";
-import { usePick } from "../../lib/i18n";
+import { SplitPane } from "../../components/SplitPane";
 import { usePlaybook, usePlaybooks } from "../../lib/queries";
+import { useLocalized } from "../../lib/text/i18n";
 import { useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
+import { CustomPlaybookCheck } from "./CustomPlaybookCheck";
 import { FIELDS, KINDS } from "./fields";
-import { OwnCheck } from "./OwnCheck";
 import { PlaybookDetail } from "./PlaybookDetail";
 import classes from "./Playbooks.module.css";
 
-/** Checklists as data: read one, try it on a run, check one of your own. */
+/** Playbook catalog, dry runs and validation of custom playbooks. */
 export function PlaybooksPage() {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
   const search = useSlashFocus();
   const playbooks = usePlaybooks();
   const kinds = ["", ...KINDS].map((kind) => {
-    const n = playbooks.data?.filter((one) => kind === "" || one.kind === kind).length;
+    const n = playbooks.data?.filter((playbook) => kind === "" || playbook.kind === kind).length;
     const name = t(`playbooks.kinds.${(kind || "all") as (typeof KINDS)[number] | "all"}`);
     return { value: kind, label: n === undefined ? name : `${name} ${n}` };
   });
@@ -33,18 +33,18 @@ export function PlaybooksPage() {
         <Button
           size="xs"
           variant="default"
-          leftSection={state.own ? <ArrowLeft size={14} /> : <FileCheck size={14} />}
-          onClick={() => set({ own: !state.own }, { push: true })}
+          leftSection={state.custom ? <ArrowLeft size={14} /> : <FileCheck size={14} />}
+          onClick={() => set({ custom: !state.custom }, { push: true })}
         >
-          {state.own ? t("playbooks.toCatalogue") : t("playbooks.own")}
+          {state.custom ? t("playbooks.toCatalog") : t("playbooks.custom")}
         </Button>
       }
     >
-      {state.own ? (
-        <OwnCheck />
+      {state.custom ? (
+        <CustomPlaybookCheck />
       ) : (
         <>
-          <div className={classes.tools} data-asked={state.playbook !== "" || undefined}>
+          <div className={classes.tools} data-open={state.playbook !== "" || undefined}>
             <div className={classes.kinds}>
               <SegmentedControl
                 size="xs"
@@ -65,7 +65,7 @@ export function PlaybooksPage() {
             />
           </div>
           <Loaded query={playbooks} skeleton={<RowSkeleton rows={14} />}>
-            {(all) => <Catalogue all={all} />}
+            {(all) => <PlaybookList all={all} />}
           </Loaded>
         </>
       )}
@@ -73,43 +73,48 @@ export function PlaybooksPage() {
   );
 }
 
-/** A list, and beside it what is chosen; on a narrow screen one or the other. */
-function Catalogue({ all }: { all: readonly PlaybookSummary[] }) {
+/** List of playbooks next to the selected one; a narrow screen shows one of them. */
+function PlaybookList({ all }: { all: readonly PlaybookSummary[] }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [state, set] = useUrlState(FIELDS);
   const needle = state.q.trim().toLowerCase();
-  const shown = all.filter(
-    (one) => (state.kind === "" || one.kind === state.kind) && textOf(one).includes(needle),
+  const matches = all.filter(
+    (playbook) =>
+      (state.kind === "" || playbook.kind === state.kind) && searchText(playbook).includes(needle),
   );
-  const known = all.some((one) => one.id === state.playbook);
-  const chosen = known || state.playbook === "" ? state.playbook || (shown[0]?.id ?? "") : "";
-  const sizes = (one: PlaybookSummary) =>
+  const known = all.some((playbook) => playbook.id === state.playbook);
+  const selectedId = known || state.playbook === "" ? state.playbook || (matches[0]?.id ?? "") : "";
+  const sizes = (playbook: PlaybookSummary) =>
     [
-      t(`playbooks.kindOf.${one.kind}`),
-      one.steps > 0 && t("playbooks.steps", { count: one.steps }),
-      one.cards > 0 && t("playbooks.cards", { count: one.cards }),
+      t(`playbooks.kindOf.${playbook.kind}`),
+      playbook.steps > 0 && t("playbooks.steps", { count: playbook.steps }),
+      playbook.remediations > 0 && t("playbooks.remediations", { count: playbook.remediations }),
     ].filter(Boolean);
   return (
-    <Split
-      items={shown.map((one) => ({ id: one.id, title: pick(one.title), note: sizes(one).join(" · ") }))}
+    <SplitPane
+      items={matches.map((playbook) => ({
+        id: playbook.id,
+        title: pick(playbook.title),
+        note: sizes(playbook).join(" · "),
+      }))}
       label={t("nav.playbooks")}
       nothing={t("playbooks.nothing")}
-      chosen={chosen}
-      asked={state.playbook !== ""}
+      chosen={selectedId}
+      isItemOpen={state.playbook !== ""}
       onChoose={(playbook) => set({ playbook }, { push: playbook !== "" })}
       back={t("playbooks.back")}
     >
-      {chosen ? (
-        <Chosen id={chosen} />
+      {selectedId ? (
+        <SelectedPlaybook id={selectedId} />
       ) : (
-        state.playbook && <Empty title={t("playbooks.unknown", { id: state.playbook })} />
+        state.playbook && <EmptyState title={t("playbooks.unknown", { id: state.playbook })} />
       )}
-    </Split>
+    </SplitPane>
   );
 }
 
-function Chosen({ id }: { id: string }) {
+function SelectedPlaybook({ id }: { id: string }) {
   return (
     <Loaded query={usePlaybook(id)} skeleton={<BlockSkeleton height={480} />}>
       {(playbook) => <PlaybookDetail key={playbook.id} playbook={playbook} />}
@@ -117,8 +122,13 @@ function Chosen({ id }: { id: string }) {
   );
 }
 
-/** All that a search looks at: names in both languages, the rules and causes that it is about. */
-const textOf = (one: PlaybookSummary): string =>
-  [one.id, ...[one.title, one.symptom].flatMap((text) => [text.en, text.zh]), ...one.findings, ...one.causes]
+/** Text that the search covers: titles in both languages, rules and causes. */
+const searchText = (playbook: PlaybookSummary): string =>
+  [
+    playbook.id,
+    ...[playbook.title, playbook.symptom].flatMap((text) => [text.en, text.zh]),
+    ...playbook.findings,
+    ...playbook.causes,
+  ]
     .join(" ")
     .toLowerCase();

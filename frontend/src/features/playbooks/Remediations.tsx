@@ -1,40 +1,40 @@
 import { useTranslation } from "react-i18next";
-import type { Bilingual, PlaybookCard } from "../../client/types";
-import { CommandLine } from "../../components/Copy";
+import type { Bilingual, Remediation } from "../../client/models";
+import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
-import { Prose } from "../../components/Prose";
-import { usePick } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { useNumberName } from "../../lib/useNumberName";
+import { PlaybookText } from "../../components/text/PlaybookText";
+import { useLocalized } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import { useNumberName } from "../../lib/text/useNumberName";
 import classes from "./Playbooks.module.css";
 
-/** Things to do or to know: when, how, at what risk, and the number that shows whether it helped. */
-export function Cards({ cards }: { cards: readonly PlaybookCard[] }) {
+/** Remediations of a playbook: when to use them, command, risk, rollback and the number that verifies them. */
+export function Remediations({ remediations }: { remediations: readonly Remediation[] }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const numberName = useNumberName();
   return (
     <div>
-      {cards.map((card) => (
-        <article key={card.id} className={classes.card} id={`card-${card.id}`}>
-          <h3 className={classes.cardTitle}>{pick(card.title)}</h3>
+      {remediations.map((remediation) => (
+        <article key={remediation.id} className={classes.remediation} id={`remediation-${remediation.id}`}>
+          <h3 className={classes.remediationTitle}>{pick(remediation.title)}</h3>
           <p className={classes.line}>
-            <Prose text={card.when} />
+            <PlaybookText text={remediation.when} />
           </p>
-          {card.command && <CommandLine text={card.command} />}
+          {remediation.command && <CommandLine text={remediation.command} />}
           <dl className={classes.terms}>
-            <Term name={t("playbooks.risk")} text={card.risk} />
-            <Term name={t("playbooks.wayBack")} text={card.back} />
-            {card.verifies && (
+            <Term name={t("playbooks.risk")} text={remediation.risk} />
+            <Term name={t("playbooks.rollback")} text={remediation.rollback} />
+            {remediation.verifies && (
               <div>
                 <dt>{t("playbooks.verifies")}</dt>
-                <dd title={card.verifies}>{numberName(card.verifies)}</dd>
+                <dd title={remediation.verifies}>{numberName(remediation.verifies)}</dd>
               </div>
             )}
-            <Term name={t("playbooks.correction")} text={card.correction} />
+            <Term name={t("playbooks.correction")} text={remediation.correction} />
           </dl>
-          <Linked title={t("playbooks.rules")} ids={card.findings} kind="rule" />
-          <Linked title={t("playbooks.causes")} ids={card.causes} kind="cause" />
+          <LinkedText title={t("playbooks.rules")} ids={remediation.findings} kind="rule" />
+          <LinkedText title={t("playbooks.causes")} ids={remediation.causes} kind="cause" />
         </article>
       ))}
     </div>
@@ -47,13 +47,13 @@ function Term({ name, text }: { name: string; text: Bilingual | null }) {
     <div>
       <dt>{name}</dt>
       <dd>
-        <Prose text={text} />
+        <PlaybookText text={text} />
       </dd>
     </div>
   );
 }
 
-function Linked({ title, ids, kind }: { title: string; ids: readonly string[]; kind: "rule" | "cause" }) {
+function LinkedText({ title, ids, kind }: { title: string; ids: readonly string[]; kind: "rule" | "cause" }) {
   const names = useNames();
   if (ids.length === 0) return null;
   return (
@@ -63,7 +63,7 @@ function Linked({ title, ids, kind }: { title: string; ids: readonly string[]; k
         <Link
           key={id}
           to="/rules"
-          search={(kind === "rule" ? { rule: id } : { view: "causes", cause: id }) as never}
+          search={kind === "rule" ? { rule: id } : { view: "causes", cause: id }}
           title={id}
         >
           {names[kind](id)}

@@ -1,30 +1,30 @@
 import { useTranslation } from "react-i18next";
-import type { StepAnswer } from "../../client/types";
+import type { StepAnswer } from "../../client/models";
 import { Link } from "../../components/Link";
-import { LOOKS } from "../../components/Verdict";
-import { figuresOf } from "../../core/figures";
+import { VERDICT_STATES } from "../../components/VerdictIcon";
+import { toFigures } from "../../core/text/figures";
+import { useNames } from "../../lib/text/useNames";
 import { useUrlState } from "../../lib/urlState";
-import { useNames } from "../../lib/useNames";
-import { Figures } from "../../renderers/findings/Figures";
+import { FindingNumbers } from "../../widgets/findings/FindingNumbers";
 import classes from "./Chain.module.css";
 import { FIELDS } from "./fields";
 
-/** A rule may speak of hundreds of processes; the first of them are the gravest. */
-const SHOWN = 3;
+/** A rule can match hundreds of processes; the first ones are the most severe. */
+const MAX_FINDINGS = 3;
 
-/** The numbers that an answer rests on, each at its line; the rest stands on the page of the run. */
-export function Found({ answer }: { answer: StepAnswer }) {
+/** Numbers behind an answer, each with its source; the page of the run lists the others. */
+export function StepNumbers({ answer }: { answer: StepAnswer }) {
   const { t } = useTranslation();
   const names = useNames();
   const [{ run }] = useUrlState(FIELDS);
-  const shown = answer.findings.slice(0, SHOWN);
-  const more = answer.findings.length - shown.length;
+  const findings = answer.findings.slice(0, MAX_FINDINGS);
+  const more = answer.findings.length - findings.length;
   const rule = answer.findings[0]?.rule ?? "";
   return (
-    <div className={classes.found}>
-      <Figures
-        figures={shown.flatMap(figuresOf)}
-        look={LOOKS[answer.verdict]}
+    <div className={classes.numbers}>
+      <FindingNumbers
+        figures={findings.flatMap(toFigures)}
+        look={VERDICT_STATES[answer.verdict]}
         label={t("playbooks.numbers", { rule: names.rule(rule) })}
       />
       {more > 0 && (

@@ -1,25 +1,26 @@
 import { useTranslation } from "react-i18next";
-import type { Playbook, PlaybookChain, PlaybookStep, StepAnswer } from "../../client/types";
+import type { DryRunResult, Playbook, StepAnswer } from "../../client/models";
 import { Link } from "../../components/Link";
-import { Prose } from "../../components/Prose";
-import { LOOKS, Verdict } from "../../components/Verdict";
+import { PlaybookText } from "../../components/text/PlaybookText";
+import { VERDICT_STATES, VerdictIcon } from "../../components/VerdictIcon";
 import { cx } from "../../core/cx";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import type { PlaybookStep } from "./api";
+import { Branches } from "./Branches";
+import { useHypothesisText, useStepsByKey } from "./branches";
 import classes from "./Chain.module.css";
-import { Found } from "./Found";
-import { useAbout, useWalked } from "./reading";
-import { Ways } from "./Ways";
+import { StepNumbers } from "./StepNumbers";
 
 interface Props {
   playbook: Playbook;
-  chain: PlaybookChain | undefined;
+  result: DryRunResult | undefined;
 }
 
-/** The steps as a path from top to bottom. Tried on a run, the way that was gone is strong and its gaps are loud. */
-export function Steps({ playbook, chain }: Props) {
-  const walked = useWalked(chain);
-  const last = walked ? playbook.steps.findLastIndex((one) => walked.onPath.has(one.id)) : 0;
+/** Steps of a playbook from top to bottom; after a dry run the path and its gaps are highlighted. */
+export function Steps({ playbook, result }: Props) {
+  const stepsByKey = useStepsByKey(result);
+  const last = stepsByKey ? playbook.steps.findLastIndex((step) => stepsByKey.onPath.has(step.id)) : 0;
   return (
     <ol className={classes.steps}>
       {playbook.steps.map((step, i) => (
@@ -28,12 +29,12 @@ export function Steps({ playbook, chain }: Props) {
           playbook={playbook}
           step={step}
           number={i + 1}
-          answer={walked?.answers.get(step.id)}
-          tried={walked !== undefined}
-          onPath={walked?.onPath.has(step.id) ?? false}
-          passed={walked !== undefined && i < last}
-          gap={walked?.gaps.has(step.id) ?? false}
-          proposed={chain?.next?.step === step.id}
+          answer={stepsByKey?.answers.get(step.id)}
+          tried={stepsByKey !== undefined}
+          onPath={stepsByKey?.onPath.has(step.id) ?? false}
+          passed={stepsByKey !== undefined && i < last}
+          gap={stepsByKey?.gaps.has(step.id) ?? false}
+          proposed={result?.next?.step === step.id}
         />
       ))}
     </ol>
@@ -47,7 +48,7 @@ interface StepProps {
   answer: StepAnswer | undefined;
   tried: boolean;
   onPath: boolean;
-  /** The way goes on below it. */
+  /** The path continues below this step. */
   passed: boolean;
   gap: boolean;
   proposed: boolean;
@@ -55,9 +56,9 @@ interface StepProps {
 
 function Step({ playbook, step, number, answer, tried, onPath, passed, gap, proposed }: StepProps) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const about = useAbout(playbook)(step.about);
-  const aside = tried && !onPath;
+  const pick = useLocalized();
+  const about = useHypothesisText(playbook)(step.about);
+  const isOffPath = tried && !onPath;
   return (
     <li
       id={`step-${step.id}`}
@@ -67,38 +68,38 @@ function Step({ playbook, step, number, answer, tried, onPath, passed, gap, prop
         passed && classes.passed,
         onPath && classes.onPath,
         gap && classes.gap,
-        aside && classes.offPath,
+        isOffPath && classes.offPath,
       )}
     >
       <span className={classes.node} aria-hidden>
-        {answer ? <Verdict look={LOOKS[answer.verdict]} /> : number}
+        {answer ? <VerdictIcon look={VERDICT_STATES[answer.verdict]} /> : number}
       </span>
-      <h3 className={classes.asks}>
-        <span className={classes.number}>{number}</span> {pick(step.asks)}{" "}
-        <span className={classes.about} title={about.says}>
-          {about.sign}
+      <h3 className={classes.question}>
+        <span className={classes.number}>{number}</span> {pick(step.question)}{" "}
+        <span className={classes.about} title={about.summary}>
+          {about.label}
         </span>
         {proposed && <span className={classes.proposed}>{t("playbooks.next")}</span>}
       </h3>
       {answer && <AnswerLine answer={answer} gap={gap} person={!step.finding} />}
-      <Asked step={step} />
-      {answer && answer.findings.length > 0 && <Found answer={answer} />}
-      {!aside && <Ways playbook={playbook} step={step} answer={onPath ? answer : undefined} />}
-      {!aside && (step.beware || step.seen) && (
-        <dl className={classes.quiet}>
-          {step.beware && (
+      <StepQuestion step={step} />
+      {answer && answer.findings.length > 0 && <StepNumbers answer={answer} />}
+      {!isOffPath && <Branches playbook={playbook} step={step} answer={onPath ? answer : undefined} />}
+      {!isOffPath && (step.caveat || step.example) && (
+        <dl className={classes.notes}>
+          {step.caveat && (
             <div>
-              <dt>{t("playbooks.beware")}</dt>
+              <dt>{t("playbooks.caveat")}</dt>
               <dd>
-                <Prose text={step.beware} />
+                <PlaybookText text={step.caveat} />
               </dd>
             </div>
           )}
-          {step.seen && (
+          {step.example && (
             <div>
-              <dt>{t("playbooks.seen")}</dt>
+              <dt>{t("playbooks.example")}</dt>
               <dd>
-                <Prose text={step.seen} />
+                <PlaybookText text={step.example} />
               </dd>
             </div>
           )}
@@ -108,14 +109,16 @@ function Step({ playbook, step, number, answer, tried, onPath, passed, gap, prop
   );
 }
 
-/** The verdict in words and why it is no better; a gap says first that it is one. */
+/** Verdict with its reason; a gap is marked. */
 function AnswerLine({ answer, gap, person }: { answer: StepAnswer; gap: boolean; person: boolean }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const names = useNames();
   const unsettled = ({ verdict, by, findings }: StepAnswer) => {
     if (verdict !== "inconclusive" || by !== "rule") return "";
-    return t(findings[0]?.state === "fired" ? "playbooks.unsettled.fired" : "playbooks.unsettled.quiet");
+    return t(
+      findings[0]?.state === "matched" ? "playbooks.unsettled.matched" : "playbooks.unsettled.not_matched",
+    );
   };
   const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled(answer);
   return (
@@ -123,39 +126,39 @@ function AnswerLine({ answer, gap, person }: { answer: StepAnswer; gap: boolean;
       {gap && <strong className={classes.missing}>{t("playbooks.gap")}</strong>}
       <span className={classes.word}>
         {t(
-          person && answer.by === "nobody"
-            ? "playbooks.verdict.person"
-            : `playbooks.verdict.${answer.verdict}`,
+          person && answer.by === "none" ? "playbooks.verdict.person" : `playbooks.verdict.${answer.verdict}`,
         )}
       </span>
-      {why && !(person && answer.by === "nobody") && <span className={classes.reason}>{why}</span>}
+      {why && !(person && answer.by === "none") && <span className={classes.reason}>{why}</span>}
     </p>
   );
 }
 
-/** Who answers: a rule, with what its firing and its silence mean, or a person, with where to look. */
-function Asked({ step }: { step: PlaybookStep }) {
+/** Rule of a step with the verdicts of its states, or the instructions for a person. */
+function StepQuestion({ step }: { step: PlaybookStep }) {
   const { t } = useTranslation();
   const names = useNames();
   if (!step.finding)
     return (
-      <p className={classes.look}>
-        <span className={classes.dim}>{t("playbooks.person")}</span> <Prose text={step.look} />
+      <p className={classes.instructions}>
+        <span className={classes.dim}>{t("playbooks.person")}</span> <PlaybookText text={step.instructions} />
       </p>
     );
   return (
     <p className={classes.meta}>
       <span>
         {t("playbooks.rule")}{" "}
-        <Link to="/rules" search={{ rule: step.finding } as never} title={step.finding}>
+        <Link to="/rules" search={{ rule: step.finding }} title={step.finding}>
           {names.rule(step.finding)}
         </Link>
       </span>
       <span>
-        {t("playbooks.fired")} <Verdict look={LOOKS[step.fired]} /> {t(`playbooks.verdict.${step.fired}`)}
+        {t("playbooks.matched")} <VerdictIcon look={VERDICT_STATES[step.matched]} />{" "}
+        {t(`playbooks.verdict.${step.matched}`)}
       </span>
       <span>
-        {t("playbooks.quiet")} <Verdict look={LOOKS[step.quiet]} /> {t(`playbooks.verdict.${step.quiet}`)}
+        {t("playbooks.not_matched")} <VerdictIcon look={VERDICT_STATES[step.not_matched]} />{" "}
+        {t(`playbooks.verdict.${step.not_matched}`)}
       </span>
     </p>
   );

@@ -1,47 +1,50 @@
 import { useCallback, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { Playbook, PlaybookChain, PlaybookStep, StepAnswer, StepVerdict } from "../../client/types";
-import { usePick } from "../../lib/i18n";
+import type { DryRunResult, Playbook, StepAnswer, StepVerdict } from "../../client/models";
+import { useLocalized } from "../../lib/text/i18n";
+import type { PlaybookStep } from "./api";
 
 export const END = "end";
-export const ELSEWHERE = "playbook:";
+export const OTHER_PLAYBOOK = "playbook:";
 
 const GATES = ["symptom", "prerequisite", "quality"] as const;
 type Gate = (typeof GATES)[number];
 const isGate = (about: string): about is Gate => (GATES as readonly string[]).includes(about);
 
-/** Which way a verdict goes: its own where the step names one, what is left otherwise. */
-export const wayOf = (step: PlaybookStep, verdict: StepVerdict): string =>
-  verdict in step.then ? verdict : "otherwise";
+/** Return the branch of a verdict: its own, or `otherwise`. */
+export const branchOf = (step: PlaybookStep, verdict: StepVerdict): string =>
+  verdict in step.branches ? verdict : "otherwise";
 
-/** What a step is about, in a short sign (H1, or the name of a gate) and in words. */
-export function useAbout(playbook: Playbook) {
+/** Return a function that names the subject of a step: a short label (H1, or the gate) and a description. */
+export function useHypothesisText(playbook: Playbook) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   return useCallback(
-    (about: string): { sign: string; says: string } => {
+    (about: string): { label: string; summary: string } => {
       if (isGate(about))
-        return { sign: t(`playbooks.gate.${about}`), says: t(`playbooks.gateMeaning.${about}`) };
-      const at = playbook.hypotheses.findIndex((one) => one.id === about);
-      const found = playbook.hypotheses[at];
-      return found ? { sign: `H${at + 1}`, says: pick(found.says) } : { sign: about, says: about };
+        return { label: t(`playbooks.gate.${about}`), summary: t(`playbooks.gateMeaning.${about}`) };
+      const index = playbook.hypotheses.findIndex((hypothesis) => hypothesis.id === about);
+      const hypothesis = playbook.hypotheses[index];
+      return hypothesis
+        ? { label: `H${index + 1}`, summary: pick(hypothesis.summary) }
+        : { label: about, summary: about };
     },
     [playbook, pick, t],
   );
 }
 
-export interface Walked {
+export interface StepsByKey {
   answers: ReadonlyMap<string, StepAnswer>;
   onPath: ReadonlySet<string>;
   gaps: ReadonlySet<string>;
 }
 
-/** A chain by step. */
-export const useWalked = (chain: PlaybookChain | undefined): Walked | undefined =>
+/** Index the result of a dry run by step. */
+export const useStepsByKey = (chain: DryRunResult | undefined): StepsByKey | undefined =>
   useMemo(
     () =>
       chain && {
-        answers: new Map(chain.answers.map((one) => [one.step, one])),
+        answers: new Map(chain.answers.map((answer) => [answer.step, answer])),
         onPath: new Set(chain.path),
         gaps: new Set(chain.gaps),
       },

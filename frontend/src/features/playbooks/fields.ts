@@ -2,11 +2,11 @@ import { choiceField, flagField, textField } from "../../lib/urlState";
 
 export const KINDS = ["case", "method", "snippet", "reference"] as const;
 
-/** The view of this screen: what is listed, which playbook is open, the run it is tried on, or one's own instead. */
+/** URL state: filters, the open playbook, the run of the dry run, and the form for a custom playbook. */
 export const FIELDS = {
   kind: choiceField(["", ...KINDS], ""),
   q: textField,
   playbook: textField,
   run: textField,
-  own: flagField,
+  custom: flagField,
 };

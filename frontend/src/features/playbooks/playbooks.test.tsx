@@ -1,33 +1,35 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { answerInstead } from "../../mock/msw";
-import { chainOf, PLAYBOOKS } from "../../mock/playbooks";
-import { CAPTURES } from "../../mock/world";
-import { open } from "../testing/screen";
+import { dryRunOf, PLAYBOOKS } from "../../../mock/analysis/playbooks";
+import { state } from "../../../mock/api";
+import { answerInstead } from "../../../mock/server/msw";
+import { CAPTURES } from "../../../mock/world";
+import { openScreen } from "../../testing/screen";
 
-const RUN = CAPTURES.find((one) => one.state === "done")?.runs[0]?.id ?? "";
-const TRIED = `/playbooks?playbook=requests-wait-for-cpu&run=${RUN}`;
+const RUN = CAPTURES.find((capture) => capture.state === "done")?.runs[0]?.id ?? "";
+const DRY_RUN_URL = `/playbooks?playbook=requests-wait-for-cpu&run=${RUN}`;
 
-/** One step of the chain, by its question. */
-const stepOf = async (asks: RegExp) => {
-  const found = (await screen.findByRole("heading", { level: 3, name: asks })).closest("li");
-  if (!found) throw new Error("a step is an item of a list");
-  return within(found);
+/** Return the list item of a step by its question. */
+const stepOf = async (question: RegExp) => {
+  const item = (await screen.findByRole("heading", { level: 3, name: question })).closest("li");
+  if (!item) throw new Error("a step must be a list item");
+  return within(item);
 };
 
 afterEach(() => {
   state.role = "admin";
 });
 
-describe("the catalogue of playbooks", () => {
-  it("is searched by rule and narrowed by kind, and opens one beside it", async () => {
+describe("playbook catalog", () => {
+  it("filters by rule and kind, and opens a playbook", async () => {
     const user = userEvent.setup();
-    const router = open("/playbooks");
+    const router = openScreen("/playbooks");
     const list = within(await screen.findByRole("navigation", { name: "Playbooks" }));
     expect(list.getAllByRole("button")).toHaveLength(PLAYBOOKS.length);
-    expect(list.getByRole("button", { name: /Requests wait for a CPU.*4 steps.*1 card/ })).toBeVisible();
+    expect(
+      list.getByRole("button", { name: /Requests wait for a CPU.*4 steps.*1 remediation/ }),
+    ).toBeVisible();
     await user.click(screen.getByRole("radio", { name: "References 1" }));
     expect(list.getAllByRole("button")).toHaveLength(1);
     await user.click(list.getByRole("button", { name: /What the load average means/ }));
@@ -37,90 +39,92 @@ describe("the catalogue of playbooks", () => {
     await waitFor(() => expect(list.getAllByRole("button")).toHaveLength(1));
   });
 
-  it("says so where there is none of that name", async () => {
-    open("/playbooks?playbook=nowhere");
-    expect(await screen.findByText("There is no nowhere")).toBeVisible();
+  it("reports an unknown playbook", async () => {
+    openScreen("/playbooks?playbook=nowhere");
+    expect(await screen.findByText("No playbook is named nowhere")).toBeVisible();
   });
 });
 
-describe("a playbook", () => {
-  it("says what it does not cover, and names causes and numbers", async () => {
-    open("/playbooks?playbook=requests-wait-for-cpu");
+describe("playbook details", () => {
+  it("lists limits, causes and numbers", async () => {
+    openScreen("/playbooks?playbook=requests-wait-for-cpu");
     expect(await screen.findByText(/Goroutines and fibers that wait inside their runtime/)).toBeVisible();
     const [cause] = await screen.findAllByRole("link", { name: "More runnable threads than CPUs" });
     expect(cause).toHaveAttribute("href", "/rules?cause=cpu-oversubscribed&view=causes");
     expect(screen.getByText("A fix lowers: Delay per switch")).toBeVisible();
   });
 
-  it("asks one question after the other, and shows where each verdict leads", async () => {
-    open("/playbooks?playbook=requests-wait-for-cpu");
+  it("lists steps with their branches", async () => {
+    openScreen("/playbooks?playbook=requests-wait-for-cpu");
     const first = await stepOf(/How long do runnable threads wait/);
     expect(await first.findByRole("link", { name: "Runnable threads wait for a CPU" })).toHaveAttribute(
       "href",
       "/rules?rule=F-CPU-RUNQ-DELAY",
     );
-    const ways = within(first.getByRole("list", { name: "Where each verdict leads" }));
-    expect(ways.getAllByRole("listitem").map((one) => one.textContent)).toEqual([
-      "supports→2 Which pool are these threads?",
+    const branches = within(first.getByRole("list", { name: "Branches" }));
+    expect(branches.getAllByRole("listitem").map((item) => item.textContent)).toEqual([
+      "supports→2 To which pool do these threads belong?",
       "refutes→4 Or for a disk?",
       "otherwise→3 Do they wait for one lock?",
     ]);
-    const person = await stepOf(/Which pool are these threads/);
-    expect(person.getByText(/The table of threads: names with a high delay/)).toBeVisible();
-    expect(screen.queryByText("Missing link")).toBeNull();
+    const person = await stepOf(/To which pool do these threads belong/);
+    expect(person.getByText(/Table of threads: names with a high delay/)).toBeVisible();
+    expect(screen.queryByText("Open step")).toBeNull();
   });
 
-  it("has cards with a command to copy, its risk and its way back", async () => {
-    open("/playbooks?playbook=requests-wait-for-cpu");
+  it("shows the command, risk and rollback of a remediation", async () => {
+    openScreen("/playbooks?playbook=requests-wait-for-cpu");
     expect(await screen.findByText(/set-property --runtime feed.service/)).toBeVisible();
-    expect(screen.getByText("What this group gains, others on the host lose.")).toBeVisible();
-    expect(screen.getByText("Set the old value.")).toBeVisible();
+    expect(screen.getByText("Other workloads on the host lose what this group gains.")).toBeVisible();
+    expect(screen.getByText("Restore the old value.")).toBeVisible();
     expect(screen.getByRole("link", { name: "perf-sched(1)" })).toHaveAttribute("rel", "noreferrer");
   });
 });
 
-describe("a playbook tried on a run", () => {
-  it("names its gaps, the way that was taken, and each number at its line", async () => {
-    open(TRIED);
-    expect(await screen.findByText("2 links are missing")).toBeVisible();
+describe("dry run", () => {
+  it("shows gaps, the selected branch and the source of each number", async () => {
+    openScreen(DRY_RUN_URL);
+    expect(await screen.findByText("2 missing links")).toBeVisible();
     const first = await stepOf(/How long do runnable threads wait/);
     expect(
-      await first.findByRole("link", { name: /^Delay per switch 44\.1.ms: open .*line/ }),
+      await first.findByRole("link", { name: /^44\.1.ms Delay per switch: open .*line/ }),
     ).toHaveAttribute("href", expect.stringContaining("line=1184"));
-    expect(first.getByText("taken").closest("li")).toHaveTextContent(/^supports.*Which pool/);
+    expect(first.getByText("selected").closest("li")).toHaveTextContent(/^supports.*To which pool/);
     const lock = await stepOf(/Do they wait for one lock/);
-    expect(lock.getByText("Missing link")).toBeVisible();
+    expect(lock.getByText("Open step")).toBeVisible();
     expect(lock.getByText("not collected")).toBeVisible();
-    expect((await stepOf(/Or for a disk/)).queryByText("Missing link")).toBeNull();
+    expect((await stepOf(/Or for a disk/)).queryByText("Open step")).toBeNull();
   });
 
-  it("says why a rule that fired settles nothing", async () => {
-    const chain = chainOf(RUN);
-    const answers = chain.answers.map((one) =>
-      one.step === "waiting" ? { ...one, verdict: "inconclusive" as const } : one,
+  it("explains why a matched rule is inconclusive", async () => {
+    const result = dryRunOf(RUN);
+    const answers = result.answers.map((answer) =>
+      answer.step === "waiting" ? { ...answer, verdict: "inconclusive" as const } : answer,
     );
     answerInstead(({ path }) =>
-      path.endsWith("/chain") ? { status: 200, body: { ...chain, gaps: ["waiting"], answers } } : undefined,
+      path.endsWith("/dry-run")
+        ? { status: 200, body: { ...result, gaps: ["waiting"], answers } }
+        : undefined,
     );
-    open(TRIED);
-    expect(await screen.findByText("1 link is missing")).toBeVisible();
+    openScreen(DRY_RUN_URL);
+    expect(await screen.findByText("1 missing link")).toBeVisible();
     const first = await stepOf(/How long do runnable threads wait/);
-    expect(first.getByText("The rule fired; that alone settles nothing here.")).toBeVisible();
-    expect(first.getByText("taken").closest("li")).toHaveTextContent(/^otherwise/);
+    expect(first.getByText("The rule matched; this alone is not conclusive.")).toBeVisible();
+    expect(first.getByText("selected").closest("li")).toHaveTextContent(/^otherwise/);
   });
 
-  it("tells where each hypothesis stands", async () => {
-    open(TRIED);
-    const stand = (await screen.findByText("Threads wait for a disk")).closest("li");
-    expect(await within(stand as HTMLElement).findByText("refuted")).toBeVisible();
-    expect(stand).toHaveTextContent("against it: step 4");
+  it("shows the status of each hypothesis", async () => {
+    openScreen(DRY_RUN_URL);
+    const item = (await screen.findByText("Threads wait for a disk")).closest("li");
+    expect(await within(item as HTMLElement).findByText("refuted")).toBeVisible();
+    expect(item).toHaveTextContent("refuted by step 4");
   });
 
-  it("proposes one next step, with its reason, and collects for it on the same host", async () => {
+  it("proposes a next step and starts its capture on the same host", async () => {
     const user = userEvent.setup();
-    const router = open(TRIED);
+    const router = openScreen(DRY_RUN_URL);
     const next = within(await screen.findByRole("region", { name: "Next step" }));
-    expect(next.getByText(/It tells most about H2 \(Threads wait for one lock/)).toBeVisible();
+    expect(next.getByText(/It distinguishes H2 \(Threads wait for one lock/)).toBeVisible();
     expect(next.getByText("deep")).toBeVisible();
     await user.click(await next.findByRole("button", { name: /^Collect / }));
     await waitFor(() =>
@@ -128,48 +132,48 @@ describe("a playbook tried on a run", () => {
     );
   });
 
-  it("offers nothing that a role may not run", async () => {
+  it("hides captures that the role cannot run", async () => {
     state.role = "viewer";
-    open(TRIED);
+    openScreen(DRY_RUN_URL);
     const next = within(await screen.findByRole("region", { name: "Next step" }));
     expect(next.queryByRole("button")).toBeNull();
   });
 
-  it("says so where gaps stay that nothing would close", async () => {
+  it("reports gaps that the role cannot close", async () => {
     answerInstead(({ path }) =>
-      path.endsWith("/chain") ? { status: 200, body: { ...chainOf(RUN), next: null } } : undefined,
+      path.endsWith("/dry-run") ? { status: 200, body: { ...dryRunOf(RUN), next: null } } : undefined,
     );
-    open(TRIED);
+    openScreen(DRY_RUN_URL);
     expect(
-      await screen.findByText("Links are missing, and nothing that you may run would close them."),
+      await screen.findByText("Some steps are open, and your role cannot run the collectors they need."),
     ).toBeVisible();
   });
 
-  it("is chosen among the newest runs, and stands in the address", async () => {
+  it("selects a run and stores it in the URL", async () => {
     const user = userEvent.setup();
-    const router = open("/playbooks?playbook=requests-wait-for-cpu");
+    const router = openScreen("/playbooks?playbook=requests-wait-for-cpu");
     await user.click(await screen.findByRole("combobox", { name: "Run" }));
     const [newest] = await screen.findAllByRole("option");
     await user.click(newest as HTMLElement);
     await waitFor(() => expect(router.state.location.search).toHaveProperty("run"));
-    expect(await screen.findByText("2 links are missing")).toBeVisible();
+    expect(await screen.findByText("2 missing links")).toBeVisible();
   });
 });
 
-describe("one's own playbook", () => {
-  it("is checked: every mistake with its place, and a sound one is shown", async () => {
+describe("custom playbook", () => {
+  it("lists errors with their locations, and previews a valid playbook", async () => {
     const user = userEvent.setup();
-    open("/playbooks");
-    await user.click(await screen.findByRole("button", { name: "Check one of your own" }));
+    openScreen("/playbooks");
+    await user.click(await screen.findByRole("button", { name: "Check custom playbook" }));
     const yaml = await screen.findByRole("textbox", { name: "Playbook as YAML" });
     await user.type(yaml, "id: mine");
     await user.click(screen.getByRole("button", { name: "Check" }));
-    expect(await screen.findByText("1 mistake")).toBeVisible();
+    expect(await screen.findByText("1 error")).toBeVisible();
     const row = screen.getByRole("cell", { name: "not_covered" }).closest("tr");
-    expect(row).toHaveTextContent("Say what it does not cover: no playbook covers everything.");
+    expect(row).toHaveTextContent("not_covered is empty. State what the playbook does not cover.");
     await user.type(yaml, "{enter}not_covered:");
     await user.click(screen.getByRole("button", { name: "Check" }));
-    expect(await screen.findByText("It is sound. This is how it reads:")).toBeVisible();
+    expect(await screen.findByText("The playbook is valid. Preview:")).toBeVisible();
     expect(screen.getByRole("heading", { name: "Requests wait for a CPU" })).toBeVisible();
     expect(screen.queryByRole("combobox", { name: "Run" })).toBeNull();
   });

@@ -1,8 +1,8 @@
 import { useTranslation } from "react-i18next";
-import { Grid } from "../../components/Grid";
 import { Panel } from "../../components/Page";
+import { DataTable } from "../../components/tables/DataTable";
 import { cx } from "../../core/cx";
-import { percent } from "../../core/format";
+import { percent } from "../../core/text/format";
 import classes from "./Profile.module.css";
 
 interface Props {
@@ -12,17 +12,17 @@ interface Props {
   total: number;
 }
 
-const SHOWN = 50;
+const MAX_ROWS = 50;
 
 /** Call paths that only one side has, heaviest first. */
 export function ChangedPaths({ title, empty, rows, total }: Props) {
   const { t } = useTranslation();
   return (
-    <Panel title={title} aside={<span className="num">{rows.length}</span>} flush>
+    <Panel title={title} headerExtra={<span className="num">{rows.length}</span>} flush>
       {rows.length === 0 ? (
         <p className={classes.more}>{empty}</p>
       ) : (
-        <Grid label={title} maxHeight={320}>
+        <DataTable label={title} maxHeight={320}>
           <thead>
             <tr>
               <th className={cx("right", classes.narrow)}>{t("compare.shareOf")}</th>
@@ -30,14 +30,14 @@ export function ChangedPaths({ title, empty, rows, total }: Props) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, SHOWN).map((row) => (
+            {rows.slice(0, MAX_ROWS).map((row) => (
               <tr key={row.path.join("\u0000")}>
                 <td className="right num">{percent(total > 0 ? row.weight / total : 0)}</td>
                 <td className={classes.path}>{shortened(row.path)}</td>
               </tr>
             ))}
           </tbody>
-        </Grid>
+        </DataTable>
       )}
     </Panel>
   );

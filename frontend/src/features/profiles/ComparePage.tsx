@@ -3,18 +3,19 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowLeftRight } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Profile } from "../../client/types";
+import type { Profile } from "../../client/models";
+import { ErrorLine, Loaded } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
-import { ErrorLine, Loaded } from "../../components/States";
 import { cx } from "../../core/cx";
-import { count, duration } from "../../core/format";
-import { span } from "../../core/range";
 import type { Search } from "../../core/search";
+import { count, duration } from "../../core/text/format";
+import { span } from "../../core/time/range";
 import { useProfiles } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import { rangeField, textField, useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
+import { useCreateComparison } from "./api";
+import type { Filter } from "./filter";
 import classes from "./Profile.module.css";
-import { type Side, useCreateDiff } from "./queries";
 
 const FIELDS = { ap: textField, bp: textField, a: rangeField, b: rangeField };
 
@@ -24,20 +25,20 @@ export function ComparePage() {
   const navigate = useNavigate();
   const search = useSearch({ strict: false }) as Search;
   const [state, set] = useUrlState(FIELDS);
-  const [normalise, setNormalise] = useState<"share" | "absolute">("share");
+  const [normalize, setNormalize] = useState<"share" | "absolute">("share");
   const profiles = useProfiles({});
-  const diff = useCreateDiff();
-  const filterOf = (side: "a" | "b"): Side["filter"] => {
+  const diff = useCreateComparison();
+  const filterOf = (side: "a" | "b"): Filter => {
     const range = state[side];
     const common = { from_ns: range?.from, to_ns: range?.to };
     if (side === "a") return common;
-    const whole = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+    const numbers = (text: string | undefined) => (text === undefined ? undefined : [Number(text)]);
     return {
       ...common,
-      cpu: whole(search.cpu),
-      pid: whole(search.pid),
-      tid: whole(search.tid),
-      comm: search.comm,
+      cpu: numbers(search.cpu),
+      pid: numbers(search.pid),
+      tid: numbers(search.tid),
+      comm: search.comm === undefined ? undefined : [search.comm],
     };
   };
   const start = () =>
@@ -45,9 +46,12 @@ export function ComparePage() {
       {
         a: { profile_id: state.ap, filter: filterOf("a") },
         b: { profile_id: state.bp, filter: filterOf("b") },
-        normalise,
+        normalize,
       },
-      { onSuccess: (made) => void navigate({ to: "/diffs/$diffId", params: { diffId: made.id } }) },
+      {
+        onSuccess: (comparison) =>
+          void navigate({ to: "/comparisons/$diffId", params: { diffId: comparison.id } }),
+      },
     );
   return (
     <Page title={t("compare.title")} width="text">
@@ -57,7 +61,7 @@ export function ComparePage() {
             const ready = all.filter((p) => p.state === "ready");
             return (
               <div className={cx(classes.columns, classes.pad)}>
-                <Choice
+                <ProfileSelect
                   label={t("compare.a")}
                   hint={t("compare.aHint")}
                   profiles={ready}
@@ -65,7 +69,7 @@ export function ComparePage() {
                   spanNs={state.a ? span(state.a) : undefined}
                   onChange={(ap) => set({ ap, a: undefined })}
                 />
-                <Choice
+                <ProfileSelect
                   label={t("compare.b")}
                   hint={t("compare.bHint")}
                   profiles={ready}
@@ -87,9 +91,9 @@ export function ComparePage() {
           </Button>
           <SegmentedControl
             size="xs"
-            aria-label={t("compare.normalise")}
-            value={normalise}
-            onChange={(value) => setNormalise(value as "share" | "absolute")}
+            aria-label={t("compare.normalize")}
+            value={normalize}
+            onChange={(value) => setNormalize(value as "share" | "absolute")}
             data={[
               { value: "share", label: t("compare.share") },
               { value: "absolute", label: t("compare.absolute") },
@@ -110,7 +114,7 @@ export function ComparePage() {
   );
 }
 
-interface ChoiceProps {
+interface ProfileSelectProps {
   label: string;
   hint: string;
   profiles: readonly Profile[];
@@ -119,7 +123,7 @@ interface ChoiceProps {
   onChange(id: string): void;
 }
 
-function Choice({ label, hint, profiles, value, spanNs, onChange }: ChoiceProps) {
+function ProfileSelect({ label, hint, profiles, value, spanNs, onChange }: ProfileSelectProps) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const data = profiles.map((p) => ({

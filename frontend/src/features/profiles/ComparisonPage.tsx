@@ -2,33 +2,33 @@ import { useElementSize } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { BlockSkeleton, EmptyState, ErrorState, Loaded } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
-import { BlockSkeleton, Empty, ErrorState, Loaded } from "../../components/States";
-import { sharesOf } from "../../core/difference";
-import type { FlameNode } from "../../core/flame";
-import { count, duration } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { sharesOf } from "../../core/profiles/difference";
+import type { FlameNode } from "../../core/profiles/flame";
+import { count, duration } from "../../core/text/format";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
-import { DiffLegend } from "../../renderers/flame/DiffLegend";
-import { FlameGraph } from "../../renderers/flame/FlameGraph";
-import { MergedNames } from "../../renderers/flame/MergedNames";
-import { PinButton } from "../../renderers/incident/PinButton";
+import { ComparisonLegend } from "../../widgets/flame-graph/ComparisonLegend";
+import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
+import { MergedNames } from "../../widgets/flame-graph/MergedNames";
+import { PinButton } from "../../widgets/pins/PinButton";
+import { type Comparison, useComparison, useComparisonTree, useProfile } from "./api";
 import { ChangedPaths } from "./ChangedPaths";
 import { toSearch } from "./filter";
 import classes from "./Profile.module.css";
-import { type Diff, useDiff, useDiffTree, useProfile } from "./queries";
 
 const FIELDS = { root: textField, view: choiceField(["flame", "icicle"] as const, "flame") };
 
 /** Two profiles as one drawing: width is B, red grew, blue shrank; what vanished is listed, for it has no width. */
-export function DiffPage() {
+export function ComparisonPage() {
   const { diffId } = useParams({ strict: false }) as { diffId: string };
   const { t } = useTranslation();
-  const sentence = useSentence();
-  const query = useDiff(diffId);
+  const sentence = useMessage();
+  const query = useComparison(diffId);
   const diff = query.data;
   return (
     <Page
@@ -37,14 +37,16 @@ export function DiffPage() {
         diff && (
           <>
             <PinButton
-              kind="comparison"
-              of={{ left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" }}
+              target={{
+                kind: "comparison",
+                ref: { left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" },
+              }}
               label={t("incidents.pin.comparison")}
             />
             <ButtonLink
               variant="default"
               to="/compare"
-              search={{ ap: diff.b.profile_id, bp: diff.a.profile_id } as never}
+              search={{ ap: diff.b.profile_id, bp: diff.a.profile_id }}
             >
               {t("compare.swap")}
             </ButtonLink>
@@ -55,22 +57,26 @@ export function DiffPage() {
       {query.error && !diff && <ErrorState error={query.error} retry={() => void query.refetch()} />}
       {!diff && !query.error && <BlockSkeleton height={480} />}
       {diff && (diff.state === "queued" || diff.state === "running") && (
-        <Empty title={<StateMark state={diff.state} />}>{t(`profile.waiting.${diff.state}`)}</Empty>
+        <EmptyState title={<RunStateIcon state={diff.state} />}>
+          {t(`profile.waiting.${diff.state}`)}
+        </EmptyState>
       )}
-      {diff?.state === "failed" && <Empty title={t("compare.failed")}>{sentence(diff.failure)}</Empty>}
-      {diff?.state === "ready" && <DiffPanel diff={diff} />}
+      {diff?.state === "failed" && (
+        <EmptyState title={t("compare.failed")}>{sentence(diff.failure)}</EmptyState>
+      )}
+      {diff?.state === "ready" && <ComparisonPanel diff={diff} />}
     </Page>
   );
 }
 
-function DiffPanel({ diff }: { diff: Diff }) {
+function ComparisonPanel({ diff }: { diff: Comparison }) {
   const { t } = useTranslation();
   const { ref, width } = useElementSize<HTMLDivElement>();
   const [state, set] = useUrlState(FIELDS);
   const [focus, setFocus] = useState<FlameNode | null>(null);
-  const tree = useDiffTree(
+  const tree = useComparisonTree(
     diff.id,
-    { width: Math.round(width / 50) * 50, root: state.root || undefined },
+    { width: Math.round(width / 50) * 50, root: Number(state.root) || undefined },
     true,
   );
   const data = tree.data;
@@ -80,8 +86,8 @@ function DiffPanel({ diff }: { diff: Diff }) {
         <div className={classes.sides}>
           <SideLine name="A" side={diff.a} total={data?.total_a} />
           <SideLine name="B" side={diff.b} total={data?.total_b} />
-          <span className={classes.aside}>
-            <DiffLegend />
+          <span className={classes.legend}>
+            <ComparisonLegend />
           </span>
         </div>
         <div ref={ref} className={classes.body}>
@@ -143,7 +149,7 @@ function DiffPanel({ diff }: { diff: Diff }) {
   );
 }
 
-function SideLine({ name, side, total }: { name: string; side: Diff["a"]; total: number | undefined }) {
+function SideLine({ name, side, total }: { name: string; side: Comparison["a"]; total: number | undefined }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const profile = useProfile(side.profile_id).data;
@@ -151,12 +157,7 @@ function SideLine({ name, side, total }: { name: string; side: Diff["a"]; total:
   return (
     <span>
       <strong>{name}</strong>{" "}
-      <Link
-        to="/profiles/$profileId"
-        params={{ profileId: side.profile_id }}
-        search={toSearch(side.filter) as never}
-        underline="always"
-      >
+      <Link to="/profiles/$profileId" params={{ profileId: side.profile_id }} search={toSearch(side.filter)}>
         {profile?.host?.name ?? profile?.label ?? t("profile.imported")}
       </Link>{" "}
       {side.profiles > 1 && <span>{t("compare.more", { count: side.profiles - 1 })} </span>}

@@ -3,28 +3,28 @@ import { useDebouncedCallback, useHotkeys } from "@mantine/hooks";
 import { GitCompareArrows, Search, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Profile } from "../../client/types";
+import type { Profile } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
-import { ErrorLine } from "../../components/States";
-import { duration, percent } from "../../core/format";
-import { span } from "../../core/range";
+import { duration, percent } from "../../core/text/format";
+import { span } from "../../core/time/range";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import { useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
+import { type Facets, useFacets } from "./api";
 import { type Filter, isFiltered, PROFILE_FIELDS, toSearch, VIEWS, type View } from "./filter";
 import classes from "./Profile.module.css";
-import { type Facets, useFacets } from "./queries";
 
 interface Props {
   profile: Profile;
   filter: Filter;
-  found: { share: number } | undefined;
+  matches: { share: number } | undefined;
   searchError: unknown;
   onCompare?: (() => void) | undefined;
   comparing: boolean;
 }
 
 /** View, process, thread, CPU and search; everything is in the address. */
-export function FilterBar({ profile, filter, found, searchError, onCompare, comparing }: Props) {
+export function FilterBar({ profile, filter, matches, searchError, onCompare, comparing }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const [state, set] = useUrlState(PROFILE_FIELDS);
@@ -66,9 +66,9 @@ export function FilterBar({ profile, filter, found, searchError, onCompare, comp
         onChange={(event) => set({ idle: event.currentTarget.checked })}
       />
       <SearchField />
-      {found && (
+      {matches && (
         <span className="num" data-testid="search-share">
-          {percent(found.share)}
+          {percent(matches.share)}
         </span>
       )}
       <ErrorLine error={searchError} />
@@ -92,7 +92,7 @@ export function FilterBar({ profile, filter, found, searchError, onCompare, comp
           variant="default"
           leftSection={<GitCompareArrows size={14} />}
           to="/compare"
-          search={{ bp: profile.id, ...(isFiltered(filter) ? toSearch(filter) : {}) } as never}
+          search={{ bp: profile.id, ...(isFiltered(filter) ? toSearch(filter) : {}) }}
         >
           {t("profile.compare")}
         </ButtonLink>
@@ -103,12 +103,12 @@ export function FilterBar({ profile, filter, found, searchError, onCompare, comp
 
 /** One entry per thread: a thread that was renamed while it was sampled comes once per name. */
 export function perThread(threads: Facets["threads"]): Facets["threads"] {
-  const found = new Map<number, Facets["threads"][number]>();
+  const matches = new Map<number, Facets["threads"][number]>();
   for (const thread of threads) {
-    const known = found.get(thread.tid);
-    found.set(thread.tid, known ? { ...known, weight: known.weight + thread.weight } : thread);
+    const known = matches.get(thread.tid);
+    matches.set(thread.tid, known ? { ...known, weight: known.weight + thread.weight } : thread);
   }
-  return [...found.values()];
+  return [...matches.values()];
 }
 
 interface FacetProps {

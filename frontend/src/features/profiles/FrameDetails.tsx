@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { FlameNode } from "../../core/flame";
-import { count, duration, percent } from "../../core/format";
+import type { FlameNode } from "../../core/profiles/flame";
+import { count, duration, percent } from "../../core/text/format";
 import classes from "./Profile.module.css";
 
 export const weightText = (weight: number, unit: "samples" | "ns"): string =>
@@ -16,14 +16,14 @@ interface Props {
   total: number;
   unit: "samples" | "ns";
   q?: string;
-  found?: { weight: number; share: number } | undefined;
+  matches?: { weight: number; share: number } | undefined;
   delta?: string;
-  /** Stands right, for the frame that was zoomed to. */
+  /** The action at the right end, for the frame that was zoomed to. */
   action?: ReactNode;
 }
 
 /** The line at the bottom that shows the frame under the cursor in full; it never moves anything. */
-export function Detail({ node, total, unit, q, found, delta, action }: Props) {
+export function FrameDetails({ node, total, unit, q, matches, delta, action }: Props) {
   const { t } = useTranslation();
   const share = (weight: number) => percent(total > 0 ? weight / total : 0);
   return (
@@ -48,9 +48,13 @@ export function Detail({ node, total, unit, q, found, delta, action }: Props) {
             {delta}
           </span>
         </>
-      ) : q && found ? (
+      ) : q && matches ? (
         <span>
-          {t("profile.matched", { q, share: percent(found.share), weight: weightText(found.weight, unit) })}
+          {t("profile.matched", {
+            q,
+            share: percent(matches.share),
+            weight: weightText(matches.weight, unit),
+          })}
         </span>
       ) : (
         <span className="dim">{t("profile.hint")}</span>

@@ -1,15 +1,15 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Grid } from "../../components/Grid";
-import { percent } from "../../core/format";
-import { weightText } from "./Detail";
+import { DataTable } from "../../components/tables/DataTable";
+import { percent } from "../../core/text/format";
+import { type FunctionRow, patternOf } from "./api";
+import { weightText } from "./FrameDetails";
 import classes from "./Profile.module.css";
-import { patternOf, type TopRow } from "./queries";
 
-const SHOWN = 200;
+const MAX_ROWS = 200;
 
 interface Props {
-  rows: readonly TopRow[];
+  rows: readonly FunctionRow[];
   total: number;
   unit: "samples" | "ns";
   q: string;
@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** Whether a frame is one that is searched for. A pattern that this browser cannot read leaves nothing out. */
-function matcher(q: string): (row: TopRow) => boolean {
+function matcher(q: string): (row: FunctionRow) => boolean {
   const pattern = patternOf(q);
   if (pattern === undefined) {
     const needle = q.toLowerCase();
@@ -32,11 +32,11 @@ function matcher(q: string): (row: TopRow) => boolean {
 }
 
 /** Frames by weight; recursion is counted once. */
-export function TopTable({ rows, total, unit, q, onPick }: Props) {
+export function FunctionsTable({ rows, total, unit, q, onPick }: Props) {
   const { t } = useTranslation();
   const [by, setBy] = useState<"self" | "total">("self");
   const matching = rows.filter(matcher(q));
-  const shown = [...matching].sort((x, y) => y[by] - x[by]).slice(0, SHOWN);
+  const visible = [...matching].sort((x, y) => y[by] - x[by]).slice(0, MAX_ROWS);
   const heading = (column: "self" | "total") => (
     <th className="right" aria-sort={by === column ? "descending" : "none"}>
       <button type="button" className={classes.sort} onClick={() => setBy(column)}>
@@ -46,7 +46,7 @@ export function TopTable({ rows, total, unit, q, onPick }: Props) {
   );
   return (
     <div>
-      <Grid label={t("profile.top")} maxHeight="70vh">
+      <DataTable label={t("profile.top")} maxHeight="70vh">
         <thead>
           <tr>
             {heading("self")}
@@ -56,7 +56,7 @@ export function TopTable({ rows, total, unit, q, onPick }: Props) {
           </tr>
         </thead>
         <tbody>
-          {shown.map((row) => (
+          {visible.map((row) => (
             <tr key={`${row.frame}\u0000${row.module}`}>
               <td className="right">
                 <Share weight={row.self} total={total} unit={unit} />
@@ -75,9 +75,9 @@ export function TopTable({ rows, total, unit, q, onPick }: Props) {
             </tr>
           ))}
         </tbody>
-      </Grid>
-      {matching.length > shown.length && (
-        <p className={classes.more}>{t("profile.rest", { shown: shown.length, all: matching.length })}</p>
+      </DataTable>
+      {matching.length > visible.length && (
+        <p className={classes.more}>{t("profile.rest", { visible: visible.length, all: matching.length })}</p>
       )}
     </div>
   );

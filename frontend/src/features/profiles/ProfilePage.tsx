@@ -1,20 +1,20 @@
 import { useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
 import { Page } from "../../components/Page";
-import { BlockSkeleton, Empty, ErrorState } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { useMessage } from "../../lib/text/i18n";
+import { useProfile } from "./api";
 import { ExportMenu } from "./ExportMenu";
 import { ProfilePanel } from "./ProfilePanel";
-import { Quality } from "./Quality";
-import { useProfile } from "./queries";
+import { ProfileQuality } from "./ProfileQuality";
 
 /** One profile: what it is, how good it is, and the drawing. */
 export function ProfilePage() {
   const { profileId } = useParams({ strict: false }) as { profileId: string };
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const query = useProfile(profileId);
   const profile = query.data;
   const kind = profile
@@ -28,23 +28,29 @@ export function ProfilePage() {
           : t("profile.title")
       }
       above={
-        profile && <Above hostId={profile.host?.id} hostName={profile.host?.name} runId={profile.run_id} />
+        profile && (
+          <ProfileHeader hostId={profile.host?.id} hostName={profile.host?.name} runId={profile.run_id} />
+        )
       }
-      meta={profile && <Quality profile={profile} />}
+      meta={profile && <ProfileQuality profile={profile} />}
       actions={profile?.state === "ready" && <ExportMenu profile={profile} />}
     >
       {query.error && !profile && <ErrorState error={query.error} retry={() => void query.refetch()} />}
       {!profile && !query.error && <BlockSkeleton height={480} />}
       {profile && (profile.state === "queued" || profile.state === "running") && (
-        <Empty title={<StateMark state={profile.state} />}>{t(`profile.waiting.${profile.state}`)}</Empty>
+        <EmptyState title={<RunStateIcon state={profile.state} />}>
+          {t(`profile.waiting.${profile.state}`)}
+        </EmptyState>
       )}
-      {profile?.state === "failed" && <Empty title={t("profile.failed")}>{sentence(profile.failure)}</Empty>}
+      {profile?.state === "failed" && (
+        <EmptyState title={t("profile.failed")}>{sentence(profile.failure)}</EmptyState>
+      )}
       {profile?.state === "ready" && <ProfilePanel profile={profile} />}
     </Page>
   );
 }
 
-function Above(props: { hostId: string | undefined; hostName: string | undefined; runId: string }) {
+function ProfileHeader(props: { hostId: string | undefined; hostName: string | undefined; runId: string }) {
   const { t } = useTranslation();
   return (
     <>

@@ -2,20 +2,20 @@ import { useElementSize } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Profile } from "../../client/types";
+import type { Profile } from "../../client/models";
+import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { BlockSkeleton, ErrorLine, Loaded } from "../../components/States";
-import { type FlameNode, namesWith } from "../../core/flame";
+import { type FlameNode, namesWith } from "../../core/profiles/flame";
 import { useUrlState } from "../../lib/urlState";
-import { FlameGraph } from "../../renderers/flame/FlameGraph";
-import { HeatStrip } from "../../renderers/heat/HeatStrip";
-import { PinButton } from "../../renderers/incident/PinButton";
-import { Detail, frameTitle } from "./Detail";
+import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
+import { SampleHeatmap } from "../../widgets/flame-graph/SampleHeatmap";
+import { PinButton } from "../../widgets/pins/PinButton";
+import { useCreateComparison, useFunctions, useHeat, useSearchMatches, useTree } from "./api";
 import { FilterBar } from "./FilterBar";
+import { FrameDetails, frameTitle } from "./FrameDetails";
+import { FunctionsTable } from "./FunctionsTable";
 import { PROFILE_FIELDS, type ProfileState, toFilter } from "./filter";
 import classes from "./Profile.module.css";
-import { useCreateDiff, useFound, useHeat, useTop, useTree } from "./queries";
-import { TopTable } from "./TopTable";
 
 /** The profile panel: filters above, heat strip with the brush, the drawing, and a detail line that stays. */
 export function ProfilePanel({ profile }: { profile: Profile }) {
@@ -31,28 +31,31 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   const tree = useTree(
     profile.id,
     filter,
-    { width: Math.round(width / 50) * 50, root: state.root || undefined, callers },
+    { width: Math.round(width / 50) * 50, root: Number(state.root) || undefined, callers },
     drawing,
   );
   const heat = useHeat(profile.id, filter, profile.samples ?? 0, true);
-  const top = useTop(profile.id, filter, tabular);
-  const found = useFound(profile.id, filter, state.q, drawing);
+  const top = useFunctions(profile.id, filter, tabular);
+  const matches = useSearchMatches(profile.id, filter, state.q, drawing);
   const marks = useMemo(() => {
     if (!state.q) return undefined;
     // Callers have ids of their own; there the names decide.
     if (callers) return tree.data ? namesWith(tree.data.tree, state.q) : undefined;
-    return found.data ? new Set(found.data.nodes) : undefined;
-  }, [state.q, callers, tree.data, found.data]);
-  const diff = useCreateDiff();
+    return matches.data ? new Set(matches.data.nodes) : undefined;
+  }, [state.q, callers, tree.data, matches.data]);
+  const diff = useCreateComparison();
   const compareBrushes = () => {
     if (!state.b || !state.c) return;
     diff.mutate(
       {
         a: { profile_id: profile.id, filter: toFilter(state as ProfileState, state.c) },
         b: { profile_id: profile.id, filter },
-        normalise: "share",
+        normalize: "share",
       },
-      { onSuccess: (made) => void navigate({ to: "/diffs/$diffId", params: { diffId: made.id } }) },
+      {
+        onSuccess: (comparison) =>
+          void navigate({ to: "/comparisons/$diffId", params: { diffId: comparison.id } }),
+      },
     );
   };
   return (
@@ -60,15 +63,15 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       <FilterBar
         profile={profile}
         filter={filter}
-        found={state.q ? found.data : undefined}
-        searchError={state.q ? found.error : null}
+        matches={state.q ? matches.data : undefined}
+        searchError={state.q ? matches.error : null}
         onCompare={state.b && state.c ? compareBrushes : undefined}
         comparing={diff.isPending}
       />
       <ErrorLine error={diff.error} />
       <div ref={ref} className={classes.body}>
         {heat.data ? (
-          <HeatStrip
+          <SampleHeatmap
             heat={heat.data}
             brush={state.b}
             baseline={state.c}
@@ -90,7 +93,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
                       tree={data.tree}
                       path={data.path ?? []}
                       inverted={state.view === "icicle" || callers}
-                      found={marks}
+                      matches={marks}
                       label={t("profile.drawing", { samples: data.samples })}
                       title={(node) => frameTitle(node, data.total, profile.unit)}
                       onZoom={(id) =>
@@ -106,7 +109,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
           {tabular && (
             <Loaded query={top}>
               {(data) => (
-                <TopTable
+                <FunctionsTable
                   rows={data.rows}
                   total={data.total}
                   unit={profile.unit}
@@ -118,11 +121,11 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
           )}
         </div>
       </div>
-      <Detail
+      <FrameDetails
         node={focus}
         total={tree.data?.total ?? 0}
         unit={profile.unit}
-        found={found.data}
+        matches={matches.data}
         q={state.q}
         action={
           state.root !== "" &&
@@ -130,8 +133,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
           tree.data && (
             <PinButton
               small
-              kind="frame"
-              of={{ profile_id: profile.id, frames: stackOf(tree.data), filter }}
+              target={{ kind: "frame", ref: { profile_id: profile.id, frames: stackOf(tree.data), filter } }}
               label={t("incidents.pin.frame")}
             />
           )
@@ -149,7 +151,7 @@ function stackOf({
   path?: { id: number | string; name: string }[];
   tree: FlameNode;
 }): string[] {
-  const names = path.map((one) => one.name);
+  const names = path.map((item) => item.name);
   return String(path.at(-1)?.id) === String(tree.id) ? names : [...names, tree.name];
 }
 

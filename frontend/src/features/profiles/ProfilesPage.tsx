@@ -1,14 +1,14 @@
 import { useSearch } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { Grid, rowLink } from "../../components/Grid";
+import { EmptyState, Loaded } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded } from "../../components/States";
-import { count, duration, percent } from "../../core/format";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { DataTable, rowLink } from "../../components/tables/DataTable";
 import type { Search } from "../../core/search";
+import { count, duration, percent } from "../../core/text/format";
 import { useProfiles } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
+import { useTimeFormat } from "../../lib/text/useFormat";
 
 /** Every profile that the reader may see, newest first. */
 export function ProfilesPage() {
@@ -29,9 +29,9 @@ export function ProfilesPage() {
         <Loaded query={query}>
           {(profiles) =>
             profiles.length === 0 ? (
-              <Empty title={t("profile.none")}>{t("profile.noneText")}</Empty>
+              <EmptyState title={t("profile.none")}>{t("profile.noneText")}</EmptyState>
             ) : (
-              <Grid stack label={t("nav.profiles")}>
+              <DataTable stack label={t("nav.profiles")}>
                 <thead>
                   <tr>
                     <th>{t("profile.host")}</th>
@@ -63,12 +63,12 @@ export function ProfilesPage() {
                       <td className="right num">{p.lost === null ? "–" : count(p.lost)}</td>
                       <td className="right num">{percent(p.unknown_share)}</td>
                       <td>
-                        <StateMark state={p.state} />
+                        <RunStateIcon state={p.state} />
                       </td>
                     </tr>
                   ))}
                 </tbody>
-              </Grid>
+              </DataTable>
             )
           }
         </Loaded>

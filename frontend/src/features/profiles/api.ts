@@ -1,40 +1,17 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Profile } from "../../client/types";
-import { type DiffState, type DiffTree, isBuilt } from "../../core/difference";
-import type { FlameNode, PathStep } from "../../core/flame";
-import type { Heat } from "../../core/heat";
+import type { RequestBody } from "../../client/paths";
+import type { components } from "../../client/schema";
+import type { Heat } from "../../core/charts/heat";
+import { isBuilt } from "../../core/profiles/difference";
 import { get, post } from "../../lib/api";
 import { keys } from "../../lib/queries";
 import type { Filter } from "./filter";
 
-export interface Tree {
-  total: number;
-  samples: number;
-  pruned_weight: number;
-  nodes_total: number;
-  path?: PathStep[];
-  tree: FlameNode;
-}
-export interface TopRow {
-  frame: string;
-  module: string;
-  self: number;
-  total: number;
-}
-export interface Facets {
-  cpus: { cpu: number; weight: number }[];
-  processes: { pid: number; comm: string; weight: number }[];
-  threads: { tid: number; pid: number; comm: string; weight: number }[];
-}
-export interface Side {
-  profile_id: string;
-  filter: Filter;
-}
-export interface Diff extends DiffState {
-  a: Side & DiffState["a"];
-  b: Side & DiffState["b"];
-  normalise: "share" | "absolute";
-}
+type Schemas = components["schemas"];
+
+export type FunctionRow = Schemas["FunctionRowResponse"];
+export type Facets = Schemas["ProfileFacetsResponse"];
+export type Comparison = Schemas["ComparisonResponse"];
 
 const waiting = (state: string | undefined) => state === "queued" || state === "running";
 const POLL_MS = 1000;
@@ -42,7 +19,7 @@ const POLL_MS = 1000;
 export const useProfile = (id: string) =>
   useQuery({
     queryKey: [...keys.profiles, id],
-    queryFn: () => get<Profile>(`/profiles/${id}`),
+    queryFn: () => get(`/profiles/${id}`),
     refetchInterval: (query) => (waiting(query.state.data?.state) ? POLL_MS : false),
   });
 
@@ -50,13 +27,13 @@ export const useProfile = (id: string) =>
 export const useTree = (
   id: string,
   filter: Filter,
-  view: { width: number; root?: string | undefined; callers: boolean },
+  view: { width: number; root?: number | undefined; callers: boolean },
   enabled: boolean,
 ) =>
   useQuery({
     queryKey: [...keys.profiles, id, "tree", filter, view],
     queryFn: ({ signal }) =>
-      get<Tree>(
+      get(
         `/profiles/${id}/tree`,
         {
           ...filter,
@@ -70,11 +47,10 @@ export const useTree = (
     placeholderData: keepPreviousData,
   });
 
-export const useTop = (id: string, filter: Filter, enabled: boolean) =>
+export const useFunctions = (id: string, filter: Filter, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "table", filter],
-    queryFn: ({ signal }) =>
-      get<{ rows: TopRow[]; total: number }>(`/profiles/${id}/table`, { ...filter }, signal),
+    queryFn: ({ signal }) => get(`/profiles/${id}/table`, { ...filter }, signal),
     enabled,
     placeholderData: keepPreviousData,
   });
@@ -82,11 +58,11 @@ export const useTop = (id: string, filter: Filter, enabled: boolean) =>
 /** A search between slashes is a pattern; anything else is a part of a name. */
 export const patternOf = (q: string): string | undefined => /^\/(.+)\/$/.exec(q)?.[1];
 
-export const useFound = (id: string, filter: Filter, q: string, enabled: boolean) =>
+export const useSearchMatches = (id: string, filter: Filter, q: string, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "search", filter, q],
     queryFn: ({ signal }) =>
-      get<{ weight: number; share: number; nodes: (number | string)[] }>(
+      get(
         `/profiles/${id}/search`,
         { ...filter, q: patternOf(q) ?? q, regex: patternOf(q) ? true : undefined },
         signal,
@@ -98,16 +74,10 @@ export const useFound = (id: string, filter: Filter, q: string, enabled: boolean
 export const useFacets = (id: string, filter: Filter, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "facets", filter.from_ns, filter.to_ns],
-    queryFn: () => get<Facets>(`/profiles/${id}/facets`, { from_ns: filter.from_ns, to_ns: filter.to_ns }),
+    queryFn: () => get(`/profiles/${id}/facets`, { from_ns: filter.from_ns, to_ns: filter.to_ns }),
     enabled,
     placeholderData: keepPreviousData,
   });
-
-interface HeatAnswer {
-  t0_ns: number;
-  bin_ns: number;
-  rows: number[][];
-}
 
 const HEAT_ROWS = 10;
 const PER_CELL = 4;
@@ -121,7 +91,7 @@ export const useHeat = (id: string, filter: Filter, samples: number, enabled: bo
   useQuery({
     queryKey: [...keys.profiles, id, "heat", { ...filter, from_ns: undefined, to_ns: undefined }],
     queryFn: async (): Promise<Heat> => {
-      const answer = await get<HeatAnswer>(`/profiles/${id}/heat`, {
+      const answer = await get(`/profiles/${id}/heat`, {
         ...filter,
         from_ns: undefined,
         to_ns: undefined,
@@ -135,31 +105,30 @@ export const useHeat = (id: string, filter: Filter, samples: number, enabled: bo
     placeholderData: keepPreviousData,
   });
 
-export const useDiff = (id: string) =>
+export const useComparison = (id: string) =>
   useQuery({
     queryKey: ["diffs", id],
-    queryFn: () => get<Diff>(`/diffs/${id}`),
+    queryFn: () => get(`/comparisons/${id}`),
     refetchInterval: ({ state }) => (state.data && !isBuilt(state.data) ? POLL_MS : false),
   });
 
-export const useDiffTree = (
+export const useComparisonTree = (
   id: string,
-  view: { width: number; root?: string | undefined },
+  view: { width: number; root?: number | undefined },
   enabled: boolean,
 ) =>
   useQuery({
     queryKey: ["diffs", id, "tree", view],
-    queryFn: ({ signal }) =>
-      get<DiffTree>(`/diffs/${id}/tree`, { width: view.width, root: view.root }, signal),
+    queryFn: ({ signal }) => get(`/comparisons/${id}/tree`, { width: view.width, root: view.root }, signal),
     enabled: enabled && view.width > 0,
     placeholderData: keepPreviousData,
   });
 
-export function useCreateDiff() {
+export function useCreateComparison() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (body: { a: Side; b: Side; normalise: "share" | "absolute" }) =>
-      post<Diff>("/diffs", body, crypto.randomUUID()),
+    mutationFn: (body: RequestBody<"post", "/comparisons">) =>
+      post("/comparisons", body, crypto.randomUUID()),
     onSuccess: (diff) => client.setQueryData(["diffs", diff.id], diff),
   });
 }

@@ -1,21 +1,14 @@
-import { formatRange, type Range } from "../../core/range";
+import type { components } from "../../client/schema";
+import { formatRange, type Range } from "../../core/time/range";
 import { choiceField, flagField, intField, rangeField, textField } from "../../lib/urlState";
 
 /** Which samples count, in the words of the API. Absent means all. */
-export interface Filter {
-  from_ns?: number | undefined;
-  to_ns?: number | undefined;
-  cpu?: number | undefined;
-  pid?: number | undefined;
-  tid?: number | undefined;
-  comm?: string | undefined;
-  hide_idle?: boolean | undefined;
-}
+export type Filter = components["schemas"]["ProfileFilterParams"];
 
 export const VIEWS = ["flame", "icicle", "callers", "table", "both"] as const;
 export type View = (typeof VIEWS)[number];
 
-/** The whole state of the profile panel as it stands in the address. */
+/** The whole state of the profile panel in the address. */
 export const PROFILE_FIELDS = {
   b: rangeField,
   c: rangeField,
@@ -42,10 +35,10 @@ export function toFilter(state: ProfileState, range: Range | undefined = state.b
   return {
     from_ns: range ? Math.round(range.from) : undefined,
     to_ns: range ? Math.round(range.to) : undefined,
-    cpu: state.cpu,
-    pid: state.pid,
-    tid: state.tid,
-    comm: state.comm || undefined,
+    cpu: state.cpu === undefined ? undefined : [state.cpu],
+    pid: state.pid === undefined ? undefined : [state.pid],
+    tid: state.tid === undefined ? undefined : [state.tid],
+    comm: state.comm ? [state.comm] : undefined,
     hide_idle: state.idle || undefined,
   };
 }
@@ -55,13 +48,17 @@ export function toSearch(filter: Filter): Record<string, string | undefined> {
   const { from_ns, to_ns } = filter;
   return {
     b: from_ns != null && to_ns != null ? formatRange({ from: from_ns, to: to_ns }) : undefined,
-    cpu: filter.cpu?.toString(),
-    pid: filter.pid?.toString(),
-    tid: filter.tid?.toString(),
-    comm: filter.comm ?? undefined,
+    cpu: single(filter.cpu),
+    pid: single(filter.pid),
+    tid: single(filter.tid),
+    comm: single(filter.comm),
     idle: filter.hide_idle ? "1" : undefined,
   };
 }
+
+/** An address holds one value of each; a profile opens without what has more. */
+const single = (values: readonly (string | number)[] | undefined): string | undefined =>
+  values?.length === 1 ? String(values[0]) : undefined;
 
 export const isFiltered = (filter: Filter): boolean =>
   Object.values(filter).some((value) => value !== undefined && value !== null);

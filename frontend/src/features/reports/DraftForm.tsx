@@ -2,15 +2,16 @@ import { ActionIcon, Button, Checkbox, Textarea, TextInput } from "@mantine/core
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { FollowUp, Report } from "../../client/reports";
-import { ErrorLine } from "../../components/States";
-import { TimeField } from "../../components/TimeField";
-import { useWriteReport } from "../../lib/reports";
+import type { Report } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
+import { TimeField } from "../../components/fields/TimeField";
+import { useWriteReport } from "../../lib/incidents/reports";
+import type { FollowUp } from "./api";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
 import classes from "./Reports.module.css";
 
 /** What of a draft can be typed here; all other of a report is read from the incident. */
-const draftOf = (report: Report) => ({
+const toReportDraft = (report: Report) => ({
   title: report.title,
   language: report.language,
   zone: report.zone,
@@ -22,15 +23,15 @@ const draftOf = (report: Report) => ({
   follow_ups: report.follow_ups,
   comments: report.comments,
 });
-type Draft = ReturnType<typeof draftOf>;
+type Draft = ReturnType<typeof toReportDraft>;
 
 export function DraftForm({ report }: { report: Report }) {
   const { t } = useTranslation();
-  const [draft, setDraft] = useState(() => draftOf(report));
+  const [draft, setDraft] = useState(() => toReportDraft(report));
   const write = useWriteReport(report);
   const set = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
-  const changed = JSON.stringify(draft) !== JSON.stringify(draftOf(report));
-  const locked = !report.may.edit;
+  const changed = JSON.stringify(draft) !== JSON.stringify(toReportDraft(report));
+  const locked = !report.permissions.edit;
   return (
     <form
       className={classes.stack}
@@ -41,7 +42,7 @@ export function DraftForm({ report }: { report: Report }) {
           title: draft.title.trim(),
           detected_at: draft.detected_at || null,
           mitigated_at: draft.mitigated_at || null,
-          follow_ups: draft.follow_ups.filter((one) => one.what.trim() !== ""),
+          follow_ups: draft.follow_ups.filter((followUp) => followUp.what.trim() !== ""),
         });
       }}
     >
@@ -119,31 +120,31 @@ interface RowsProps {
 function FollowUps({ rows, onChange, locked }: RowsProps) {
   const { t } = useTranslation();
   const put = (at: number, part: Partial<FollowUp>) =>
-    onChange(rows.map((one, n) => (n === at ? { ...one, ...part } : one)));
+    onChange(rows.map((followUp, n) => (n === at ? { ...followUp, ...part } : followUp)));
   return (
     <fieldset className={classes.stack} disabled={locked}>
       <legend>{t("reports.followUps.title")}</legend>
-      {rows.map((one, n) => (
+      {rows.map((followUp, n) => (
         <div key={n} className={classes.followUp}>
           <Checkbox
-            aria-label={t("reports.followUps.done", { what: one.what })}
-            checked={one.done}
+            aria-label={t("reports.followUps.done", { what: followUp.what })}
+            checked={followUp.done}
             onChange={(event) => put(n, { done: event.currentTarget.checked })}
           />
           <TextInput
             aria-label={t("reports.followUps.what")}
             placeholder={t("reports.followUps.what")}
-            value={one.what}
+            value={followUp.what}
             onChange={(event) => put(n, { what: event.currentTarget.value })}
           />
           <TextInput
             aria-label={t("reports.followUps.who")}
             placeholder={t("reports.followUps.who")}
-            value={one.who}
+            value={followUp.who}
             onChange={(event) => put(n, { who: event.currentTarget.value })}
           />
           <ActionIcon
-            aria-label={t("reports.followUps.drop", { what: one.what })}
+            aria-label={t("reports.followUps.drop", { what: followUp.what })}
             onClick={() => onChange(rows.filter((_, at) => at !== n))}
           >
             <Trash2 size={14} />

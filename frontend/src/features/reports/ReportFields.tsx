@@ -1,6 +1,6 @@
 import { Select } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { ReportPreset } from "../../client/reports";
+import type { ReportPreset } from "../../client/models";
 
 interface Field<T> {
   value: T;
@@ -8,7 +8,7 @@ interface Field<T> {
   disabled?: boolean;
 }
 
-const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")];
+const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((item) => item !== "UTC")];
 
 /** For whom a report is, and so what is replaced in it. */
 export function PresetField({ value, onChange, disabled = false }: Field<ReportPreset>) {
@@ -16,9 +16,9 @@ export function PresetField({ value, onChange, disabled = false }: Field<ReportP
   return (
     <Select
       label={t("reports.field.preset")}
-      data={(["customer", "internal"] as const).map((one) => ({
-        value: one,
-        label: t(`reports.preset.${one}`),
+      data={(["customer", "internal"] as const).map((item) => ({
+        value: item,
+        label: t(`reports.preset.${item}`),
       }))}
       value={value}
       onChange={(next) => onChange((next ?? value) as ReportPreset)}
@@ -34,7 +34,7 @@ export function LanguageField({ value, onChange, disabled = false }: Field<"en" 
   return (
     <Select
       label={t("reports.field.language")}
-      data={(["en", "zh"] as const).map((one) => ({ value: one, label: t(`reports.language.${one}`) }))}
+      data={(["en", "zh"] as const).map((item) => ({ value: item, label: t(`reports.language.${item}`) }))}
       value={value}
       onChange={(next) => onChange((next ?? value) as "en" | "zh")}
       allowDeselect={false}

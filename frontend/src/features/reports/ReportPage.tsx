@@ -1,21 +1,21 @@
 import { useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import type { Report } from "../../client/reports";
+import type { Report } from "../../client/models";
+import { BlockSkeleton, ErrorState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
-import { BlockSkeleton, ErrorState } from "../../components/States";
-import { useReport } from "../../lib/reports";
+import { useReport } from "../../lib/incidents/reports";
 import { DraftForm } from "./DraftForm";
-import { Preview } from "./Preview";
+import { ReportPreviewPanel } from "./ReportPreviewPanel";
 import classes from "./Reports.module.css";
-import { Versions } from "./Versions";
+import { ReportVersions } from "./ReportVersions";
 
 /** One report: the draft that people write, what is replaced in it, what was frozen of it, and who may read that. */
 export function ReportPage() {
   const { reportId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const query = useReport(reportId);
-  if (query.data) return <Known report={query.data} />;
+  if (query.data) return <ReportContent report={query.data} />;
   return (
     <Page title={t("reports.one")}>
       {query.error ? (
@@ -29,13 +29,13 @@ export function ReportPage() {
   );
 }
 
-function Known({ report }: { report: Report }) {
+function ReportContent({ report }: { report: Report }) {
   const { t } = useTranslation();
   return (
     <Page
       title={report.title}
       above={
-        <Link to="/incidents/$incidentId/reports" params={{ incidentId: report.incident_id } as never}>
+        <Link to="/incidents/$incidentId/reports" params={{ incidentId: report.incident_id }}>
           {t("reports.of", { number: report.number })}
         </Link>
       }
@@ -52,9 +52,9 @@ function Known({ report }: { report: Report }) {
           <Panel title={t("reports.draft")}>
             <DraftForm key={report.version} report={report} />
           </Panel>
-          {report.may.names && <Preview report={report} />}
+          {report.permissions.names && <ReportPreviewPanel report={report} />}
         </div>
-        <Versions report={report} />
+        <ReportVersions report={report} />
       </div>
     </Page>
   );

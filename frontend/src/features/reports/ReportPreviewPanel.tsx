@@ -1,36 +1,38 @@
 import { Anchor, Button, Checkbox, TagsInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { REDACTION_KINDS, type RedactionKind, type Report, type ReportPreview } from "../../client/reports";
-import { Grid } from "../../components/Grid";
+import type { Report, ReportPreview } from "../../client/models";
+import { ErrorLine, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { ErrorLine, Loaded, RowSkeleton } from "../../components/States";
-import { usePreviewOf, useWriteReport } from "../../lib/reports";
+import { DataTable } from "../../components/tables/DataTable";
+import { usePreviewOf, useWriteReport } from "../../lib/incidents/reports";
+import type { RedactionKind } from "./api";
+import { REDACTION_KINDS } from "./api";
 import classes from "./Reports.module.css";
 
 /** What is replaced before anything leaves: the kinds, one's own words, and every replacement to be looked at. */
-export function Preview({ report }: { report: Report }) {
+export function ReportPreviewPanel({ report }: { report: Report }) {
   const { t } = useTranslation();
-  const [asked, setAsked] = useState(false);
-  const preview = usePreviewOf(report, asked);
+  const [requested, setRequested] = useState(false);
+  const preview = usePreviewOf(report, requested);
   return (
     <Panel
       title={t("reports.redaction.title")}
-      aside={
+      headerExtra={
         <Anchor href={`/api/v1/reports/${report.id}/preview/page`} target="_blank" rel="noreferrer" size="sm">
           {t("reports.redaction.page")}
         </Anchor>
       }
     >
       <div className={classes.stack}>
-        <Kinds key={report.version} report={report} />
-        {asked ? (
+        <RedactionKinds key={report.version} report={report} />
+        {requested ? (
           <Loaded query={preview} skeleton={<RowSkeleton rows={6} />}>
-            {(told) => <Told preview={told} />}
+            {(preview) => <RedactionPreview preview={preview} />}
           </Loaded>
         ) : (
           <div>
-            <Button variant="default" onClick={() => setAsked(true)}>
+            <Button variant="default" onClick={() => setRequested(true)}>
               {t("reports.redaction.look")}
             </Button>
           </div>
@@ -40,15 +42,17 @@ export function Preview({ report }: { report: Report }) {
   );
 }
 
-function Kinds({ report }: { report: Report }) {
+function RedactionKinds({ report }: { report: Report }) {
   const { t } = useTranslation();
   const [kinds, setKinds] = useState<readonly RedactionKind[]>(report.kinds);
   const [words, setWords] = useState(report.words);
   const write = useWriteReport(report);
   const changed =
     JSON.stringify(words) !== JSON.stringify(report.words) ||
-    REDACTION_KINDS.some((one) => kinds.includes(one) !== report.kinds.includes(one));
-  const locked = !report.may.edit;
+    REDACTION_KINDS.some(
+      (redactionKind) => kinds.includes(redactionKind) !== report.kinds.includes(redactionKind),
+    );
+  const locked = !report.permissions.edit;
   return (
     <form
       className={classes.stack}
@@ -60,13 +64,17 @@ function Kinds({ report }: { report: Report }) {
       <p className={classes.note}>{t("reports.redaction.text")}</p>
       <fieldset className={classes.kinds} disabled={locked}>
         <legend className="visually-hidden">{t("reports.redaction.kinds")}</legend>
-        {REDACTION_KINDS.map((one) => (
+        {REDACTION_KINDS.map((redactionKind) => (
           <Checkbox
-            key={one}
-            label={t(`reports.kind.${one}`)}
-            checked={kinds.includes(one)}
+            key={redactionKind}
+            label={t(`reports.kind.${redactionKind}`)}
+            checked={kinds.includes(redactionKind)}
             onChange={(event) =>
-              setKinds(event.currentTarget.checked ? [...kinds, one] : kinds.filter((kind) => kind !== one))
+              setKinds(
+                event.currentTarget.checked
+                  ? [...kinds, redactionKind]
+                  : kinds.filter((kind) => kind !== redactionKind),
+              )
             }
           />
         ))}
@@ -90,12 +98,12 @@ function Kinds({ report }: { report: Report }) {
   );
 }
 
-function Told({ preview }: { preview: ReportPreview }) {
+function RedactionPreview({ preview }: { preview: ReportPreview }) {
   const { t } = useTranslation();
   if (preview.replaced.length === 0) return <p className={classes.note}>{t("reports.redaction.nothing")}</p>;
   return (
     <>
-      <Grid label={t("reports.redaction.replaced")}>
+      <DataTable label={t("reports.redaction.replaced")}>
         <thead>
           <tr>
             <th>{t("reports.redaction.kind")}</th>
@@ -104,20 +112,20 @@ function Told({ preview }: { preview: ReportPreview }) {
           </tr>
         </thead>
         <tbody>
-          {preview.replaced.map((one) => (
-            <tr key={`${one.kind} ${one.original}`}>
-              <td>{t(`reports.kind.${one.kind}`)}</td>
-              <td className={`mono ${classes.original}`}>{one.original}</td>
-              <td className="mono">{one.pseudonym}</td>
+          {preview.replaced.map((item) => (
+            <tr key={`${item.kind} ${item.original}`}>
+              <td>{t(`reports.kind.${item.kind}`)}</td>
+              <td className={`mono ${classes.original}`}>{item.original}</td>
+              <td className="mono">{item.pseudonym}</td>
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
       <ul className={classes.lines} aria-label={t("reports.redaction.lines")}>
-        {preview.changed.map((one) => (
-          <li key={one.before} className="mono">
-            <span className={classes.before}>{one.before}</span>
-            <span>{one.after}</span>
+        {preview.changed.map((item) => (
+          <li key={item.before} className="mono">
+            <span className={classes.before}>{item.before}</span>
+            <span>{item.after}</span>
           </li>
         ))}
       </ul>

@@ -2,19 +2,19 @@ import { Anchor, Button } from "@mantine/core";
 import { Snowflake } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Report, ReportVersion } from "../../client/reports";
-import { Ago } from "../../components/Ago";
-import { Mark } from "../../components/Mark";
+import type { Report, ReportVersion } from "../../client/models";
+import { EmptyState, ErrorLine } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { Empty, ErrorLine } from "../../components/States";
+import { StatusIcon } from "../../components/StatusIcon";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { useApprove, useFreeze } from "../../lib/incidents/reports";
 import { useMe } from "../../lib/queries";
-import { useApprove, useFreeze } from "../../lib/reports";
 import classes from "./Reports.module.css";
 import { ShareDialog } from "./ShareDialog";
-import { Shares } from "./Shares";
+import { ShareLinks } from "./ShareLinks";
 
 /** What was frozen, who let it go out, and the links to it. */
-export function Versions({ report }: { report: Report }) {
+export function ReportVersions({ report }: { report: Report }) {
   const { t } = useTranslation();
   const freeze = useFreeze(report);
   const [shared, setShared] = useState<ReportVersion>();
@@ -22,8 +22,8 @@ export function Versions({ report }: { report: Report }) {
     <div className={classes.stack}>
       <Panel
         title={t("reports.versions.title")}
-        aside={
-          report.may.edit && (
+        headerExtra={
+          report.permissions.edit && (
             <Button
               leftSection={<Snowflake size={14} />}
               loading={freeze.isPending}
@@ -36,14 +36,19 @@ export function Versions({ report }: { report: Report }) {
       >
         <ErrorLine error={freeze.error} />
         {report.versions.length === 0 ? (
-          <Empty title={t("reports.versions.none")}>{t("reports.versions.noneText")}</Empty>
+          <EmptyState title={t("reports.versions.none")}>{t("reports.versions.noneText")}</EmptyState>
         ) : (
-          report.versions.map((one) => (
-            <Version key={one.id} report={report} version={one} onShare={() => setShared(one)} />
+          report.versions.map((reportVersion) => (
+            <VersionItem
+              key={reportVersion.id}
+              report={report}
+              version={reportVersion}
+              onShare={() => setShared(reportVersion)}
+            />
           ))
         )}
       </Panel>
-      {report.versions.length > 0 && <Shares report={report} />}
+      {report.versions.length > 0 && <ShareLinks report={report} />}
       {shared && <ShareDialog report={report} version={shared} onClose={() => setShared(undefined)} />}
     </div>
   );
@@ -55,26 +60,28 @@ interface Props {
   onShare: () => void;
 }
 
-function Version({ report, version, onShare }: Props) {
+function VersionItem({ report, version, onShare }: Props) {
   const { t } = useTranslation();
   const me = useMe().data;
   const approve = useApprove(report);
   const file = (form: string) => `/api/v1/report-versions/${version.id}/file?form=${form}`;
   const total = Object.values(version.counts).reduce((sum, n) => sum + n, 0);
   const own = version.created_by?.id === me?.id;
-  const ready = report.may.alone || version.approved_at !== null;
+  const ready = report.permissions.alone || version.approved_at !== null;
   return (
     <article className={classes.version} aria-label={t("reports.versions.one", { number: version.number })}>
       <div className={classes.buttons}>
         <strong>{t("reports.versions.one", { number: version.number })}</strong>
-        <Ago at={version.created_at} />
+        <RelativeTime at={version.created_at} />
         <span className="dim">{version.created_by?.name}</span>
         {version.approved_by ? (
-          <Mark tone="ok">{t("reports.versions.approvedBy", { name: version.approved_by.name })}</Mark>
+          <StatusIcon tone="ok">
+            {t("reports.versions.approvedBy", { name: version.approved_by.name })}
+          </StatusIcon>
         ) : (
-          <Mark tone="idle">{t("reports.versions.notApproved")}</Mark>
+          <StatusIcon tone="idle">{t("reports.versions.notApproved")}</StatusIcon>
         )}
-        {!version.intact && <Mark tone="bad">{t("reports.versions.altered")}</Mark>}
+        {!version.intact && <StatusIcon tone="bad">{t("reports.versions.altered")}</StatusIcon>}
       </div>
       <code className={classes.hash}>sha256 {version.sha256}</code>
       <span className="dim">{t("reports.versions.replaced", { count: total })}</span>
@@ -88,7 +95,7 @@ function Version({ report, version, onShare }: Props) {
         <Anchor size="sm" href={file("json")} download>
           JSON
         </Anchor>
-        {report.may.approve && !version.approved_at && (
+        {report.permissions.approve && !version.approved_at && (
           <Button
             variant="default"
             size="xs"
@@ -100,7 +107,7 @@ function Version({ report, version, onShare }: Props) {
             {t("reports.versions.approve")}
           </Button>
         )}
-        {report.may.share && (
+        {report.permissions.share && (
           <Button
             variant="default"
             size="xs"
@@ -112,7 +119,7 @@ function Version({ report, version, onShare }: Props) {
           </Button>
         )}
       </div>
-      {own && report.may.approve && !version.approved_at && !report.may.alone && (
+      {own && report.permissions.approve && !version.approved_at && !report.permissions.alone && (
         <p className={classes.note}>{t("reports.versions.approveOther")}</p>
       )}
       <ErrorLine error={approve.error} />

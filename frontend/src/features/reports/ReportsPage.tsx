@@ -3,16 +3,16 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { ReportPreset, ReportSummary } from "../../client/reports";
-import { Ago } from "../../components/Ago";
+import type { ReportPreset, ReportSummary } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { Grid } from "../../components/Grid";
+import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
-import { Empty, ErrorLine, Loaded, RowSkeleton } from "../../components/States";
-import { useIncident } from "../../lib/incidents";
-import { useMay } from "../../lib/queries";
-import { useNewReport, useReports } from "../../lib/reports";
+import { DataTable } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { useIncident } from "../../lib/incidents/incidents";
+import { useNewReport, useReports } from "../../lib/incidents/reports";
+import { usePermission } from "../../lib/queries";
 import { flagField, useUrlState } from "../../lib/urlState";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
 import classes from "./Reports.module.css";
@@ -23,7 +23,7 @@ const FIELDS = { add: flagField };
 export function ReportsPage() {
   const { incidentId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const incident = useIncident(incidentId).data;
   const reports = useReports(incidentId);
   const [view, setView] = useUrlState(FIELDS);
@@ -37,7 +37,7 @@ export function ReportsPage() {
     <Page
       title={t("reports.title")}
       above={
-        <Link to="/incidents/$incidentId" params={{ incidentId } as never}>
+        <Link to="/incidents/$incidentId" params={{ incidentId }}>
           {incident ? `#${incident.number} ${incident.title}` : t("incidents.one")}
         </Link>
       }
@@ -47,11 +47,11 @@ export function ReportsPage() {
         <Loaded query={reports} skeleton={<RowSkeleton rows={4} height={29} />}>
           {(rows) =>
             rows.length > 0 ? (
-              <Table reports={rows} />
+              <ReportsTable reports={rows} />
             ) : (
-              <Empty title={t("reports.none")} action={edits && begin}>
+              <EmptyState title={t("reports.none")} action={edits && begin}>
                 {t("reports.noneText")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>
@@ -63,10 +63,10 @@ export function ReportsPage() {
   );
 }
 
-function Table({ reports }: { reports: readonly ReportSummary[] }) {
+function ReportsTable({ reports }: { reports: readonly ReportSummary[] }) {
   const { t } = useTranslation();
   return (
-    <Grid stack label={t("reports.title")}>
+    <DataTable stack label={t("reports.title")}>
       <thead>
         <tr>
           <th>{t("reports.field.title")}</th>
@@ -77,23 +77,23 @@ function Table({ reports }: { reports: readonly ReportSummary[] }) {
         </tr>
       </thead>
       <tbody>
-        {reports.map((one) => (
-          <tr key={one.id}>
+        {reports.map((report) => (
+          <tr key={report.id}>
             <td>
-              <Link to="/reports/$reportId" params={{ reportId: one.id } as never}>
-                {one.title}
+              <Link to="/reports/$reportId" params={{ reportId: report.id }}>
+                {report.title}
               </Link>
             </td>
-            <td>{t(`reports.preset.${one.preset}`)}</td>
-            <td>{t(`reports.language.${one.language}`)}</td>
-            <td className="num right">{one.frozen}</td>
+            <td>{t(`reports.preset.${report.preset}`)}</td>
+            <td>{t(`reports.language.${report.language}`)}</td>
+            <td className="num right">{report.frozen}</td>
             <td>
-              <Ago at={one.updated_at} />
+              <RelativeTime at={report.updated_at} />
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }
 
@@ -106,7 +106,7 @@ function NewReport(props: { incident: string; title: string; onClose: () => void
   const [preset, setPreset] = useState<ReportPreset>("customer");
   const make = useNewReport(
     props.incident,
-    (made) => void navigate({ to: "/reports/$reportId", params: { reportId: made.id } } as never),
+    (report) => void navigate({ to: "/reports/$reportId", params: { reportId: report.id } }),
   );
   return (
     <Dialog onClose={props.onClose} title={t("reports.new.title")} size="36rem">

@@ -1,12 +1,12 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Report, ReportVersion } from "../../client/reports";
-import { CommandLine } from "../../components/Copy";
+import type { Report, ReportVersion } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { useShare } from "../../lib/reports";
-import { useTimeFormat } from "../../lib/useFormat";
+import { ErrorLine } from "../../components/EmptyState";
+import { CommandLine } from "../../components/fields/CopyButton";
+import { useShare } from "../../lib/incidents/reports";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import classes from "./Reports.module.css";
 
 const MOST_DAYS = 90;
@@ -24,16 +24,16 @@ export function ShareDialog({ report, version, onClose }: Props) {
   const [days, setDays] = useState<number | string>(14);
   const [note, setNote] = useState("");
   const share = useShare(report);
-  const made = share.data;
+  const newShare = share.data;
   return (
     <Dialog onClose={onClose} title={t("reports.share.title", { number: version.number })} size="36rem">
-      {made?.url ? (
+      {newShare?.url ? (
         <div className={classes.stack}>
           <div className={classes.once} role="status">
             <p className={classes.note}>{t("reports.share.once")}</p>
-            <CommandLine text={made.url} />
+            <CommandLine text={newShare.url} />
           </div>
-          <p className={classes.note}>{t("reports.share.until", { at: time.iso(made.expires_at) })}</p>
+          <p className={classes.note}>{t("reports.share.until", { at: time.iso(newShare.expires_at) })}</p>
           <div>
             <Button onClick={onClose}>{t("action.close")}</Button>
           </div>

@@ -1,20 +1,20 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Report, ReportShare } from "../../client/reports";
-import { Ago } from "../../components/Ago";
+import type { Report, ReportShare } from "../../client/models";
+import { ConfirmDelete } from "../../components/ConfirmDelete";
 import { Dialog } from "../../components/Dialog";
-import { Drop } from "../../components/Drop";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
+import { EmptyState, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { Empty, ErrorLine, Loaded } from "../../components/States";
-import { useRevoke, useVisits } from "../../lib/reports";
-import { useTimeFormat } from "../../lib/useFormat";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { useRevoke, useVisits } from "../../lib/incidents/reports";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import classes from "./Reports.module.css";
 
 /** The links to a report: open, revoked or over, and who opened them. */
-export function Shares({ report }: { report: Report }) {
+export function ShareLinks({ report }: { report: Report }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const revoke = useRevoke(report);
@@ -23,11 +23,11 @@ export function Shares({ report }: { report: Report }) {
     <Panel flush title={t("reports.shares.title")}>
       <ErrorLine error={revoke.error} />
       {report.shares.length === 0 ? (
-        <Empty title={t("reports.shares.none")}>
-          {report.may.alone ? t("reports.shares.noneAlone") : t("reports.shares.noneText")}
-        </Empty>
+        <EmptyState title={t("reports.shares.none")}>
+          {report.permissions.alone ? t("reports.shares.noneAlone") : t("reports.shares.noneText")}
+        </EmptyState>
       ) : (
-        <Grid stack label={t("reports.shares.title")}>
+        <DataTable stack label={t("reports.shares.title")}>
           <thead>
             <tr>
               <th>{t("reports.share.note")}</th>
@@ -40,53 +40,58 @@ export function Shares({ report }: { report: Report }) {
             </tr>
           </thead>
           <tbody>
-            {report.shares.map((one) => (
-              <tr key={one.id}>
-                <td className={classes.original}>{one.note || "–"}</td>
-                <td className="num">{one.number}</td>
+            {report.shares.map((reportShare) => (
+              <tr key={reportShare.id}>
+                <td className={classes.original}>{reportShare.note || "–"}</td>
+                <td className="num">{reportShare.number}</td>
                 <td>
-                  {one.open ? (
-                    <Mark tone="ok">{t("reports.shares.until", { at: time.iso(one.expires_at) })}</Mark>
+                  {reportShare.open ? (
+                    <StatusIcon tone="ok">
+                      {t("reports.shares.until", { at: time.iso(reportShare.expires_at) })}
+                    </StatusIcon>
                   ) : (
-                    <Mark tone="off">
-                      {t(one.revoked_at ? "reports.shares.revoked" : "reports.shares.over")}
-                    </Mark>
+                    <StatusIcon tone="off">
+                      {t(reportShare.revoked_at ? "reports.shares.revoked" : "reports.shares.over")}
+                    </StatusIcon>
                   )}
                 </td>
                 <td className="num right">
-                  {report.may.share ? (
-                    <Button variant="subtle" size="compact-xs" onClick={() => setSeen(one)}>
-                      {t("reports.shares.visitCount", { count: one.visits })}
+                  {report.permissions.share ? (
+                    <Button variant="subtle" size="compact-xs" onClick={() => setSeen(reportShare)}>
+                      {t("reports.shares.visitCount", { count: reportShare.visits })}
                     </Button>
                   ) : (
-                    one.visits
+                    reportShare.visits
                   )}
                 </td>
                 <td className="right">
-                  {one.open && report.may.share && (
-                    <Drop label={t("reports.shares.revoke")} onClick={() => revoke.mutate(one.id)} />
+                  {reportShare.open && report.permissions.share && (
+                    <ConfirmDelete
+                      label={t("reports.shares.revoke")}
+                      onClick={() => revoke.mutate(reportShare.id)}
+                    />
                   )}
                 </td>
               </tr>
             ))}
           </tbody>
-        </Grid>
+        </DataTable>
       )}
-      {seen && <Visits share={seen} onClose={() => setSeen(undefined)} />}
+      {seen && <ShareVisits share={seen} onClose={() => setSeen(undefined)} />}
     </Panel>
   );
 }
 
-function Visits({ share, onClose }: { share: ReportShare; onClose: () => void }) {
+function ShareVisits({ share, onClose }: { share: ReportShare; onClose: () => void }) {
   const { t } = useTranslation();
   return (
     <Dialog onClose={onClose} title={t("reports.shares.visits")} size="44rem">
       <Loaded query={useVisits(share.id)}>
         {(rows) =>
           rows.length === 0 ? (
-            <Empty title={t("reports.shares.noVisits")} />
+            <EmptyState title={t("reports.shares.noVisits")} />
           ) : (
-            <Grid stack label={t("reports.shares.visits")}>
+            <DataTable stack label={t("reports.shares.visits")}>
               <thead>
                 <tr>
                   <th>{t("reports.shares.when")}</th>
@@ -96,18 +101,18 @@ function Visits({ share, onClose }: { share: ReportShare; onClose: () => void })
                 </tr>
               </thead>
               <tbody>
-                {rows.map((one, n) => (
+                {rows.map((reportVisit, n) => (
                   <tr key={n}>
                     <td>
-                      <Ago at={one.at} />
+                      <RelativeTime at={reportVisit.at} />
                     </td>
-                    <td className="mono">{one.address}</td>
-                    <td>{one.form}</td>
-                    <td className={classes.original}>{one.agent}</td>
+                    <td className="mono">{reportVisit.address}</td>
+                    <td>{reportVisit.form}</td>
+                    <td className={classes.original}>{reportVisit.agent}</td>
                   </tr>
                 ))}
               </tbody>
-            </Grid>
+            </DataTable>
           )
         }
       </Loaded>

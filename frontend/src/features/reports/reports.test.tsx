@@ -1,12 +1,12 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { resetIncidents } from "../../mock/incidents";
-import { RICH } from "../../mock/investigations";
-import { sent } from "../../mock/msw";
-import { begin, frozenByOther, resetReports } from "../../mock/reports";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { resetIncidents } from "../../../mock/incidents/incidents";
+import { RICH } from "../../../mock/incidents/investigations";
+import { begin, frozenByOther, resetReports } from "../../../mock/incidents/reports";
+import { sent } from "../../../mock/server/msw";
+import { openScreen } from "../../testing/screen";
 
 const AT = `/incidents/${RICH.id}/reports`;
 
@@ -21,25 +21,25 @@ afterEach(() => {
 /** A new report, opened; answers its id. */
 async function begun(): Promise<string> {
   const { id } = begin(RICH.id, { title: RICH.title });
-  open(`/reports/${id}`);
+  openScreen(`/reports/${id}`);
   await screen.findByRole("heading", { name: "Draft" });
   return id;
 }
 const last = (method: string, path: RegExp) =>
-  sent.filter((one) => one.method === method && path.test(one.path)).at(-1)?.body;
+  sent.filter((request) => request.method === method && path.test(request.path)).at(-1)?.body;
 
 describe("reports of an incident", () => {
   it("are one click from the incident, and begin with its title", async () => {
-    open(`/incidents/${RICH.id}`);
+    openScreen(`/incidents/${RICH.id}`);
     expect(await screen.findByRole("link", { name: "Report" })).toHaveAttribute("href", AT);
   });
 
   it("are begun from the list", async () => {
     const user = userEvent.setup();
-    open(AT);
-    await user.click(await screen.findByRole("button", { name: "Begin a report" }));
+    openScreen(AT);
+    await user.click(await screen.findByRole("button", { name: "Create report" }));
     const dialog = within(await screen.findByRole("dialog"));
-    await user.click(dialog.getByRole("button", { name: "Begin a report" }));
+    await user.click(dialog.getByRole("button", { name: "Create report" }));
     expect(await screen.findByRole("heading", { name: "Draft" })).toBeVisible();
     expect(last("POST", /\/reports$/)).toMatchObject({
       title: RICH.title,
@@ -52,8 +52,8 @@ describe("reports of an incident", () => {
     const user = userEvent.setup();
     await begun();
     await user.type(screen.getByLabelText(/^Summary/), "It was the pool.");
-    await user.click(screen.getByRole("button", { name: "Add a follow-up" }));
-    await user.type(screen.getByRole("textbox", { name: "What is still to be done" }), "alert on it");
+    await user.click(screen.getByRole("button", { name: "Add follow-up" }));
+    await user.type(screen.getByRole("textbox", { name: "Follow-up" }), "alert on it");
     await user.click(screen.getByRole("button", { name: "Save" }));
     await waitFor(() => expect(screen.getByRole("button", { name: "Save" })).toBeDisabled());
     expect(last("PATCH", /\/reports\//)).toMatchObject({
@@ -66,28 +66,28 @@ describe("reports of an incident", () => {
   it("show what is replaced before anything leaves", async () => {
     const user = userEvent.setup();
     const id = await begun();
-    expect(screen.getByRole("link", { name: "Open the page as it would leave" })).toHaveAttribute(
+    expect(screen.getByRole("link", { name: "Open report preview" })).toHaveAttribute(
       "href",
       `/api/v1/reports/${id}/preview/page`,
     );
-    await user.click(screen.getByRole("button", { name: "Show what is replaced" }));
-    const table = within(await screen.findByRole("region", { name: "What is replaced by what" }));
+    await user.click(screen.getByRole("button", { name: "Preview redaction" }));
+    const table = within(await screen.findByRole("region", { name: "Replacements" }));
     expect(table.getByRole("row", { name: /feed-7/ })).toHaveTextContent("host-1");
     expect(screen.getByRole("list", { name: "Lines before and after" })).toHaveTextContent(
       "host-1 at address-1 is slow",
     );
     await user.click(screen.getByRole("checkbox", { name: "Functions" }));
-    await user.click(screen.getByRole("button", { name: "Save what is replaced" }));
+    await user.click(screen.getByRole("button", { name: "Save redaction" }));
     await waitFor(() => expect(last("PATCH", /\/reports\//)?.kinds).toContain("symbol"));
   });
 
   it("are frozen, but not approved by the one who froze them", async () => {
     const user = userEvent.setup();
     await begun();
-    await user.click(screen.getByRole("button", { name: "Freeze a version" }));
+    await user.click(screen.getByRole("button", { name: "Freeze version" }));
     const version = within(await screen.findByRole("article", { name: "Version 1" }));
     expect(version.getByText("not approved")).toBeVisible();
-    expect(version.getByText("19 places replaced")).toBeVisible();
+    expect(version.getByText("19 replacements")).toBeVisible();
     expect(version.getByRole("button", { name: "Approve" })).toBeDisabled();
     expect(version.getByRole("button", { name: "Share" })).toBeDisabled();
     expect(version.getByRole("link", { name: "HTML" })).toHaveAttribute(
@@ -100,14 +100,14 @@ describe("reports of an incident", () => {
     const user = userEvent.setup();
     const { id } = begin(RICH.id);
     frozenByOther(id);
-    open(`/reports/${id}`);
+    openScreen(`/reports/${id}`);
     const version = within(await screen.findByRole("article", { name: "Version 1" }));
     await user.click(version.getByRole("button", { name: "Approve" }));
     expect(await version.findByText("approved by admin")).toBeVisible();
     await user.click(version.getByRole("button", { name: "Share" }));
     const dialog = within(await screen.findByRole("dialog"));
-    await user.type(dialog.getByLabelText("For whom"), "acme");
-    await user.click(dialog.getByRole("button", { name: "Make the link" }));
+    await user.type(dialog.getByLabelText("Recipient"), "acme");
+    await user.click(dialog.getByRole("button", { name: "Create link" }));
     expect(await dialog.findByText(/\/r\/k{43}/)).toBeVisible();
     expect(last("POST", /\/shares$/)).toEqual({ days: 14, note: "acme" });
     await user.click(dialog.getAllByRole("button", { name: "Close" }).at(-1) as HTMLElement);
@@ -116,17 +116,17 @@ describe("reports of an incident", () => {
     const visits = within(await screen.findByRole("dialog"));
     expect(await visits.findByText("192.0.2.7")).toBeVisible();
     await user.click(visits.getByRole("button", { name: "Close" }));
-    await user.click(links.getByRole("button", { name: "Close this link now" }));
-    const sure = await screen.findAllByRole("button", { name: "Close this link now" });
+    await user.click(links.getByRole("button", { name: "Revoke link" }));
+    const sure = await screen.findAllByRole("button", { name: "Revoke link" });
     await user.click(sure.at(-1) as HTMLElement);
-    expect(await links.findByText("closed")).toBeVisible();
+    expect(await links.findByText("revoked")).toBeVisible();
   });
 
   it("are read and not written by a viewer", async () => {
     state.role = "viewer";
     await begun();
-    expect(screen.queryByRole("button", { name: "Freeze a version" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Freeze version" })).toBeNull();
     expect(screen.getByLabelText(/^Summary/)).toBeDisabled();
-    expect(screen.queryByRole("button", { name: "Show what is replaced" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Preview redaction" })).toBeNull();
   });
 });

@@ -2,19 +2,20 @@ import { Button } from "@mantine/core";
 import { SlidersHorizontal } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Rule, RuleLimit, Threshold } from "../../client/types";
-import { Facts } from "../../components/Facts";
-import { Grid } from "../../components/Grid";
+import type { Rule } from "../../client/models";
 import { Link } from "../../components/Link";
-import { Mark } from "../../components/Mark";
 import { Panel } from "../../components/Page";
-import { quantity } from "../../core/format";
-import { usePick } from "../../lib/i18n";
-import { useMay } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { placeOf, useHostNames } from "./Overrides";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { FactList } from "../../components/tables/FactList";
+import { quantity } from "../../core/text/format";
+import { usePermission } from "../../lib/queries";
+import { useLocalized } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import type { RuleThreshold, Threshold } from "./api";
 import classes from "./Rules.module.css";
 import { ThresholdDialog } from "./ThresholdDialog";
+import { overrideTarget, useHostNames } from "./ThresholdOverrides";
 
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 const TONES = { critical: "bad", warn: "warn", info: "off" } as const;
@@ -31,45 +32,45 @@ const withPlaces = (template: string) =>
     ),
   );
 
-/** One rule: what it says, which numbers decide it and where those are from, what it speaks for. */
+/** One rule: its text, the numbers that decide it with their sources, and the causes that it supports. */
 export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const names = useNames();
   const needs = rule.collectors.map((anyOf) => anyOf.map(names.collector).join(t("rules.or"))).join(" + ");
   return (
-    <Panel title={pick(rule.title)} aside={<span className="mono">{rule.id}</span>}>
-      <p className={classes.says}>{withPlaces(pick(rule.says))}</p>
-      <Facts
+    <Panel title={pick(rule.title)} headerExtra={<span className="mono">{rule.id}</span>}>
+      <p className={classes.summary}>{withPlaces(pick(rule.summary))}</p>
+      <FactList
         items={[
-          [t("rules.grade"), t(`findings.grade.${rule.grade}`)],
+          [t("rules.strength"), t(`findings.strength.${rule.strength}`)],
           [t("rules.reads"), names.measure(rule.measure, rule.id)],
           [t("rules.collectors"), needs || "–"],
           [t("rules.source"), rule.source || "–"],
         ]}
       />
-      <p className={classes.note}>{t(`findings.gradeMeaning.${rule.grade}`)}</p>
-      <Limits rule={rule} changed={changed} />
-      {rule.beside.length > 0 && (
+      <p className={classes.note}>{t(`findings.strengthMeaning.${rule.strength}`)}</p>
+      <RuleThresholds rule={rule} changed={changed} />
+      {rule.related.length > 0 && (
         <p className={classes.related}>
-          <span className="dim">{t("rules.tellsBeside")}</span>{" "}
-          {rule.beside.map((one) => names.measure(one.measure, rule.id)).join(" · ")}
+          <span className="dim">{t("rules.related")}</span>{" "}
+          {rule.related.map((item) => names.measure(item.measure, rule.id)).join(" · ")}
         </p>
       )}
-      {rule.traps && (
+      {rule.caveats && (
         <p className={classes.trap}>
-          <strong>{t("rules.traps")}</strong> {pick(rule.traps)}
+          <strong>{t("rules.caveats")}</strong> {pick(rule.caveats)}
         </p>
       )}
-      <Related title={t("rules.speaksFor")} ids={rule.causes} kind="cause" />
-      <Related title={t("rules.silenceRefutes")} ids={rule.refutes} kind="cause" />
-      <Related title={t("rules.refutedBy")} ids={rule.refuted_by} kind="rule" />
+      <RelatedCauses title={t("rules.supports")} ids={rule.causes} kind="cause" />
+      <RelatedCauses title={t("rules.refutes")} ids={rule.refutes} kind="cause" />
+      <RelatedCauses title={t("rules.refutedBy")} ids={rule.refuted_by} kind="rule" />
     </Panel>
   );
 }
 
 /** Links to other rules or causes, under their names. */
-export function Related(props: { title: string; ids: readonly string[]; kind: "rule" | "cause" }) {
+export function RelatedCauses(props: { title: string; ids: readonly string[]; kind: "rule" | "cause" }) {
   const names = useNames();
   if (props.ids.length === 0) return null;
   return (
@@ -80,7 +81,7 @@ export function Related(props: { title: string; ids: readonly string[]; kind: "r
           {i > 0 && " · "}
           <Link
             to="/rules"
-            search={(props.kind === "rule" ? { rule: id } : { view: "causes", cause: id }) as never}
+            search={props.kind === "rule" ? { rule: id } : { view: "causes", cause: id }}
             title={id}
           >
             {props.kind === "rule" ? names.rule(id) : names.cause(id)}
@@ -91,17 +92,17 @@ export function Related(props: { title: string; ids: readonly string[]; kind: "r
   );
 }
 
-function Limits({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }) {
+function RuleThresholds({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const names = useNames();
   const hosts = useHostNames();
-  const [edited, setEdited] = useState<RuleLimit>();
-  const bound = (limit: RuleLimit, value: number) =>
+  const [edited, setEdited] = useState<RuleThreshold>();
+  const bound = (limit: RuleThreshold, value: number) =>
     limit.against === "baseline" ? t("rules.timesBaseline", { times: value }) : quantity(value, limit.unit);
   return (
     <>
-      <Grid stack label={t("rules.thresholds")}>
+      <DataTable stack label={t("rules.thresholds")}>
         <thead>
           <tr>
             <th>{t("rules.severity")}</th>
@@ -117,13 +118,15 @@ function Limits({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }
           </tr>
         </thead>
         <tbody>
-          {rule.limits.map((limit) => {
-            const moved = changed.filter((one) => one.name === `${rule.id}.${limit.name}`);
+          {rule.thresholds.map((limit) => {
+            const moved = changed.filter((threshold) => threshold.name === `${rule.id}.${limit.name}`);
             return (
               <tr key={limit.name}>
                 <td>
                   {limit.severity ? (
-                    <Mark tone={TONES[limit.severity]}>{t(`findings.severity.${limit.severity}`)}</Mark>
+                    <StatusIcon tone={TONES[limit.severity]}>
+                      {t(`findings.severity.${limit.severity}`)}
+                    </StatusIcon>
                   ) : (
                     <span className="dim">{t("rules.condition")}</span>
                   )}
@@ -136,10 +139,10 @@ function Limits({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }
                 </td>
                 <td className={classes.source}>{limit.source || <span className="dim">–</span>}</td>
                 <td>
-                  {moved.map((one) => (
-                    <div key={one.id} title={one.why}>
-                      <span className="num">{bound(limit, one.value)}</span>{" "}
-                      <span className="dim">{placeOf(one, hosts, t("rules.fleet"))}</span>
+                  {moved.map((threshold) => (
+                    <div key={threshold.id} title={threshold.why}>
+                      <span className="num">{bound(limit, threshold.value)}</span>{" "}
+                      <span className="dim">{overrideTarget(threshold, hosts, t("rules.fleet"))}</span>
                     </div>
                   ))}
                 </td>
@@ -160,7 +163,7 @@ function Limits({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }
             );
           })}
         </tbody>
-      </Grid>
+      </DataTable>
       {edited && <ThresholdDialog rule={rule} limit={edited} onClose={() => setEdited(undefined)} />}
     </>
   );

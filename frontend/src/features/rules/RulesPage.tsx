@@ -1,18 +1,19 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { Cause, Rule, Threshold } from "../../client/types";
+import type { Cause, Rule } from "../../client/models";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
-import { Split } from "../../components/Split";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { usePick } from "../../lib/i18n";
+import { SplitPane } from "../../components/SplitPane";
 import { get, keys, useCauses, useRules } from "../../lib/queries";
+import { useLocalized } from "../../lib/text/i18n";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
+import type { Threshold } from "./api";
 import { CauseDetail } from "./CauseDetail";
-import { Overrides } from "./Overrides";
 import { RuleDetail } from "./RuleDetail";
 import classes from "./Rules.module.css";
+import { ThresholdOverrides } from "./ThresholdOverrides";
 
 const VIEWS = ["rules", "causes", "changed"] as const;
 const FIELDS = { view: choiceField(VIEWS, "rules"), q: textField, rule: textField, cause: textField };
@@ -24,7 +25,7 @@ export function RulesPage() {
   const search = useSlashFocus();
   const rules = useRules();
   const causes = useCauses();
-  const thresholds = useQuery({ queryKey: keys.thresholds, queryFn: () => get<Threshold[]>("/thresholds") });
+  const thresholds = useQuery({ queryKey: keys.thresholds, queryFn: () => get("/thresholds") });
   const counted = (view: (typeof VIEWS)[number]) => {
     const n = { rules: rules.data?.size, causes: causes.data?.size, changed: thresholds.data?.length }[view];
     return n === undefined ? t(`rules.view.${view}`) : `${t(`rules.view.${view}`)} ${n}`;
@@ -51,7 +52,7 @@ export function RulesPage() {
           />
         )}
       </div>
-      {state.view === "changed" && <Overrides query={thresholds} />}
+      {state.view === "changed" && <ThresholdOverrides query={thresholds} />}
       {state.view === "rules" && (
         <Loaded query={rules} skeleton={<RowSkeleton rows={14} />}>
           {(all) => <RuleList rules={all} changed={thresholds.data ?? []} />}
@@ -67,80 +68,80 @@ export function RulesPage() {
 }
 
 function RuleList({ rules, changed }: { rules: ReadonlyMap<string, Rule>; changed: readonly Threshold[] }) {
-  const pick = usePick();
+  const pick = useLocalized();
   const [state] = useUrlState(FIELDS);
-  const shown = matching(
+  const visible = matching(
     [...rules.values()],
     state.q,
-    (one) => `${one.id} ${pick(one.title)} ${one.measure}`,
+    (rule) => `${rule.id} ${pick(rule.title)} ${rule.measure}`,
   );
-  const chosen = rules.get(state.rule) ?? (state.rule ? undefined : shown[0]);
-  const moved = new Set(changed.map((one) => one.name.split(".")[0]));
+  const chosen = rules.get(state.rule) ?? (state.rule ? undefined : visible[0]);
+  const moved = new Set(changed.map((threshold) => threshold.name.split(".")[0]));
   return (
-    <Pick
-      items={shown.map((one) => ({ id: one.id, title: pick(one.title), mark: moved.has(one.id) }))}
+    <RuleItem
+      items={visible.map((rule) => ({ id: rule.id, title: pick(rule.title), mark: moved.has(rule.id) }))}
       name="rule"
       chosen={chosen?.id}
     >
       {chosen && <RuleDetail rule={chosen} changed={changed} />}
-    </Pick>
+    </RuleItem>
   );
 }
 
 function CauseList({ causes }: { causes: ReadonlyMap<string, Cause> }) {
-  const pick = usePick();
+  const pick = useLocalized();
   const [state] = useUrlState(FIELDS);
-  const shown = matching([...causes.values()], state.q, (one) => `${one.id} ${pick(one.title)}`);
-  const chosen = causes.get(state.cause) ?? (state.cause ? undefined : shown[0]);
+  const visible = matching([...causes.values()], state.q, (cause) => `${cause.id} ${pick(cause.title)}`);
+  const chosen = causes.get(state.cause) ?? (state.cause ? undefined : visible[0]);
   return (
-    <Pick
-      items={shown.map((one) => ({ id: one.id, title: pick(one.title), mark: false }))}
+    <RuleItem
+      items={visible.map((cause) => ({ id: cause.id, title: pick(cause.title), mark: false }))}
       name="cause"
       chosen={chosen?.id}
     >
       {chosen && <CauseDetail cause={chosen} />}
-    </Pick>
+    </RuleItem>
   );
 }
 
 function matching<T>(items: readonly T[], q: string, text: (item: T) => string): T[] {
   const needle = q.trim().toLowerCase();
-  return items.filter((one) => text(one).toLowerCase().includes(needle));
+  return items.filter((item) => text(item).toLowerCase().includes(needle));
 }
 
-interface PickProps {
+interface RuleItemProps {
   items: readonly { id: string; title: string; mark: boolean }[];
   name: "rule" | "cause";
   chosen: string | undefined;
   children: React.ReactNode;
 }
 
-/** The list of rules or of causes; those with a changed threshold say so. */
-function Pick({ items, name, chosen, children }: PickProps) {
+/** The list of rules or of causes; those with a changed threshold are marked. */
+function RuleItem({ items, name, chosen, children }: RuleItemProps) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
-  const asked = state[name] !== "";
-  const title = (one: PickProps["items"][number]) => (
+  const isItemOpen = state[name] !== "";
+  const title = (item: RuleItemProps["items"][number]) => (
     <>
-      {one.title}
-      {one.mark && <em className={classes.moved}>{t("rules.changed")}</em>}
+      {item.title}
+      {item.mark && <em className={classes.moved}>{t("rules.changed")}</em>}
     </>
   );
   return (
-    <Split
-      items={items.map((one) => ({
-        id: one.id,
-        title: title(one),
-        note: <span className="mono">{one.id}</span>,
+    <SplitPane
+      items={items.map((item) => ({
+        id: item.id,
+        title: title(item),
+        note: <span className="mono">{item.id}</span>,
       }))}
       label={t(`rules.view.${name === "rule" ? "rules" : "causes"}`)}
       nothing={t("rules.nothing")}
       chosen={chosen}
-      asked={asked}
+      isItemOpen={isItemOpen}
       onChoose={(id) => set({ [name]: id }, { push: id !== "" })}
       back={t("rules.back")}
     >
-      {children ?? (asked && <Empty title={t("rules.unknown", { id: state[name] })} />)}
-    </Split>
+      {children ?? (isItemOpen && <EmptyState title={t("rules.unknown", { id: state[name] })} />)}
+    </SplitPane>
   );
 }

@@ -1,41 +1,42 @@
 import { Button, NumberInput, SegmentedControl, Select, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Rule, RuleLimit, Threshold } from "../../client/types";
+import type { Rule } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { quantity } from "../../core/format";
+import { ErrorLine } from "../../components/EmptyState";
+import { quantity } from "../../core/text/format";
 import { keys, put, useAction, useHosts } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import { useNames } from "../../lib/text/useNames";
+import type { RuleThreshold } from "./api";
 import classes from "./Rules.module.css";
 
-const PLACES = ["fleet", "label", "host"] as const;
-type Where = (typeof PLACES)[number];
-const LEAST_WHY = 3;
+const TARGETS = ["fleet", "label", "host"] as const;
+type ThresholdTarget = (typeof TARGETS)[number];
+const MIN_REASON = 3;
 
 interface Props {
   rule: Rule;
-  limit: RuleLimit;
+  limit: RuleThreshold;
   onClose: () => void;
 }
 
-/** Another value for one limit: where it holds, and why, because somebody will ask. */
+/** Another value for one threshold: its scope, and the reason. */
 export function ThresholdDialog({ rule, limit, onClose }: Props) {
   const { t } = useTranslation();
   const names = useNames();
   const hosts = useHosts({ state: "active" });
   const [value, setValue] = useState<number | string>(limit.value);
-  const [where, setWhere] = useState<Where>("fleet");
+  const [where, setWhere] = useState<ThresholdTarget>("fleet");
   const [label, setLabel] = useState("");
   const [host, setHost] = useState<string | null>(null);
   const [why, setWhy] = useState("");
   const labels = [
-    ...new Set(hosts.data?.flatMap((one) => Object.entries(one.labels).map(([k, v]) => `${k}=${v}`))),
+    ...new Set(hosts.data?.flatMap((host) => Object.entries(host.labels).map(([k, v]) => `${k}=${v}`))),
   ].sort();
   const cut = label.indexOf("=");
   const save = useAction(
     () =>
-      put<Threshold>("/thresholds", {
+      put("/thresholds", {
         name: `${rule.id}.${limit.name}`,
         value: Number(value),
         ...(where === "label" ? { label_name: label.slice(0, cut), label_value: label.slice(cut + 1) } : {}),
@@ -46,7 +47,7 @@ export function ThresholdDialog({ rule, limit, onClose }: Props) {
     onClose,
   );
   const placed = where === "fleet" || (where === "label" ? cut > 0 : host !== null);
-  const ready = value !== "" && Number.isFinite(Number(value)) && placed && why.trim().length >= LEAST_WHY;
+  const ready = value !== "" && Number.isFinite(Number(value)) && placed && why.trim().length >= MIN_REASON;
   return (
     <Dialog onClose={onClose} title={t("rules.changeOne", { name: `${rule.id}.${limit.name}` })} size="34rem">
       <form
@@ -61,7 +62,7 @@ export function ThresholdDialog({ rule, limit, onClose }: Props) {
           {t("rules.default", { value: quantity(limit.value, limit.unit) })}
         </p>
         <NumberInput
-          label={`${t("rules.value")}${limit.unit && limit.against === "limit" ? ` (${limit.unit})` : ""}`}
+          label={`${t("rules.value")}${limit.unit && limit.against === "threshold" ? ` (${limit.unit})` : ""}`}
           description={limit.against === "baseline" ? t("rules.baselineText") : undefined}
           value={value}
           onChange={setValue}
@@ -69,9 +70,9 @@ export function ThresholdDialog({ rule, limit, onClose }: Props) {
         />
         <SegmentedControl
           size="xs"
-          data={PLACES.map((one) => ({ value: one, label: t(`rules.where.${one}`) }))}
+          data={TARGETS.map((target) => ({ value: target, label: t(`rules.where.${target}`) }))}
           value={where}
-          onChange={(next) => setWhere(next as Where)}
+          onChange={(next) => setWhere(next as ThresholdTarget)}
           aria-label={t("rules.whereTitle")}
         />
         {where === "label" && (
@@ -85,14 +86,14 @@ export function ThresholdDialog({ rule, limit, onClose }: Props) {
           />
         )}
         <datalist id="labels-known">
-          {labels.map((one) => (
-            <option key={one} value={one} />
+          {labels.map((label) => (
+            <option key={label} value={label} />
           ))}
         </datalist>
         {where === "host" && (
           <Select
             label={t("diagnose.host")}
-            data={hosts.data?.map((one) => ({ value: one.id, label: one.name })) ?? []}
+            data={hosts.data?.map((host) => ({ value: host.id, label: host.name })) ?? []}
             value={host}
             onChange={setHost}
             searchable
@@ -103,7 +104,7 @@ export function ThresholdDialog({ rule, limit, onClose }: Props) {
           label={t("rules.why")}
           placeholder={t("rules.whyHint")}
           required
-          minLength={LEAST_WHY}
+          minLength={MIN_REASON}
           maxLength={500}
           autosize
           minRows={2}

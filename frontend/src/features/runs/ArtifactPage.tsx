@@ -4,18 +4,17 @@ import { useLocation, useParams } from "@tanstack/react-router";
 import { Download } from "lucide-react";
 import { type MouseEvent, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
-import type { Lines } from "../../client/types";
+import { EmptyState, Loaded } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded } from "../../components/States";
 import { get } from "../../lib/queries";
 import { intField, listField, useUrlState } from "../../lib/urlState";
-import { PinButton } from "../../renderers/incident/PinButton";
+import { PinButton } from "../../widgets/pins/PinButton";
 import classes from "./Run.module.css";
 
 const WINDOW = 400;
 const BEFORE = 40;
 const FIELDS = { line: intField, lines: listField, from: intField };
-const SHOWN_CITED = 30;
+const MAX_CITED = 30;
 const MAX_PINNED = 200;
 /** An address holds no more marked lines than this. */
 const MAX_MARKED = 40;
@@ -34,7 +33,7 @@ export function ArtifactPage() {
   const from = Math.max(1, state.from ?? (cited ? cited - BEFORE : 1));
   const query = useQuery({
     queryKey: ["artifacts", artifactId, from],
-    queryFn: () => get<Lines>(`/artifacts/${artifactId}/lines`, { from, count: WINDOW }),
+    queryFn: () => get(`/artifacts/${artifactId}/lines`, { from, count: WINDOW }),
     placeholderData: keepPreviousData,
   });
   const ownMark = useRef(false);
@@ -72,8 +71,10 @@ export function ArtifactPage() {
       actions={
         <>
           <PinButton
-            kind="line"
-            of={{ artifact_id: artifactId, lines: [...marked].sort((x, y) => x - y).slice(0, MAX_PINNED) }}
+            target={{
+              kind: "line",
+              ref: { artifact_id: artifactId, lines: [...marked].sort((x, y) => x - y).slice(0, MAX_PINNED) },
+            }}
             label={t("incidents.pin.lines")}
             disabled={marked.size === 0}
           />
@@ -92,7 +93,7 @@ export function ArtifactPage() {
       <Panel
         flush
         title={<span className="mono">{t("artifact.window", { from, to: last })}</span>}
-        aside={
+        headerExtra={
           <>
             <Button
               variant="default"
@@ -124,7 +125,7 @@ export function ArtifactPage() {
             <span className="dim">{t("artifact.cited")}</span>
             {[...marked]
               .sort((x, y) => x - y)
-              .slice(0, SHOWN_CITED)
+              .slice(0, MAX_CITED)
               .map((line) => (
                 <Button
                   key={line}
@@ -141,7 +142,7 @@ export function ArtifactPage() {
         <Loaded query={query}>
           {(data) =>
             data.lines.length === 0 ? (
-              <Empty title={t("artifact.empty")} />
+              <EmptyState title={t("artifact.empty")} />
             ) : (
               <section className={classes.lines} aria-label={t("artifact.title")}>
                 {data.lines.map((line, i) => {

@@ -1,16 +1,16 @@
 import { Select } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Run } from "../../client/types";
+import type { Run } from "../../client/models";
 import { formatSearch } from "../../core/search";
 import { useCaptures } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import { PinButton } from "../../renderers/incident/PinButton";
-import { useRunVisuals } from "../../renderers/visuals/Visuals";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
+import { useRunCharts } from "../../widgets/charts/RunCharts";
+import { PinButton } from "../../widgets/pins/PinButton";
 
-const HOME = new Set(["done", "partial"]);
+const FINISHED_STATES = new Set(["done", "partial"]);
 /** The pictures that can show two runs. */
-const SHOWS_TWO = new Set(["sched_latency"]);
+const COMPARABLE_KINDS = new Set(["sched_latency"]);
 
 interface Props {
   run: Run;
@@ -20,21 +20,21 @@ interface Props {
 }
 
 /** Lays another run of the same host under the pictures that can show two; absent where none can. */
-export function BeforeChoice({ run, hostId, before, onChange }: Props) {
+export function BaselineRunSelect({ run, hostId, before, onChange }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const names = useNames();
-  const drawn = useRunVisuals(run.id, [], [], before || undefined).data?.visuals ?? [];
+  const charts = useRunCharts(run.id, [], [], before || undefined).data?.charts ?? [];
   const captures = useCaptures({ host: hostId });
   const others = (captures.data?.items ?? []).flatMap((capture) =>
     capture.runs
-      .filter((one) => one.id !== run.id && one.host?.id === hostId && HOME.has(one.state))
-      .map((one) => ({
-        value: one.id,
-        label: `#${capture.number} ${names.plan(capture.plan)} · ${time.iso(one.started_at)}`,
+      .filter((item) => item.id !== run.id && item.host?.id === hostId && FINISHED_STATES.has(item.state))
+      .map((run) => ({
+        value: run.id,
+        label: `#${capture.number} ${names.plan(capture.plan)} · ${time.iso(run.started_at)}`,
       })),
   );
-  const able = drawn.some((one) => one.body !== null && SHOWS_TWO.has(one.body.kind));
+  const able = charts.some((chart) => chart.body !== null && COMPARABLE_KINDS.has(chart.body.kind));
   if (!able || (others.length === 0 && !before)) return null;
   return (
     <>
@@ -54,8 +54,7 @@ export function BeforeChoice({ run, hostId, before, onChange }: Props) {
       {before && (
         <PinButton
           small
-          kind="comparison"
-          of={{ left: before, right: run.id, what: "runs" }}
+          target={{ kind: "comparison", ref: { left: before, right: run.id, what: "runs" } }}
           view={`/runs/${run.id}${formatSearch({ before })}`}
           label={t("incidents.pin.comparison")}
         />

@@ -2,17 +2,16 @@ import { useElementSize } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { SchedLanes } from "../../client/types";
-import { BlockSkeleton, Loaded } from "../../components/States";
-import type { Range } from "../../core/range";
+import { BlockSkeleton, Loaded } from "../../components/EmptyState";
+import type { Range } from "../../core/time/range";
 import { get, keys } from "../../lib/queries";
 import { rangeField, useUrlState } from "../../lib/urlState";
-import { CpuLanes } from "../../renderers/sched/CpuLanes";
+import { CpuTracks } from "../../widgets/cpu-tracks/CpuTracks";
 
 const FIELDS = { sl: rangeField };
 
 /** Who ran on each CPU; zoomed by wheel, drag and keys, fetched at the width of the screen. */
-export function SchedLanesView({ runId, whole }: { runId: string; whole: Range }) {
+export function CpuTracksPanel({ runId, whole }: { runId: string; whole: Range }) {
   const { t } = useTranslation();
   const { ref, width } = useElementSize<HTMLDivElement>();
   const [state, set] = useUrlState(FIELDS);
@@ -20,10 +19,10 @@ export function SchedLanesView({ runId, whole }: { runId: string; whole: Range }
   const range = state.sl ?? whole;
   const px = Math.max(200, Math.round(width / 50) * 50);
   const query = useQuery({
-    queryKey: [...keys.run(runId), "lanes", range, px],
+    queryKey: [...keys.run(runId), "tracks", range, px],
     queryFn: ({ signal }) =>
-      get<SchedLanes>(
-        `/runs/${runId}/sched/lanes`,
+      get(
+        `/runs/${runId}/sched/tracks`,
         { from_ns: Math.round(range.from), to_ns: Math.round(range.to), width: px },
         signal,
       ),
@@ -33,12 +32,12 @@ export function SchedLanesView({ runId, whole }: { runId: string; whole: Range }
   return (
     <div ref={ref}>
       <Loaded query={query} skeleton={<BlockSkeleton height={160} />}>
-        {(lanes) => (
-          <CpuLanes
-            lanes={lanes}
+        {(tracks) => (
+          <CpuTracks
+            tracks={tracks}
             range={live ?? range}
             whole={whole}
-            label={t("sched.lanes")}
+            label={t("sched.tracks")}
             onLive={setLive}
             onRange={(next) => {
               setLive(undefined);

@@ -1,43 +1,46 @@
 import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
-import type { ResultTable } from "../../client/types";
-import { Grid } from "../../components/Grid";
+import type { ResultTable } from "../../client/models";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
-import { quantity } from "../../core/format";
+import { DataTable } from "../../components/tables/DataTable";
 import { formatSearch } from "../../core/search";
-import { useMay } from "../../lib/queries";
+import { quantity } from "../../core/text/format";
+import { usePermission } from "../../lib/queries";
 import { textField, useUrlState } from "../../lib/urlState";
-import { PinButton } from "../../renderers/incident/PinButton";
+import { PinButton } from "../../widgets/pins/PinButton";
 import classes from "./Run.module.css";
 
-const SHOWN = 200;
+const MAX_ROWS = 200;
 /** A row that is pointed at: collector, kind of the table, and its number from 0. */
 const FIELDS = { row: textField };
 
 /** Small tables that collectors made: processes by CPU, queues, limits. */
-export function Tables({ runId, tables }: { runId: string; tables: readonly ResultTable[] }) {
-  return tables.map((table) => <One key={`${table.kind}${table.artifact_id}`} runId={runId} table={table} />);
+export function ResultTables({ runId, tables }: { runId: string; tables: readonly ResultTable[] }) {
+  return tables.map((table) => (
+    <ResultTableView key={`${table.kind}${table.artifact_id}`} runId={runId} table={table} />
+  ));
 }
 
-function One({ runId, table }: { runId: string; table: ResultTable }) {
+function ResultTableView({ runId, table }: { runId: string; table: ResultTable }) {
   const { t } = useTranslation();
-  const may = useMay();
-  const pins = may("incident.edit") && table.collector !== null;
-  const [{ row: wanted }] = useUrlState(FIELDS);
+  const may = usePermission();
+  const { collector } = table;
+  const pins = may("incident.edit") && collector !== null;
+  const [{ row: selectedRow }] = useUrlState(FIELDS);
   const name = (at: number) => `${table.collector}/${table.kind}/${at}`;
-  const marked = table.rows.findIndex((_, at) => wanted !== "" && name(at) === wanted);
+  const marked = table.rows.findIndex((_, at) => selectedRow !== "" && name(at) === selectedRow);
   const mark = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (marked >= 0) mark.current?.scrollIntoView({ block: "center" });
   }, [marked]);
-  const shown = Math.max(SHOWN, marked + 1);
+  const rowLimit = Math.max(MAX_ROWS, marked + 1);
   const title = t(`table.${table.kind}` as "run.tables", { defaultValue: table.kind.replaceAll("_", " ") });
   return (
     <Panel
       title={title}
       flush
-      aside={
+      headerExtra={
         table.artifact_id && (
           <Link to="/artifacts/$artifactId" params={{ artifactId: table.artifact_id }}>
             {t("run.source")}
@@ -45,7 +48,7 @@ function One({ runId, table }: { runId: string; table: ResultTable }) {
         )
       }
     >
-      <Grid label={title} maxHeight={360}>
+      <DataTable label={title} maxHeight={360}>
         <thead>
           <tr>
             {table.columns.map((column) => (
@@ -61,7 +64,7 @@ function One({ runId, table }: { runId: string; table: ResultTable }) {
           </tr>
         </thead>
         <tbody>
-          {table.rows.slice(0, shown).map((row, i) => (
+          {table.rows.slice(0, rowLimit).map((row, i) => (
             <tr
               key={i}
               {...(i === marked ? { ref: mark, className: classes.marked, "aria-current": true } : {})}
@@ -79,8 +82,10 @@ function One({ runId, table }: { runId: string; table: ResultTable }) {
                 <td className="right">
                   <PinButton
                     small
-                    kind="row"
-                    of={{ run_id: runId, collector: table.collector, kind: table.kind, row: i }}
+                    target={{
+                      kind: "row",
+                      ref: { run_id: runId, collector, kind: table.kind, row: i },
+                    }}
                     view={`/runs/${runId}${formatSearch({ row: name(i) })}`}
                     label={t("incidents.pin.row")}
                   />
@@ -89,9 +94,9 @@ function One({ runId, table }: { runId: string; table: ResultTable }) {
             </tr>
           ))}
         </tbody>
-      </Grid>
-      {table.rows.length > shown && (
-        <p className={classes.more}>{t("run.rest", { shown, all: table.rows.length })}</p>
+      </DataTable>
+      {table.rows.length > rowLimit && (
+        <p className={classes.more}>{t("run.rest", { visible: rowLimit, all: table.rows.length })}</p>
       )}
     </Panel>
   );

@@ -1,17 +1,17 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { Download } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { ArtifactInfo } from "../../client/types";
-import { CopyButton } from "../../components/Copy";
-import { Grid, rowLink } from "../../components/Grid";
+import { CopyButton } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
-import { bytes } from "../../core/format";
+import { DataTable, rowLink } from "../../components/tables/DataTable";
+import { bytes } from "../../core/text/format";
+import type { ArtifactInfo } from "./api";
 
-/** The raw bytes that came home, under their digests. */
-export function Artifacts({ artifacts }: { artifacts: readonly ArtifactInfo[] }) {
+/** The artifacts of a run, under their digests. */
+export function RunArtifacts({ artifacts }: { artifacts: readonly ArtifactInfo[] }) {
   const { t } = useTranslation();
   return (
-    <Grid stack label={t("run.artifacts")}>
+    <DataTable stack label={t("run.artifacts")}>
       <thead>
         <tr>
           <th>{t("run.collector")}</th>
@@ -51,6 +51,6 @@ export function Artifacts({ artifacts }: { artifacts: readonly ArtifactInfo[] })
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

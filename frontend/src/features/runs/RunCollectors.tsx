@@ -1,19 +1,19 @@
 import { useTranslation } from "react-i18next";
-import type { Run, RunCollector } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { StateMark } from "../../components/Mark";
-import { bytes, milliseconds, seconds } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
+import type { Run, RunCollector } from "../../client/models";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { bytes, milliseconds, seconds } from "../../core/text/format";
 import { useCollectors } from "../../lib/queries";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
 import classes from "./Run.module.css";
 
 /** What became of each collector, with its exact command, and the reason where it brought nothing. */
-export function Collectors({ run }: { run: Run }) {
+export function RunCollectors({ run }: { run: Run }) {
   const { t } = useTranslation();
-  const catalogue = new Map((useCollectors().data ?? []).map((c) => [c.id, c]));
-  const pick = usePick();
+  const catalog = new Map((useCollectors().data ?? []).map((c) => [c.id, c]));
+  const pick = useLocalized();
   return (
-    <Grid stack label={t("run.collectors")}>
+    <DataTable stack label={t("run.collectors")}>
       <thead>
         <tr>
           <th>{t("run.collector")}</th>
@@ -28,30 +28,30 @@ export function Collectors({ run }: { run: Run }) {
         {run.collectors.map((c) => (
           <tr key={c.id}>
             <td>
-              <span title={pick(catalogue.get(c.id)?.why)}>{pick(catalogue.get(c.id)?.title) || c.id}</span>
-              {pick(catalogue.get(c.id)?.title) && pick(catalogue.get(c.id)?.title) !== c.id && (
+              <span title={pick(catalog.get(c.id)?.why)}>{pick(catalog.get(c.id)?.title) || c.id}</span>
+              {pick(catalog.get(c.id)?.title) && pick(catalog.get(c.id)?.title) !== c.id && (
                 <div className="mono dim">{c.id}</div>
               )}
             </td>
             <td>
-              <StateMark state={c.state} />
+              <RunStateIcon state={c.state} />
             </td>
             <td className="right num">{seconds(c.seconds)}</td>
             <td className="right num">{bytes(c.bytes)}</td>
             <td className="right num">{milliseconds(c.cpu_ms)}</td>
             <td className={classes.what}>
-              <What collector={c} run={run} />
+              <CollectorMethod collector={c} run={run} />
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }
 
-function What({ collector, run }: { collector: RunCollector; run: Run }) {
+function CollectorMethod({ collector, run }: { collector: RunCollector; run: Run }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const warnings = (run.warnings ?? []).filter((item) => item.collector === collector.id);
   return (
     <>

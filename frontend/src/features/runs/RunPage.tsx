@@ -1,32 +1,32 @@
 import { useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import type { Run } from "../../client/types";
-import { Facts } from "../../components/Facts";
+import type { Run } from "../../client/models";
+import { ErrorState, RowSkeleton } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
-import { ErrorState, RowSkeleton } from "../../components/States";
-import { bytes, milliseconds, seconds } from "../../core/format";
-import { formatRange, padded } from "../../core/range";
-import { useSentence } from "../../lib/i18n";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { FactList } from "../../components/tables/FactList";
+import { bytes, milliseconds, seconds } from "../../core/text/format";
+import { formatRange, padded } from "../../core/time/range";
 import { isActive, useRun } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
 import { textField, useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import { Visuals } from "../../renderers/visuals/Visuals";
-import { Artifacts } from "./Artifacts";
-import { BeforeChoice } from "./BeforeChoice";
-import { Collectors } from "./Collectors";
-import { Findings } from "./Findings";
-import { Profiles } from "./Profiles";
+import { RunCharts } from "../../widgets/charts/RunCharts";
+import { BaselineRunSelect } from "./BaselineRunSelect";
+import { ResultTables } from "./ResultTables";
+import { RunArtifacts } from "./RunArtifacts";
+import { RunCollectors } from "./RunCollectors";
+import { RunFindingsPanel } from "./RunFindingsPanel";
+import { RunProfiles } from "./RunProfiles";
 import { SchedPanel } from "./SchedPanel";
 import { SeriesPanel } from "./SeriesPanel";
-import { Tables } from "./Tables";
 
 /** `before` is the run that the pictures compare this one with. */
 const FIELDS = { before: textField };
 
-/** One run: what ran on the host, what came home, and what was read from it. */
+/** One run: what ran on the host, its artifacts, and the results parsed from them. */
 export function RunPage() {
   const { runId } = useParams({ strict: false }) as { runId: string };
   const { t } = useTranslation();
@@ -43,7 +43,7 @@ export function RunPage() {
           </Link>
         )
       }
-      meta={run && <StateMark state={run.state} />}
+      meta={run && <RunStateIcon state={run.state} />}
       actions={
         run && (
           <>
@@ -64,8 +64,8 @@ export function RunPage() {
   );
 }
 
-/** What retention has deleted of it: it was there, and what was read of it before still stands. */
-function Removed({ run }: { run: Run }) {
+/** What retention has deleted of the run; the results parsed earlier are still valid. */
+function RemovalNote({ run }: { run: Run }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const gone = run.removals ?? [];
@@ -74,11 +74,11 @@ function Removed({ run }: { run: Run }) {
     <p role="note">
       {t("storage.removed")}{" "}
       {gone
-        .map((one) =>
+        .map((removal) =>
           t("storage.removedKind", {
-            kind: t(`storage.kinds.${one.kind}`),
-            size: bytes(one.bytes),
-            date: time.iso(one.at).slice(0, 10),
+            kind: t(`storage.kinds.${removal.kind}`),
+            size: bytes(removal.bytes),
+            date: time.iso(removal.at).slice(0, 10),
           }),
         )
         .join("; ")}
@@ -89,7 +89,7 @@ function Removed({ run }: { run: Run }) {
 
 function Parts({ run }: { run: Run }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const time = useTimeFormat();
   const [{ before }, set] = useUrlState(FIELDS);
   const clock = run.clock;
@@ -98,8 +98,8 @@ function Parts({ run }: { run: Run }) {
     <>
       <Panel>
         {run.failure && <p role="alert">{sentence(run.failure)}</p>}
-        <Removed run={run} />
-        <Facts
+        <RemovalNote run={run} />
+        <FactList
           items={[
             [t("run.started"), time.iso(run.started_at)],
             [t("run.took"), seconds(run.seconds)],
@@ -119,15 +119,15 @@ function Parts({ run }: { run: Run }) {
           ]}
         />
       </Panel>
-      {!isActive(run.state) && <Findings run={run} />}
+      {!isActive(run.state) && <RunFindingsPanel run={run} />}
       {!isActive(run.state) && (
         <Panel
           title={t("visuals.title")}
           flush
           id="visuals"
-          aside={
+          headerExtra={
             run.host && (
-              <BeforeChoice
+              <BaselineRunSelect
                 run={run}
                 hostId={run.host.id}
                 before={before}
@@ -136,18 +136,18 @@ function Parts({ run }: { run: Run }) {
             )
           }
         >
-          <Visuals runId={run.id} baseline={before || undefined} />
+          <RunCharts runId={run.id} baseline={before || undefined} />
         </Panel>
       )}
-      <Profiles profiles={run.profiles} />
+      <RunProfiles profiles={run.profiles} />
       <Panel title={t("run.collectors")} flush>
-        <Collectors run={run} />
+        <RunCollectors run={run} />
       </Panel>
       {run.profiles.some((p) => p.kind === "sched" && p.state === "ready") && <SchedPanel runId={run.id} />}
       {!isActive(run.state) && <SeriesPanel runId={run.id} />}
-      <Tables runId={run.id} tables={run.tables} />
-      <Panel title={t("run.artifacts")} aside={t("run.artifactsAside")} flush>
-        <Artifacts artifacts={run.artifacts} />
+      <ResultTables runId={run.id} tables={run.tables} />
+      <Panel title={t("run.artifacts")} headerExtra={t("run.artifactsAside")} flush>
+        <RunArtifacts artifacts={run.artifacts} />
       </Panel>
     </>
   );
@@ -163,7 +163,7 @@ function ToTimeline({ run, hostId }: { run: Run; hostId: string }) {
       variant="default"
       to="/hosts/$hostId"
       params={{ hostId }}
-      search={{ t: formatRange(padded({ from, to }, 0.15)) } as never}
+      search={{ t: formatRange(padded({ from, to }, 0.15)) }}
     >
       {t("run.timeline")}
     </ButtonLink>

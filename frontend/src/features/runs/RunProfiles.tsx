@@ -1,22 +1,22 @@
 import { Flame } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Profile } from "../../client/types";
+import type { Run } from "../../client/models";
 import { ButtonLink } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
 import { Panel } from "../../components/Page";
-import { count, percent } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { count, percent } from "../../core/text/format";
+import { useMessage } from "../../lib/text/i18n";
 import classes from "./Run.module.css";
 
 /** The run's flame graphs, first because they are what one came for. */
-export function Profiles({ profiles }: { profiles: readonly Profile[] }) {
+export function RunProfiles({ profiles }: { profiles: Run["profiles"] }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
-  const drawn = profiles.filter((p) => p.kind !== "sched");
-  if (drawn.length === 0) return null;
+  const sentence = useMessage();
+  const listed = profiles.filter((p) => p.kind !== "sched");
+  if (listed.length === 0) return null;
   return (
     <Panel title={t("nav.profiles")}>
-      {drawn.map((p) => (
+      {listed.map((p) => (
         <div key={p.id} className={classes.profile}>
           <ButtonLink
             to="/profiles/$profileId"
@@ -35,7 +35,7 @@ export function Profiles({ profiles }: { profiles: readonly Profile[] }) {
               <span className="num">{percent(p.unknown_share)}</span> {t("profile.unknown")}
             </span>
           ) : (
-            <StateMark state={p.state} />
+            <RunStateIcon state={p.state} />
           )}
           {p.failure && <span>{sentence(p.failure)}</span>}
         </div>

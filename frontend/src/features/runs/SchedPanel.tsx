@@ -1,19 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Sched, SchedTask } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
+import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { BlockSkeleton, Loaded } from "../../components/States";
-import { count, milliseconds, percent } from "../../core/format";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { count, milliseconds, percent } from "../../core/text/format";
 import { get, keys } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { DelayHistogram } from "../../renderers/sched/DelayHistogram";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { DelayHistogram } from "../../widgets/cpu-tracks/DelayHistogram";
+import type { Sched, SchedTask } from "./api";
+import { CpuTracksPanel } from "./CpuTracksPanel";
 import classes from "./Run.module.css";
-import { SchedLanesView } from "./SchedLanesView";
 
-const SHOWN = 100;
+const MAX_ROWS = 100;
 const MUCH_LOST = 0.01;
 type Sort = "delay_max_ms" | "delay_p99_ms" | "delay_avg_ms" | "runtime_ms" | "switches";
 const COLUMNS: readonly Sort[] = ["runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms"];
@@ -23,16 +23,16 @@ export function SchedPanel({ runId }: { runId: string }) {
   const { t } = useTranslation();
   const query = useQuery({
     queryKey: [...keys.run(runId), "sched"],
-    queryFn: () => get<Sched>(`/runs/${runId}/sched`),
+    queryFn: () => get(`/runs/${runId}/sched`),
     staleTime: Number.POSITIVE_INFINITY,
   });
   return (
-    <Panel title={t("sched.title")} flush aside={query.data && <Quality sched={query.data} />}>
+    <Panel title={t("sched.title")} flush headerExtra={query.data && <Quality sched={query.data} />}>
       <Loaded query={query} skeleton={<BlockSkeleton height={360} />}>
         {(sched) => (
           <>
             {sched.t0_ns !== undefined && sched.t1_ns !== undefined && (
-              <SchedLanesView runId={runId} whole={{ from: sched.t0_ns, to: sched.t1_ns + 1 }} />
+              <CpuTracksPanel runId={runId} whole={{ from: sched.t0_ns, to: sched.t1_ns + 1 }} />
             )}
             <div className={classes.sched}>
               <Tasks tasks={sched.tasks} />
@@ -55,13 +55,13 @@ function Quality({ sched }: { sched: Sched }) {
   return (
     <>
       <span className="num">{milliseconds(sched.duration_ms)}</span>
-      <Mark tone={sched.lost_share > MUCH_LOST ? "warn" : "ok"}>
+      <StatusIcon tone={sched.lost_share > MUCH_LOST ? "warn" : "ok"}>
         {t("sched.lost", { count: sched.lost, share: percent(sched.lost_share) })}
-      </Mark>
+      </StatusIcon>
       {check && (
-        <Mark tone={check.switches === check.ours ? "ok" : "warn"}>
-          {t("sched.checked", { ours: count(check.ours), theirs: count(check.switches) })}
-        </Mark>
+        <StatusIcon tone={check.switches === check.parsed_switches ? "ok" : "warn"}>
+          {t("sched.checked", { parsed: count(check.parsed_switches), perf: count(check.switches) })}
+        </StatusIcon>
       )}
     </>
   );
@@ -76,9 +76,9 @@ function Tasks({ tasks }: { tasks: readonly SchedTask[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const [by, setBy] = useState<Sort>("delay_max_ms");
-  const rows = [...tasks].sort((x, y) => (y[by] ?? -1) - (x[by] ?? -1)).slice(0, SHOWN);
+  const rows = [...tasks].sort((x, y) => (y[by] ?? -1) - (x[by] ?? -1)).slice(0, MAX_ROWS);
   return (
-    <Grid label={t("sched.title")} maxHeight={420}>
+    <DataTable label={t("sched.title")} maxHeight={420}>
       <thead>
         <tr>
           <th>{t("sched.task")}</th>
@@ -107,6 +107,6 @@ function Tasks({ tasks }: { tasks: readonly SchedTask[] }) {
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

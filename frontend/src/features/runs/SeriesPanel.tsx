@@ -2,32 +2,32 @@ import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { List, SeriesSummary } from "../../client/types";
-import { Grid } from "../../components/Grid";
+import { Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { Loaded } from "../../components/States";
-import { quantity } from "../../core/format";
-import { usePick } from "../../lib/i18n";
-import { get, items, keys, useMetrics } from "../../lib/queries";
+import { DataTable } from "../../components/tables/DataTable";
+import { quantity } from "../../core/text/format";
+import { get, keys, useMetrics } from "../../lib/queries";
+import { useLocalized } from "../../lib/text/i18n";
+import type { SeriesSummary } from "./api";
 import classes from "./Run.module.css";
 
-const SHOWN = 300;
+const MAX_ROWS = 300;
 
 /** Every series of the run in numbers: how low, how high, what on average. */
 export function SeriesPanel({ runId }: { runId: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [needle, setNeedle] = useState("");
   const metrics = new Map((useMetrics().data ?? []).map((m) => [m.id, m]));
   const query = useQuery({
     queryKey: [...keys.run(runId), "series"],
-    queryFn: () => get<SeriesSummary[] | List<SeriesSummary>>(`/runs/${runId}/series`).then(items),
+    queryFn: () => get(`/runs/${runId}/series`),
   });
   return (
     <Panel
       title={t("run.series")}
       flush
-      aside={
+      headerExtra={
         <TextInput
           size="xs"
           aria-label={t("run.filter")}
@@ -39,10 +39,10 @@ export function SeriesPanel({ runId }: { runId: string }) {
     >
       <Loaded query={query}>
         {(series) => {
-          const found = series.filter((s) => text(s).includes(needle.toLowerCase()));
+          const matches = series.filter((s) => text(s).includes(needle.toLowerCase()));
           return (
             <>
-              <Grid label={t("run.series")} maxHeight={420}>
+              <DataTable label={t("run.series")} maxHeight={420}>
                 <thead>
                   <tr>
                     <th>{t("run.metric")}</th>
@@ -54,7 +54,7 @@ export function SeriesPanel({ runId }: { runId: string }) {
                   </tr>
                 </thead>
                 <tbody>
-                  {found.slice(0, SHOWN).map((s) => (
+                  {matches.slice(0, MAX_ROWS).map((s) => (
                     <tr key={`${s.metric}${JSON.stringify(s.labels)}`}>
                       <td title={pick(metrics.get(s.metric)?.meaning)}>
                         {pick(metrics.get(s.metric)?.title) || s.metric}{" "}
@@ -68,13 +68,13 @@ export function SeriesPanel({ runId }: { runId: string }) {
                       <td className="right num">{quantity(s.min, s.unit)}</td>
                       <td className="right num">{quantity(s.mean, s.unit)}</td>
                       <td className="right num">{quantity(s.max, s.unit)}</td>
-                      <td className="right num dim">{s.n}</td>
+                      <td className="right num dim">{s.sample_count}</td>
                     </tr>
                   ))}
                 </tbody>
-              </Grid>
-              {found.length > SHOWN && (
-                <p className={classes.more}>{t("run.rest", { shown: SHOWN, all: found.length })}</p>
+              </DataTable>
+              {matches.length > MAX_ROWS && (
+                <p className={classes.more}>{t("run.rest", { visible: MAX_ROWS, all: matches.length })}</p>
               )}
             </>
           );

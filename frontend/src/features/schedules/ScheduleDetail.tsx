@@ -1,38 +1,38 @@
 import { Button } from "@mantine/core";
 import { Pause, Pencil, Play } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Became, Firing, Schedule } from "../../client/schedules";
-import { Facts } from "../../components/Facts";
-import { Grid } from "../../components/Grid";
+import type { Schedule } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { Mark, StateMark, type Tone } from "../../components/Mark";
 import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
-import { patch, useAction, useMay } from "../../lib/queries";
-import { scheduleKeys } from "../../lib/schedules";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Strip } from "./Strip";
+import { RunStateIcon, StatusIcon, type Tone } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { FactList } from "../../components/tables/FactList";
+import { scheduleKeys } from "../../lib/captures/schedules";
+import { patch, useAction, usePermission } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { Firing, FiringState } from "./api";
+import { ScheduleStrip } from "./ScheduleStrip";
 import classes from "./schedules.module.css";
 import { UpcomingTable } from "./UpcomingTable";
 
-const TONES: Record<Became, Tone> = { fired: "ok", missed: "bad", skipped: "off", refused: "bad" };
+const TONES: Record<FiringState, Tone> = { started: "ok", missed: "bad", skipped: "off", refused: "bad" };
 
 /** One schedule: whose it is, when it is due next, and what became of each due time, with the reason. */
 export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdit: () => void }) {
   const { t } = useTranslation();
-  const may = useMay();
-  const sentence = useSentence();
+  const may = usePermission();
+  const sentence = useMessage();
   const paused = schedule.state === "paused";
   const pause = useAction(
-    (wanted: boolean) =>
-      patch<Schedule>(`/schedules/${schedule.id}`, { version: schedule.version, paused: wanted }),
+    (paused: boolean) => patch(`/schedules/${schedule.id}`, { version: schedule.version, paused }),
     [scheduleKeys.schedules],
   );
   return (
     <Panel
       title={schedule.name}
-      aside={
+      headerExtra={
         may("schedule.manage") && (
           <span className={classes.buttons}>
             {schedule.state !== "done" && (
@@ -55,21 +55,21 @@ export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdi
     >
       <div className={classes.stack}>
         <ErrorLine error={pause.error} />
-        {schedule.refusal && <Mark tone="bad">{sentence(schedule.refusal)}</Mark>}
-        <Facts
+        {schedule.refusal && <StatusIcon tone="bad">{sentence(schedule.refusal)}</StatusIcon>}
+        <FactList
           items={[
             [t("schedules.owner"), schedule.owner.name],
             [t("captures.reason"), schedule.reason || "–"],
-            [t("schedules.grace"), t("schedules.minutes", { count: schedule.grace_s / 60 })],
+            [t("schedules.tolerance"), t("schedules.minutes", { count: schedule.tolerance_s / 60 })],
             [t("schedules.catchUp"), t(`schedules.catchUpOf.${schedule.catch_up}`)],
-            ...(["fired", "missed", "skipped", "refused"] as const).map(
-              (one) => [t(`schedules.became.${one}`), schedule.counts[one] ?? 0] as const,
+            ...(["started", "missed", "skipped", "refused"] as const).map(
+              (item) => [t(`schedules.became.${item}`), schedule.counts[item] ?? 0] as const,
             ),
           ]}
         />
-        <Strip schedule={schedule} width={760} />
+        <ScheduleStrip schedule={schedule} width={760} />
         <div className={classes.editor}>
-          <Firings firings={schedule.recent} />
+          <ScheduleHistory firings={schedule.recent} />
           <div>
             <h3>{t("schedules.upcoming")}</h3>
             {schedule.upcoming.length > 0 ? (
@@ -84,17 +84,17 @@ export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdi
   );
 }
 
-function Firings({ firings }: { firings: readonly Firing[] }) {
+function ScheduleHistory({ firings }: { firings: readonly Firing[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (
     <div>
       <h3>{t("schedules.past")}</h3>
       {firings.length === 0 ? (
         <p className={classes.hint}>{t("schedules.neverDue")}</p>
       ) : (
-        <Grid label={t("schedules.past")} maxHeight={360}>
+        <DataTable label={t("schedules.past")} maxHeight={360}>
           <thead>
             <tr>
               <th>{t("schedules.dueAt")}</th>
@@ -104,35 +104,35 @@ function Firings({ firings }: { firings: readonly Firing[] }) {
             </tr>
           </thead>
           <tbody>
-            {firings.map((one) => (
-              <tr key={one.id}>
+            {firings.map((firing) => (
+              <tr key={firing.id}>
                 <td className="num">
-                  {time.iso(one.due_at)}
-                  {one.count > 1 && <span className="dim"> – {time.iso(one.last_due_at)}</span>}
+                  {time.iso(firing.due_at)}
+                  {firing.count > 1 && <span className="dim"> – {time.iso(firing.last_due_at)}</span>}
                 </td>
                 <td>
-                  <Mark tone={TONES[one.state]}>
-                    {t(`schedules.became.${one.state}`)}
-                    {one.count > 1 && <span className="num"> × {one.count}</span>}
-                  </Mark>
+                  <StatusIcon tone={TONES[firing.state]}>
+                    {t(`schedules.became.${firing.state}`)}
+                    {firing.count > 1 && <span className="num"> × {firing.count}</span>}
+                  </StatusIcon>
                 </td>
                 <td>
-                  {one.capture ? (
+                  {firing.capture ? (
                     <>
-                      <Link to="/captures/$captureId" params={{ captureId: one.capture.id }}>
-                        #{one.capture.number}
+                      <Link to="/captures/$captureId" params={{ captureId: firing.capture.id }}>
+                        #{firing.capture.number}
                       </Link>{" "}
-                      <StateMark state={one.capture.state} />
+                      <RunStateIcon state={firing.capture.state} />
                     </>
                   ) : (
                     <span className="dim">–</span>
                   )}
                 </td>
-                <td>{sentence(one.reason)}</td>
+                <td>{sentence(firing.reason)}</td>
               </tr>
             ))}
           </tbody>
-        </Grid>
+        </DataTable>
       )}
     </div>
   );

@@ -1,8 +1,9 @@
 import { useId } from "react";
 import { useTranslation } from "react-i18next";
-import type { Firing, Schedule } from "../../client/schedules";
-import { midnights, stripSpan, stripX } from "../../core/strip";
-import { useTimeFormat } from "../../lib/useFormat";
+import type { Schedule } from "../../client/models";
+import { midnights, stripSpan, stripX } from "../../core/time/dueStrip";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { Firing } from "./api";
 import classes from "./schedules.module.css";
 
 const HEIGHT = 22;
@@ -13,20 +14,20 @@ interface Props {
   width?: number;
 }
 
-/** What became of due instants, and those to come, on one axis of time; shapes differ with the colours. */
-export function Strip({ schedule, width = 240 }: Props) {
+/** The outcome of due instants, and those to come, on one axis of time; shapes differ with the colors. */
+export function ScheduleStrip({ schedule, width = 240 }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const id = useId();
   const now = Date.now();
-  const past = schedule.recent.map((one) => Date.parse(one.due_at));
-  const coming = schedule.upcoming.map((one) => Date.parse(one.at));
+  const past = schedule.recent.map((firing) => Date.parse(firing.due_at));
+  const coming = schedule.upcoming.map((upcoming) => Date.parse(upcoming.at));
   const span = stripSpan(past, coming, now);
   const x = (at: number) => stripX(at, span, width);
-  const told = (one: Firing) =>
-    `${time.iso(one.due_at)} ${t(`schedules.became.${one.state}`)}${one.count > 1 ? ` × ${one.count}` : ""}`;
+  const firingText = (firing: Firing) =>
+    `${time.iso(firing.due_at)} ${t(`schedules.became.${firing.state}`)}${firing.count > 1 ? ` × ${firing.count}` : ""}`;
   const label = Object.entries(schedule.counts)
-    .map(([state, count]) => `${t(`schedules.became.${state}` as "schedules.became.fired")} ${count}`)
+    .map(([state, count]) => `${t(`schedules.became.${state}` as "schedules.became.started")} ${count}`)
     .join(", ");
   return (
     <svg
@@ -46,21 +47,21 @@ export function Strip({ schedule, width = 240 }: Props) {
       <line x1={0} x2={width} y1={MIDDLE} y2={MIDDLE} className={classes.axis} />
       <line x1={x(now)} x2={x(now)} y1={0} y2={HEIGHT} className={classes.nowLine} />
       {schedule.recent
-        .filter((one) => Date.parse(one.last_due_at) >= span.from)
-        .map((one) => (
-          <g key={one.id}>
-            <title>{told(one)}</title>
-            <Became one={one} x={x} hatch={id} />
+        .filter((firing) => Date.parse(firing.last_due_at) >= span.from)
+        .map((firing) => (
+          <g key={firing.id}>
+            <title>{firingText(firing)}</title>
+            <FiringResult firing={firing} x={x} hatch={id} />
           </g>
         ))}
-      {schedule.upcoming.map((one) => (
-        <g key={one.at}>
-          <title>{`${time.iso(one.at)} ${one.window ? t("schedules.held") : t("schedules.toCome")}`}</title>
+      {schedule.upcoming.map((upcoming) => (
+        <g key={upcoming.at}>
+          <title>{`${time.iso(upcoming.at)} ${upcoming.window ? t("schedules.held") : t("schedules.toCome")}`}</title>
           <circle
-            cx={x(Date.parse(one.at))}
+            cx={x(Date.parse(upcoming.at))}
             cy={MIDDLE}
             r={2.6}
-            className={one.window ? classes.heldMark : classes.comingMark}
+            className={upcoming.window ? classes.heldMark : classes.comingMark}
           />
         </g>
       ))}
@@ -68,14 +69,19 @@ export function Strip({ schedule, width = 240 }: Props) {
   );
 }
 
-function Became({ one, x, hatch }: { one: Firing; x: (at: number) => number; hatch: string }) {
-  const at = x(Date.parse(one.due_at));
-  if (one.state === "fired")
+function FiringResult({ firing, x, hatch }: { firing: Firing; x: (at: number) => number; hatch: string }) {
+  const at = x(Date.parse(firing.due_at));
+  if (firing.state === "started")
     return (
-      <circle cx={at} cy={MIDDLE} r={3.4} className={one.reason ? classes.lateMark : classes.firedMark} />
+      <circle
+        cx={at}
+        cy={MIDDLE}
+        r={3.4}
+        className={firing.reason ? classes.lateMark : classes.startedMark}
+      />
     );
-  if (one.state === "missed") {
-    const wide = Math.max(5, x(Date.parse(one.last_due_at)) - at);
+  if (firing.state === "missed") {
+    const wide = Math.max(5, x(Date.parse(firing.last_due_at)) - at);
     return (
       <rect
         x={at - 2}
@@ -87,7 +93,7 @@ function Became({ one, x, hatch }: { one: Firing; x: (at: number) => number; hat
       />
     );
   }
-  if (one.state === "skipped")
+  if (firing.state === "skipped")
     return <rect x={at - 3} y={MIDDLE - 3} width={6} height={6} className={classes.skippedMark} />;
   return <path d={`M${at - 3} ${MIDDLE - 3}l6 6m0-6l-6 6`} className={classes.refusedMark} />;
 }

@@ -1,46 +1,46 @@
 import { Button, Switch, TextInput } from "@mantine/core";
 import { CalendarOff, Plus, Search } from "lucide-react";
 import { useTranslation } from "react-i18next";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { useMay } from "../../lib/queries";
-import { useSchedules, useWindows } from "../../lib/schedules";
+import { useSchedules, useWindows } from "../../lib/captures/schedules";
+import { usePermission } from "../../lib/queries";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
+import { ScheduleDialog } from "./form/ScheduleDialog";
+import { MaintenanceDialog } from "./maintenance/MaintenanceDialog";
+import { MaintenanceWindows } from "./maintenance/MaintenanceWindows";
 import { ScheduleDetail } from "./ScheduleDetail";
-import { ScheduleDialog } from "./ScheduleDialog";
-import { FEW, fits, SchedulesTable } from "./SchedulesTable";
+import { fitsWidth, SchedulesTable, SHORT_LIST } from "./SchedulesTable";
 import classes from "./schedules.module.css";
-import { WindowDialog } from "./WindowDialog";
-import { Windows } from "./Windows";
 
 const FIELDS = {
   q: textField,
-  one: textField,
-  act: choiceField(["", "add", "edit", "hold"], ""),
-  over: flagField,
+  schedule: textField,
+  dialog: choiceField(["", "add", "edit", "maintenance"], ""),
+  ended: flagField,
 };
 
-/** What is captured while nobody watches, and when it is not. */
+/** Schedules, and the maintenance windows in which they pause. */
 export function SchedulesPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const schedules = useSchedules();
-  const windows = useWindows(view.over);
+  const windows = useWindows(view.ended);
   const manages = may("schedule.manage");
-  const chosen = schedules.data?.find((one) => one.id === view.one);
-  const close = () => setView({ act: "" });
+  const chosen = schedules.data?.find((schedule) => schedule.id === view.schedule);
+  const close = () => setView({ dialog: "" });
   const add = (
-    <Button leftSection={<Plus size={14} />} onClick={() => setView({ act: "add" })}>
+    <Button leftSection={<Plus size={14} />} onClick={() => setView({ dialog: "add" })}>
       {t("schedules.add")}
     </Button>
   );
-  const hold = may("maintenance.manage") && (
+  const addWindow = may("maintenance.manage") && (
     <Button
       variant="default"
       leftSection={<CalendarOff size={14} />}
-      onClick={() => setView({ act: "hold" })}
+      onClick={() => setView({ dialog: "maintenance" })}
     >
       {t("maintenance.add")}
     </Button>
@@ -58,12 +58,12 @@ export function SchedulesPage() {
       }
       actions={
         <>
-          {hold}
+          {addWindow}
           {manages && schedules.data && schedules.data.length > 0 && add}
         </>
       }
     >
-      {(view.q || (schedules.data?.length ?? 0) > FEW) && (
+      {(view.q || (schedules.data?.length ?? 0) > SHORT_LIST) && (
         <TextInput
           className={classes.search ?? ""}
           aria-label={t("schedules.search")}
@@ -77,50 +77,50 @@ export function SchedulesPage() {
       <Panel flush>
         <Loaded query={schedules} skeleton={<RowSkeleton rows={6} height={32} />}>
           {(rows) =>
-            rows.some((one) => fits(one, view.q)) ? (
+            rows.some((schedule) => fitsWidth(schedule, view.q)) ? (
               <SchedulesTable
-                schedules={rows.filter((one) => fits(one, view.q))}
-                chosen={view.one}
-                onChoose={(one) => setView({ one })}
+                schedules={rows.filter((schedule) => fitsWidth(schedule, view.q))}
+                chosen={view.schedule}
+                onChoose={(item) => setView({ schedule: item })}
               />
             ) : rows.length > 0 ? (
-              <Empty title={t("schedules.noneFit")} />
+              <EmptyState title={t("schedules.noneFit")} />
             ) : (
-              <Empty title={t("schedules.empty")} action={manages && add}>
+              <EmptyState title={t("schedules.empty")} action={manages && add}>
                 {t("schedules.emptyText")} {!manages && t("schedules.emptyViewer")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>
       </Panel>
-      {chosen && <ScheduleDetail schedule={chosen} onEdit={() => setView({ act: "edit" })} />}
+      {chosen && <ScheduleDetail schedule={chosen} onEdit={() => setView({ dialog: "edit" })} />}
       <Panel
         flush
         title={t("maintenance.title")}
-        aside={
+        headerExtra={
           <Switch
             size="xs"
-            label={t("maintenance.over")}
-            checked={view.over}
-            onChange={(event) => setView({ over: event.currentTarget.checked })}
+            label={t("maintenance.includeEnded")}
+            checked={view.ended}
+            onChange={(event) => setView({ ended: event.currentTarget.checked })}
           />
         }
       >
         <Loaded query={windows} skeleton={<RowSkeleton rows={2} height={32} />}>
           {(rows) =>
             rows.length > 0 ? (
-              <Windows windows={rows} />
+              <MaintenanceWindows windows={rows} />
             ) : (
-              <Empty title={t("maintenance.empty")}>{t("maintenance.text")}</Empty>
+              <EmptyState title={t("maintenance.empty")}>{t("maintenance.text")}</EmptyState>
             )
           }
         </Loaded>
       </Panel>
-      {manages && view.act === "add" && <ScheduleDialog onClose={close} />}
-      {manages && view.act === "edit" && chosen && (
+      {manages && view.dialog === "add" && <ScheduleDialog onClose={close} />}
+      {manages && view.dialog === "edit" && chosen && (
         <ScheduleDialog key={chosen.id} schedule={chosen} onClose={close} />
       )}
-      {may("maintenance.manage") && view.act === "hold" && <WindowDialog onClose={close} />}
+      {may("maintenance.manage") && view.dialog === "maintenance" && <MaintenanceDialog onClose={close} />}
     </Page>
   );
 }

@@ -1,28 +1,35 @@
 import { useTranslation } from "react-i18next";
-import type { Cadence, Schedule } from "../../client/schedules";
-import { Ago } from "../../components/Ago";
-import { Grid, rowLink } from "../../components/Grid";
-import { Mark, Tag, TierTag, type Tone } from "../../components/Mark";
-import { useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { Strip } from "./Strip";
+import type { Cadence, Schedule } from "../../client/models";
+import { StatusIcon, Tag, TierTag, type Tone } from "../../components/StatusIcon";
+import { DataTable, rowLink } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { useMessage } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import { ScheduleStrip } from "./ScheduleStrip";
 import classes from "./schedules.module.css";
 
 const TONES: Record<Schedule["state"], Tone> = { active: "ok", paused: "off", done: "idle" };
 
 /** The fields, or the one time. */
-export const whenOf = (cadence: Cadence): string =>
-  cadence.kind === "cron" ? cadence.cron : cadence.wall.slice(0, 16).replace("T", " ");
+export const cadenceText = (cadence: Cadence): string =>
+  cadence.kind === "cron" ? cadence.cron : cadence.local_time.slice(0, 16).replace("T", " ");
 
 /** What fits on a screen; of more, the list scrolls inside itself, so that what one of them opens stays in sight. */
-export const FEW = 14;
+export const SHORT_LIST = 14;
 const MOST_PX = 460;
 
-/** Whether each word stands somewhere in what its row shows. */
-export function fits(one: Schedule, words: string): boolean {
-  const labels = Object.entries(one.labels ?? {}).map(([name, value]) => `${name}=${value}`);
-  const told = [one.name, whenOf(one.cadence), one.cadence.zone, one.wanted.plan, one.owner.name, ...labels];
-  const text = [...told, ...one.hosts.map((host) => host.name)].join("\n").toLowerCase();
+/** Whether the row of a schedule contains each word. */
+export function fitsWidth(schedule: Schedule, words: string): boolean {
+  const labels = Object.entries(schedule.labels ?? {}).map(([name, value]) => `${name}=${value}`);
+  const fields = [
+    schedule.name,
+    cadenceText(schedule.cadence),
+    schedule.cadence.zone,
+    schedule.capture.plan,
+    schedule.owner.name,
+    ...labels,
+  ];
+  const text = [...fields, ...schedule.hosts.map((host) => host.name)].join("\n").toLowerCase();
   return words
     .toLowerCase()
     .split(/\s+/)
@@ -39,9 +46,13 @@ interface Props {
 export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
   const { t } = useTranslation();
   const names = useNames();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (
-    <Grid stack label={t("schedules.title")} {...(schedules.length > FEW ? { maxHeight: MOST_PX } : {})}>
+    <DataTable
+      stack
+      label={t("schedules.title")}
+      {...(schedules.length > SHORT_LIST ? { maxHeight: MOST_PX } : {})}
+    >
       <thead>
         <tr>
           <th>{t("schedules.name")}</th>
@@ -53,59 +64,59 @@ export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
         </tr>
       </thead>
       <tbody>
-        {schedules.map((one) => (
-          <tr key={one.id} className={rowLink(one.id === chosen)}>
+        {schedules.map((schedule) => (
+          <tr key={schedule.id} className={rowLink(schedule.id === chosen)}>
             <td>
               <button
                 type="button"
                 className={classes.name}
-                aria-pressed={one.id === chosen}
-                onClick={() => onChoose(one.id === chosen ? "" : one.id)}
+                aria-pressed={schedule.id === chosen}
+                onClick={() => onChoose(schedule.id === chosen ? "" : schedule.id)}
               >
-                {one.name}
+                {schedule.name}
               </button>{" "}
-              {one.state !== "active" && (
-                <Mark tone={TONES[one.state]}>{t(`schedules.state.${one.state}`)}</Mark>
+              {schedule.state !== "active" && (
+                <StatusIcon tone={TONES[schedule.state]}>{t(`schedules.state.${schedule.state}`)}</StatusIcon>
               )}{" "}
-              {one.refusal && (
-                <Mark tone="bad" title={sentence(one.refusal)}>
+              {schedule.refusal && (
+                <StatusIcon tone="bad" title={sentence(schedule.refusal)}>
                   {t("schedules.refusedNow")}
-                </Mark>
+                </StatusIcon>
               )}
             </td>
             <td>
-              <span className="mono">{whenOf(one.cadence)}</span>{" "}
-              <span className="dim">{one.cadence.zone}</span>
+              <span className="mono">{cadenceText(schedule.cadence)}</span>{" "}
+              <span className="dim">{schedule.cadence.zone}</span>
             </td>
             <td>
-              {names.plan(one.wanted.plan)} <TierTag tier={one.tier} />
+              {names.plan(schedule.capture.plan)} <TierTag tier={schedule.tier} />
             </td>
             <td>
               <span className={classes.tags}>
-                {one.labels
-                  ? Object.entries(one.labels).map(([name, value]) => (
+                {schedule.labels
+                  ? Object.entries(schedule.labels).map(([name, value]) => (
                       <Tag key={name}>
                         {name}={value}
                       </Tag>
                     ))
-                  : one.hosts.slice(0, 3).map((host) => <Tag key={host.id}>{host.name}</Tag>)}
-                <span className="num dim">{t("schedules.matching", { count: one.matching })}</span>
+                  : schedule.hosts.slice(0, 3).map((host) => <Tag key={host.id}>{host.name}</Tag>)}
+                <span className="num dim">{t("schedules.matching", { count: schedule.matching })}</span>
               </span>
             </td>
             <td>
-              <Ago at={one.next_due} />{" "}
-              {one.upcoming[0]?.window && (
-                <Mark tone="off" title={one.upcoming[0].window.reason}>
+              <RelativeTime at={schedule.next_due} />{" "}
+              {schedule.upcoming[0]?.window && (
+                <StatusIcon tone="off" title={schedule.upcoming[0].window.reason}>
                   {t("schedules.held")}
-                </Mark>
+                </StatusIcon>
               )}
             </td>
             <td>
-              <Strip schedule={one} />
+              <ScheduleStrip schedule={schedule} />
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,13 +1,13 @@
 import { useTranslation } from "react-i18next";
-import type { Upcoming } from "../../client/schedules";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
-import { instant, isoToNs } from "../../core/clock";
-import { useTimeFormat } from "../../lib/useFormat";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { instant, isoToNs } from "../../core/time/clock";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { Upcoming } from "./api";
 import classes from "./schedules.module.css";
 
 /** `2026-11-23 02:30 +01:00`: what the clock of the zone shows, with its offset. */
-export const onTheWall = (iso: string): string =>
+export const localTimeText = (iso: string): string =>
   `${iso.slice(0, 10)} ${iso.slice(11, 16)} ${iso.endsWith("Z") ? "+00:00" : iso.slice(19)}`;
 
 const MIN_NS = 60e9;
@@ -27,7 +27,7 @@ export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
   const time = useTimeFormat();
   const elsewhere = zone !== "UTC";
   return (
-    <Grid stack={lastsMin !== undefined} label={t("schedules.upcoming")}>
+    <DataTable stack={lastsMin !== undefined} label={t("schedules.upcoming")}>
       <thead>
         <tr>
           <th>{zone}</th>
@@ -37,30 +37,30 @@ export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
         </tr>
       </thead>
       <tbody>
-        {upcoming.map((one) => (
-          <tr key={one.at}>
-            <td className="num">{onTheWall(one.wall)}</td>
-            {elsewhere && <td className="num">{inUtc(one.at, 0)}</td>}
-            {lastsMin !== undefined && <td className="num">{inUtc(one.at, lastsMin)}</td>}
+        {upcoming.map((upcoming) => (
+          <tr key={upcoming.at}>
+            <td className="num">{localTimeText(upcoming.local_time)}</td>
+            {elsewhere && <td className="num">{inUtc(upcoming.at, 0)}</td>}
+            {lastsMin !== undefined && <td className="num">{inUtc(upcoming.at, lastsMin)}</td>}
             <td className={classes.note}>
-              {one.window ? (
-                <Mark tone="off" title={one.window.reason}>
+              {upcoming.window ? (
+                <StatusIcon tone="off" title={upcoming.window.reason}>
                   {t("schedules.heldUntil", {
-                    until: time.iso(one.window.ends_at),
-                    reason: one.window.reason,
+                    until: time.iso(upcoming.window.ends_at),
+                    reason: upcoming.window.reason,
                   })}
-                </Mark>
-              ) : one.kind === "plain" ? (
+                </StatusIcon>
+              ) : upcoming.kind === "plain" ? (
                 ""
               ) : (
-                <Mark tone="warn">
-                  {t(`schedules.odd.${one.kind}`, { wall: one.wanted_wall.slice(11, 16) })}
-                </Mark>
+                <StatusIcon tone="warn">
+                  {t(`schedules.odd.${upcoming.kind}`, { time: upcoming.requested_local_time.slice(11, 16) })}
+                </StatusIcon>
               )}
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

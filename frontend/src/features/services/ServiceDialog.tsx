@@ -1,14 +1,21 @@
 import { Button, Select, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Service } from "../../client/types";
+import type { Service } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { parseLabel } from "../../core/labels";
+import { ErrorLine } from "../../components/EmptyState";
+import { parseLabel } from "../../core/hosts/labels";
 import { keys, patch, post, remove, useAction } from "../../lib/queries";
 import { SourceCheck } from "./SourceCheck";
 import { SourceFields } from "./SourceFields";
-import { bodyOf, complete, draftOf, type LocateKind, type ServiceDraft } from "./serviceDraft";
+import {
+  isServiceComplete,
+  type LocateKind,
+  type ServiceDraft,
+  toServiceBody,
+  toServiceDraft,
+  toServiceUpdate,
+} from "./serviceDraft";
 import classes from "./services.module.css";
 
 const LOCATE: readonly LocateKind[] = ["any", "unit", "container", "port", "cgroup"];
@@ -16,23 +23,20 @@ const LOCATE: readonly LocateKind[] = ["any", "unit", "container", "port", "cgro
 /** Declares a service, or changes one. */
 export function ServiceDialog({ service, onClose }: { service?: Service; onClose: () => void }) {
   const { t } = useTranslation();
-  const [draft, setDraft] = useState<ServiceDraft>(() => draftOf(service));
+  const [draft, setDraft] = useState<ServiceDraft>(() => toServiceDraft(service));
   const [sure, setSure] = useState(false);
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<ServiceDraft>) => setDraft((before) => ({ ...before, ...some }));
   const save = useAction(
     () =>
       service
-        ? patch<Service>(`/services/${service.id}`, bodyOf(draft, true))
-        : post<Service>("/services", bodyOf(draft), once),
+        ? patch(`/services/${service.id}`, toServiceUpdate(draft))
+        : post("/services", toServiceBody(draft), once),
     [keys.services],
     onClose,
   );
   const drop = useAction((id: string) => remove(`/services/${id}`), [keys.services], onClose);
-  const forget = useAction(
-    (id: string) => patch<Service>(`/services/${id}`, { no_token: true }),
-    [keys.services],
-  );
+  const forget = useAction((id: string) => patch(`/services/${id}`, { no_token: true }), [keys.services]);
   return (
     <Dialog
       onClose={onClose}
@@ -43,7 +47,7 @@ export function ServiceDialog({ service, onClose }: { service?: Service; onClose
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          if (complete(draft)) save.mutate(undefined);
+          if (isServiceComplete(draft)) save.mutate(undefined);
         }}
       >
         <TextInput
@@ -80,7 +84,7 @@ export function ServiceDialog({ service, onClose }: { service?: Service; onClose
         <SourceFields draft={draft} hasToken={service?.has_token ?? false} onChange={change} />
         <ErrorLine error={save.error ?? drop.error ?? forget.error} />
         <div className={classes.buttons}>
-          <Button type="submit" loading={save.isPending} disabled={!complete(draft)}>
+          <Button type="submit" loading={save.isPending} disabled={!isServiceComplete(draft)}>
             {service ? t("action.save") : t("services.add")}
           </Button>
           <Button variant="default" onClick={onClose}>

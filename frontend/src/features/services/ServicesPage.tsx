@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { useTranslation } from "react-i18next";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { useMay, useServices } from "../../lib/queries";
+import { usePermission, useServices } from "../../lib/queries";
 import { flagField, textField, useUrlState } from "../../lib/urlState";
 import { ServiceDialog } from "./ServiceDialog";
 import { ServicesTable } from "./ServicesTable";
@@ -13,11 +13,11 @@ const FIELDS = { edit: textField, add: flagField };
 /** What runs on the hosts, and where its numbers come from. */
 export function ServicesPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const services = useServices();
   const manages = may("service.manage");
-  const edited = services.data?.find((one) => one.id === view.edit);
+  const edited = services.data?.find((service) => service.id === view.edit);
   const declare = (
     <Button leftSection={<Plus size={14} />} onClick={() => setView({ add: true })}>
       {t("services.add")}
@@ -37,9 +37,9 @@ export function ServicesPage() {
             rows.length > 0 ? (
               <ServicesTable services={rows} onEdit={manages ? (edit) => setView({ edit }) : undefined} />
             ) : (
-              <Empty title={t("services.empty")} action={manages && declare}>
+              <EmptyState title={t("services.empty")} action={manages && declare}>
                 {t("services.emptyText")} {!manages && t("services.emptyViewer")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>

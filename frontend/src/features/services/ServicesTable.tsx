@@ -1,7 +1,8 @@
 import { useTranslation } from "react-i18next";
-import type { Service, ServiceSource } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Mark, Tag } from "../../components/Mark";
+import type { Service } from "../../client/models";
+import { StatusIcon, Tag } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import type { ServiceSource } from "./api";
 import classes from "./services.module.css";
 
 interface Props {
@@ -11,17 +12,17 @@ interface Props {
 }
 
 /** The address, path or port that the numbers come from. */
-function whereOf(source: ServiceSource): string {
+function sourceText(source: ServiceSource): string {
   if (source.kind === "prometheus") return source.url;
   if (source.kind === "access_log") return source.path;
   return source.kind === "accepts" ? String(source.port) : "";
 }
 
-/** One row for each service; the last column says beforehand which verdicts will be inconclusive. */
+/** One row for each service; the last column lists the verdicts that will be inconclusive. */
 export function ServicesTable({ services, onEdit }: Props) {
   const { t } = useTranslation();
   return (
-    <Grid stack label={t("services.title")}>
+    <DataTable stack label={t("services.title")}>
       <thead>
         <tr>
           <th>{t("services.name")}</th>
@@ -66,21 +67,21 @@ export function ServicesTable({ services, onEdit }: Props) {
             </td>
             <td className={classes.value}>
               {t(`services.sources.${service.source.kind}`)}{" "}
-              <span className="mono dim">{whereOf(service.source)}</span>{" "}
+              <span className="mono dim">{sourceText(service.source)}</span>{" "}
               {service.proxy && <Tag title={t("services.sourceText.accepts")}>{t("services.proxy")}</Tag>}
             </td>
             <td>
               {service.missing.length > 0 ? (
-                <Mark tone="warn">
-                  {service.missing.map((one) => t(`services.missingOf.${one}`)).join(", ")}
-                </Mark>
+                <StatusIcon tone="warn">
+                  {service.missing.map((item) => t(`services.missingOf.${item}`)).join(", ")}
+                </StatusIcon>
               ) : (
-                <Mark tone="ok">{t("services.complete")}</Mark>
+                <StatusIcon tone="ok">{t("services.complete")}</StatusIcon>
               )}
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

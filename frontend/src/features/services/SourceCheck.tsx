@@ -1,20 +1,20 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { QueryResult, Service } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
+import type { Service } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
+import { StatusIcon } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
 import { post } from "../../lib/api";
-import { useSentence } from "../../lib/i18n";
+import { useMessage } from "../../lib/text/i18n";
 import classes from "./services.module.css";
 
-/** Asks the saved Prometheus every query now, and says of each what came back. */
+/** Sends every query to the saved Prometheus now, and shows each result. */
 export function SourceCheck({ service }: { service: Service }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const check = useMutation({
-    mutationFn: () => post<{ results: QueryResult[] }>(`/services/${service.id}/check`),
+    mutationFn: () => post(`/services/${service.id}/check`),
   });
   return (
     <div className={classes.check}>
@@ -26,7 +26,7 @@ export function SourceCheck({ service }: { service: Service }) {
       </div>
       <ErrorLine error={check.error} />
       {check.data && (
-        <Grid stack label={t("services.check")}>
+        <DataTable stack label={t("services.check")}>
           <thead>
             <tr>
               <th>{t("services.query")}</th>
@@ -37,21 +37,23 @@ export function SourceCheck({ service }: { service: Service }) {
             </tr>
           </thead>
           <tbody>
-            {check.data.results.map((one) => (
-              <tr key={one.name}>
-                <td title={one.query}>{one.name}</td>
+            {check.data.results.map((queryResult) => (
+              <tr key={queryResult.name}>
+                <td title={queryResult.query}>{queryResult.name}</td>
                 <td>
-                  <Mark tone={one.failure ? "bad" : "ok"}>
-                    {one.failure ? sentence(one.failure) : t("services.works")}
-                  </Mark>
+                  <StatusIcon tone={queryResult.failure ? "bad" : "ok"}>
+                    {queryResult.failure ? sentence(queryResult.failure) : t("services.works")}
+                  </StatusIcon>
                 </td>
-                <td className="num right">{one.series}</td>
-                <td className="num right">{one.points}</td>
-                <td className="num right">{one.last === null ? "–" : Number(one.last.toPrecision(4))}</td>
+                <td className="num right">{queryResult.series}</td>
+                <td className="num right">{queryResult.points}</td>
+                <td className="num right">
+                  {queryResult.last === null ? "–" : Number(queryResult.last.toPrecision(4))}
+                </td>
               </tr>
             ))}
           </tbody>
-        </Grid>
+        </DataTable>
       )}
     </div>
   );

@@ -1,6 +1,6 @@
 import { NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { SecretField } from "../../components/SecretField";
+import { SecretField } from "../../components/fields/SecretField";
 import type { ServiceDraft, SourceKind } from "./serviceDraft";
 import classes from "./services.module.css";
 
@@ -24,7 +24,7 @@ interface Props {
   onChange: (change: Partial<ServiceDraft>) => void;
 }
 
-/** Where the numbers come from, and beforehand what nobody will be able to say. */
+/** The source of the numbers, and a preview of what cannot be judged without it. */
 export function SourceFields({ draft, hasToken, onChange }: Props) {
   const { t } = useTranslation();
   const missing = MISSING[draft.kind];
@@ -68,7 +68,7 @@ export function SourceFields({ draft, hasToken, onChange }: Props) {
       {missing.length > 0 && (
         <p className={classes.warn} role="note">
           {t("services.missingText", {
-            what: missing.map((one) => t(`services.missingOf.${one}`)).join(", "),
+            what: missing.map((item) => t(`services.missingOf.${item}`)).join(", "),
           })}
         </p>
       )}

@@ -1,10 +1,14 @@
-import type { Service, ServiceSource } from "../../client/types";
-import { labelsOf, parseLabel } from "../../core/labels";
+import type { Service } from "../../client/models";
+import type { RequestBody } from "../../client/paths";
+import { labelsOf, parseLabel } from "../../core/hosts/labels";
+import type { ServiceSource } from "./api";
 
+type ServiceBody = RequestBody<"post", "/services">;
+type ServiceUpdate = RequestBody<"patch", `/services/${string}`>;
 export type SourceKind = ServiceSource["kind"];
 export type LocateKind = "any" | NonNullable<Service["locate"]>["kind"];
 
-/** What somebody types to declare a service; what belongs to other kinds of source stays while one is chosen. */
+/** The fields of the service form; the fields of other kinds of source keep their values. */
 export interface ServiceDraft {
   name: string;
   selector: string[];
@@ -40,7 +44,7 @@ const EMPTY: ServiceDraft = {
 };
 
 /** An empty draft, or a service as a draft. */
-export function draftOf(service?: Service): ServiceDraft {
+export function toServiceDraft(service?: Service): ServiceDraft {
   if (!service) return EMPTY;
   const { source, locate } = service;
   const common: ServiceDraft = {
@@ -58,7 +62,7 @@ export function draftOf(service?: Service): ServiceDraft {
   return common;
 }
 
-function sourceOf(draft: ServiceDraft): ServiceSource {
+function toSource(draft: ServiceDraft): ServiceSource {
   switch (draft.kind) {
     case "prometheus":
       return {
@@ -76,24 +80,27 @@ function sourceOf(draft: ServiceDraft): ServiceSource {
   }
 }
 
-/** The body of a request; `change` also says what is to be taken away. */
-export function bodyOf(draft: ServiceDraft, change = false): Record<string, unknown> {
-  const located = draft.locateKind !== "any" && draft.locateValue.trim() !== "";
+/** The body of a new service. */
+export function toServiceBody(draft: ServiceDraft): ServiceBody {
+  const { locateKind } = draft;
+  const value = draft.locateValue.trim();
   return {
     name: draft.name.trim(),
     selector: labelsOf(draft.selector),
-    source: sourceOf(draft),
-    ...(located
-      ? { locate: { kind: draft.locateKind, value: draft.locateValue.trim() } }
-      : change
-        ? { no_locate: true }
-        : {}),
+    source: toSource(draft),
+    ...(locateKind !== "any" && value !== "" ? { locate: { kind: locateKind, value } } : {}),
     ...(draft.kind === "prometheus" && draft.token ? { token: draft.token } : {}),
   };
 }
 
-/** Whether enough is there to be saved; the server says what is wrong with it. */
-export function complete(draft: ServiceDraft): boolean {
+/** The body of a change: it also lists what to remove. */
+export function toServiceUpdate(draft: ServiceDraft): ServiceUpdate {
+  const body = toServiceBody(draft);
+  return body.locate ? body : { ...body, no_locate: true };
+}
+
+/** Whether enough fields are filled in to save; the server validates them. */
+export function isServiceComplete(draft: ServiceDraft): boolean {
   if (!draft.name.trim() || draft.selector.length === 0) return false;
   if (!draft.selector.every((label) => parseLabel(label))) return false;
   if (draft.locateKind !== "any" && !draft.locateValue.trim()) return false;

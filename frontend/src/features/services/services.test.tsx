@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { sent } from "../../mock/msw";
-import type { Role, Service } from "../client/types";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { sent } from "../../../mock/server/msw";
+import type { Role, Service } from "../../client/models";
+import { openScreen } from "../../testing/screen";
 
 const FEED: Service = {
   id: "svc-1",
@@ -40,27 +40,24 @@ afterEach(() => {
 });
 
 describe("services", () => {
-  it("says what to do where there is none", async () => {
+  it("shows what to do where there is none", async () => {
     const user = userEvent.setup();
-    open("/services");
-    expect(await screen.findByText("No service is declared yet")).toBeVisible();
-    await user.click(screen.getByRole("button", { name: "Declare a service" }));
+    openScreen("/services");
+    expect(await screen.findByText("No services yet")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Add service" }));
     const dialog = await screen.findByRole("dialog");
     expect(within(dialog).getByRole("note")).toHaveTextContent("load, errors, latency will be inconclusive");
     await user.type(within(dialog).getByLabelText("Name"), "feed");
-    await user.type(
-      within(dialog).getByRole("combobox", { name: "Runs on hosts labelled" }),
-      "role=feed{Enter}",
-    );
-    await user.click(within(dialog).getByRole("button", { name: "Declare a service" }));
+    await user.type(within(dialog).getByRole("combobox", { name: "Hosts with labels" }), "role=feed{Enter}");
+    await user.click(within(dialog).getByRole("button", { name: "Add service" }));
     expect(await screen.findByRole("button", { name: "feed" })).toBeVisible();
-    const body = sent.find((one) => one.method === "POST" && one.path === "/services")?.body;
+    const body = sent.find((request) => request.method === "POST" && request.path === "/services")?.body;
     expect(body).toEqual({ name: "feed", selector: { role: "feed" }, source: { kind: "none" } });
   });
 
   it("shows beforehand what will be inconclusive, and what is only a proxy", async () => {
     state.services = [FEED, ADS];
-    open("/services");
+    openScreen("/services");
     const row = (await screen.findByRole("button", { name: "ads" })).closest("tr") as HTMLElement;
     expect(within(row).getByText("proxy")).toBeVisible();
     expect(within(row).getByText("errors, latency")).toBeVisible();
@@ -69,21 +66,21 @@ describe("services", () => {
   it("tries the queries of a Prometheus and never shows its token", async () => {
     const user = userEvent.setup();
     state.services = [FEED];
-    open("/services");
+    openScreen("/services");
     await user.click(await screen.findByRole("button", { name: "feed" }));
     const dialog = await screen.findByRole("dialog");
     expect(within(dialog).getByLabelText("Bearer token")).toHaveValue("");
-    await user.click(within(dialog).getByRole("button", { name: "Try the queries" }));
+    await user.click(within(dialog).getByRole("button", { name: "Test queries" }));
     expect(await within(dialog).findByText(/parse error/)).toBeVisible();
     expect(within(dialog).getByText("812.4")).toBeVisible();
   });
 
-  it("is not saved while it says how to find the service but not which", async () => {
+  it("is not saved with a way to locate the service but no value", async () => {
     const user = userEvent.setup();
     state.services = [FEED];
-    open("/services");
+    openScreen("/services");
     await user.click(await screen.findByRole("button", { name: "feed" }));
-    const value = await screen.findByRole("textbox", { name: "Its name or number" });
+    const value = await screen.findByRole("textbox", { name: "Name or number" });
     expect(screen.getByRole("button", { name: "Save" })).toBeEnabled();
     await user.clear(value);
     expect(screen.getByRole("button", { name: "Save" })).toBeDisabled();
@@ -92,20 +89,20 @@ describe("services", () => {
   it("asks twice before it removes one", async () => {
     const user = userEvent.setup();
     state.services = [ADS];
-    open("/services");
+    openScreen("/services");
     await user.click(await screen.findByRole("button", { name: "ads" }));
     await user.click(await screen.findByRole("button", { name: "Remove" }));
     expect(state.services).toHaveLength(1);
-    await user.click(screen.getByRole("button", { name: "Remove for good" }));
+    await user.click(screen.getByRole("button", { name: "Delete permanently" }));
     await waitFor(() => expect(state.services).toHaveLength(0));
   });
 
   it("lets others only look", async () => {
     state.role = "viewer" as Role;
     state.services = [FEED];
-    open("/services");
+    openScreen("/services");
     expect(await screen.findByText("feed")).toBeVisible();
-    expect(screen.queryByRole("button", { name: "Declare a service" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Add service" })).toBeNull();
     expect(screen.queryByRole("button", { name: "feed" })).toBeNull();
   });
 });

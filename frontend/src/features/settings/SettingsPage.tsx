@@ -1,10 +1,10 @@
 import { useParams } from "@tanstack/react-router";
 import { type ComponentType, lazy, Suspense, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
+import { BlockSkeleton, EmptyState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page } from "../../components/Page";
-import { BlockSkeleton, Empty } from "../../components/States";
-import { useMay } from "../../lib/queries";
+import { usePermission } from "../../lib/queries";
 import classes from "./Settings.module.css";
 
 const PARTS = [
@@ -21,7 +21,7 @@ type Part = (typeof PARTS)[number];
 
 const NEEDS: Partial<Record<Part, string>> = {
   users: "user.manage",
-  signOn: "signon.manage",
+  signOn: "sign_in.manage",
   credentials: "credential.manage",
   networks: "network.manage",
   storage: "storage.read",
@@ -29,22 +29,26 @@ const NEEDS: Partial<Record<Part, string>> = {
 };
 
 const SCREENS: Record<Part, ComponentType> = {
-  account: lazy(() => import("./Account").then((m) => ({ default: m.Account }))),
-  tokens: lazy(() => import("./Tokens").then((m) => ({ default: m.Tokens }))),
-  users: lazy(() => import("./Users").then((m) => ({ default: m.Users }))),
-  signOn: lazy(() => import("./SignOn").then((m) => ({ default: m.SignOn }))),
-  credentials: lazy(() => import("./Credentials").then((m) => ({ default: m.Credentials }))),
-  networks: lazy(() => import("./Networks").then((m) => ({ default: m.Networks }))),
-  storage: lazy(() => import("./Storage").then((m) => ({ default: m.Storage }))),
-  audit: lazy(() => import("./Audit").then((m) => ({ default: m.Audit }))),
+  account: lazy(() => import("./account/AccountPanel").then((m) => ({ default: m.AccountPanel }))),
+  tokens: lazy(() => import("./tokens/TokensPanel").then((m) => ({ default: m.TokensPanel }))),
+  users: lazy(() => import("./users/UsersPanel").then((m) => ({ default: m.UsersPanel }))),
+  signOn: lazy(() =>
+    import("./single-sign-on/SingleSignOnPanel").then((m) => ({ default: m.SingleSignOnPanel })),
+  ),
+  credentials: lazy(() =>
+    import("./credentials/CredentialsPanel").then((m) => ({ default: m.CredentialsPanel })),
+  ),
+  networks: lazy(() => import("./networks/NetworksPanel").then((m) => ({ default: m.NetworksPanel }))),
+  storage: lazy(() => import("./retention/StoragePanel").then((m) => ({ default: m.StoragePanel }))),
+  audit: lazy(() => import("./audit-log/AuditLogPanel").then((m) => ({ default: m.AuditLogPanel }))),
 };
 
 export function SettingsPage() {
   const { t } = useTranslation();
-  const may = useMay();
-  const { part: asked = "account" } = useParams({ strict: false });
-  const part: Part = PARTS.includes(asked as Part) ? (asked as Part) : "account";
-  const allowed = (one: Part) => !NEEDS[one] || may(NEEDS[one] as string);
+  const may = usePermission();
+  const { part: requested = "account" } = useParams({ strict: false });
+  const part: Part = PARTS.includes(requested as Part) ? (requested as Part) : "account";
+  const allowed = (item: Part) => !NEEDS[item] || may(NEEDS[item] as string);
   const Screen = SCREENS[part];
   const nav = useRef<HTMLElement>(null);
   // On a narrow screen the parts are a row that scrolls: the one that is open shall be in it.
@@ -56,17 +60,17 @@ export function SettingsPage() {
     <Page title={t("nav.settings")}>
       <div className={classes.layout}>
         <nav ref={nav} className={classes.nav} aria-label={t("nav.settings")}>
-          {PARTS.filter(allowed).map((one) => (
+          {PARTS.filter(allowed).map((item) => (
             <Link
-              key={one}
+              key={item}
               to="/settings/$part"
-              params={{ part: one }}
+              params={{ part: item }}
               underline="never"
               className={classes.item ?? ""}
-              data-part={one}
-              aria-current={one === part ? "page" : undefined}
+              data-part={item}
+              aria-current={item === part ? "page" : undefined}
             >
-              {t(`settings.${one}.title`)}
+              {t(`settings.${item}.title`)}
             </Link>
           ))}
         </nav>
@@ -76,7 +80,7 @@ export function SettingsPage() {
               <Screen />
             </Suspense>
           ) : (
-            <Empty title={t("error.forbidden")} />
+            <EmptyState title={t("error.forbidden")} />
           )}
         </div>
       </div>

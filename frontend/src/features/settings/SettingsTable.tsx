@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { List } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Loaded } from "../../components/States";
+import type { List } from "../../client/models";
+import { Loaded } from "../../components/EmptyState";
+import { DataTable } from "../../components/tables/DataTable";
 
 export interface Column<T> {
   head: ReactNode;
@@ -16,13 +16,19 @@ interface Props<T> {
   query: { data: List<T> | undefined; error: unknown; refetch: () => unknown };
   columns: readonly Column<T>[];
   /** What can be done with a row, at its right end. */
-  act: (row: T) => ReactNode;
-  /** Stands where the table would, when there are no rows. */
+  renderActions: (row: T) => ReactNode;
+  /** Replaces the table when there are no rows. */
   none?: ReactNode;
 }
 
 /** The table of every list in the settings: skeleton, error, empty state, rows, and what can be done with each. */
-export function Rows<T extends { id: string }>({ label, query, columns, act, none }: Props<T>) {
+export function SettingsTable<T extends { id: string }>({
+  label,
+  query,
+  columns,
+  renderActions,
+  none,
+}: Props<T>) {
   const { t } = useTranslation();
   return (
     <Loaded query={query}>
@@ -30,7 +36,7 @@ export function Rows<T extends { id: string }>({ label, query, columns, act, non
         items.length === 0 && none ? (
           none
         ) : (
-          <Grid stack label={label}>
+          <DataTable stack label={label}>
             <thead>
               <tr>
                 {columns.map(({ head, className }, i) => (
@@ -51,11 +57,11 @@ export function Rows<T extends { id: string }>({ label, query, columns, act, non
                       {cell(row)}
                     </td>
                   ))}
-                  <td className="right">{act(row)}</td>
+                  <td className="right">{renderActions(row)}</td>
                 </tr>
               ))}
             </tbody>
-          </Grid>
+          </DataTable>
         )
       }
     </Loaded>

@@ -1,15 +1,20 @@
-/** The storage as the server tells it: what there is, how long it is kept, whether rows and bytes fit together. */
+/** Names for the schemas of the API that this folder uses. */
 
-import type { components } from "./schema";
+import type { components } from "../../client/schema";
 
 type Schemas = components["schemas"];
-export type Storage = Schemas["StorageRead"];
-export type Measured = Schemas["Measured"];
-export type HostShare = Schemas["HostShare"];
-export type RetentionPolicy = Schemas["PolicyRead"];
-export type Foreseen = Schemas["Foreseen"];
+export type ApiToken = Schemas["TokenResponse"];
+export type AuditEntry = Schemas["AuditEntryResponse"];
+export type Foreseen = Schemas["RetentionPreviewResponse"];
+export type GroupRole = Schemas["GroupRole"];
 export type KeptKind = RetentionPolicy["kind"];
-
+export type Measured = Schemas["StorageMeasurement"];
+export type NetworkRule = Schemas["NetworkRuleResponse"];
+export type Provider = Schemas["ProviderResponse"];
+export type ProviderChecked = Schemas["ProviderCheckResponse"];
+export type ProviderState = Schemas["ProviderStateResponse"];
+export type RetentionPolicy = Schemas["RetentionPolicyResponse"];
+export type Storage = Schemas["StorageResponse"];
 /** In the order in which every picture shows them. */
 export const KEPT_KINDS = [
   "recordings",

@@ -1,10 +1,10 @@
 import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 import { PROVED_KEY } from "../../lib/proof";
-import classes from "./LoginPage.module.css";
+import classes from "./SignInPage.module.css";
 
-/** Where the identity provider leads back to after a proof: tells the tab that waits, and closes itself. */
-export function ProvedPage() {
+/** Where the identity provider redirects after a proof: notifies the tab that waits, and closes this one. */
+export function ReauthenticatedPage() {
   const { t } = useTranslation();
   useEffect(() => {
     localStorage.setItem(PROVED_KEY, String(Date.now()));

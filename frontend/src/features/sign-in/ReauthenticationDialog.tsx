@@ -4,15 +4,15 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "../../components/Dialog";
-import { SecretField } from "../../components/SecretField";
-import { ErrorLine } from "../../components/States";
+import { ErrorLine } from "../../components/EmptyState";
+import { SecretField } from "../../components/fields/SecretField";
 import { post } from "../../lib/api";
 import { PROVED_KEY, PROVED_PATH, settleProof, useProofRequest } from "../../lib/proof";
 import { useMe } from "../../lib/queries";
-import classes from "./ProofDialog.module.css";
+import classes from "./ReauthenticationDialog.module.css";
 
 /** Asks a person to prove who they are, where the server wants that before it does what they asked for. */
-export function ProofDialog() {
+export function ReauthenticationDialog() {
   const { t } = useTranslation();
   const request = useProofRequest();
   if (request === null) return null;
@@ -66,7 +66,7 @@ function ProviderProof({ minutes }: { minutes: number }) {
   const { t } = useTranslation();
   const [isOpened, setOpened] = useState(false);
   const begin = useMutation({
-    mutationFn: () => post<{ url: string }>("/session/oidc/proof", { next: PROVED_PATH }),
+    mutationFn: () => post("/session/oidc/proof", { next: PROVED_PATH }),
   });
   const { mutate } = begin;
   useEffect(() => mutate(), [mutate]);

@@ -5,22 +5,21 @@ import { useLocation, useSearch } from "@tanstack/react-router";
 import { Activity } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
-import type { SignInWays } from "../../client/signon";
-import type { Me } from "../../client/types";
-import { SecretField } from "../../components/SecretField";
-import { ErrorLine } from "../../components/States";
+import type { Me } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
+import { SecretField } from "../../components/fields/SecretField";
 import type { Search } from "../../core/search";
 import { ApiError, get, patch, post, rememberCsrf } from "../../lib/api";
-import { useSentence } from "../../lib/i18n";
 import { keys, useMe } from "../../lib/queries";
-import classes from "./LoginPage.module.css";
+import { useMessage } from "../../lib/text/i18n";
+import classes from "./SignInPage.module.css";
 
 /** Where to go after signing in: only places on this server. */
 export function safeNext(next: string | undefined): string {
   return next?.startsWith("/") && !/^\/[/\\]/.test(next) && !next.startsWith("/login") ? next : "/";
 }
 
-/** Why the server has sent somebody back here: the end of a sentence's key. Anything else in the address says nothing. */
+/** Reasons for a redirect to this page: the last part of a message key. Ignores any other value in the address. */
 const REFUSALS = [
   "away",
   "claims",
@@ -43,7 +42,7 @@ const REFUSALS = [
 export const linkToken = (hash: string): string | undefined =>
   /(?:^|[#&])(?:link|token)=([^&]+)/.exec(hash)?.[1];
 
-export function LoginPage() {
+export function SignInPage() {
   const { hash } = useLocation();
   const search = useSearch({ strict: false }) as Search;
   const me = useMe();
@@ -51,10 +50,10 @@ export function LoginPage() {
   const go = () => window.location.assign(safeNext(search.next));
   if (me.data?.needs_password) return <SetPassword me={me.data} done={go} />;
   if (token) return <FirstLogin token={token} done={go} />;
-  return <SignIn done={go} search={search} />;
+  return <SignInForm done={go} search={search} />;
 }
 
-function Frame({ title, children }: { title: string; children: ReactNode }) {
+function SignInFrame({ title, children }: { title: string; children: ReactNode }) {
   const { t } = useTranslation();
   useEffect(() => {
     document.title = `${title} · Culprit`;
@@ -73,16 +72,16 @@ function Frame({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-interface SignInProps {
+interface SignInFormProps {
   done: () => void;
   search: Search;
 }
 
-function SignIn({ done, search }: SignInProps) {
+function SignInForm({ done, search }: SignInFormProps) {
   const { t } = useTranslation();
   const form = useForm({ initialValues: { name: "", password: "" } });
   const login = useMutation({
-    mutationFn: (values: { name: string; password: string }) => post<Me>("/session", values),
+    mutationFn: (values: { name: string; password: string }) => post("/session", values),
     onSuccess: (me) => {
       rememberCsrf(me.csrf ?? "");
       done();
@@ -90,8 +89,8 @@ function SignIn({ done, search }: SignInProps) {
   });
   const wrong = login.error instanceof ApiError && login.error.status === 401;
   return (
-    <Frame title={t("login.title")}>
-      <Elsewhere search={search} />
+    <SignInFrame title={t("login.title")}>
+      <SingleSignOnButton search={search} />
       <form onSubmit={form.onSubmit((values) => login.mutate(values))} className={classes.form}>
         <TextInput
           label={t("login.name")}
@@ -111,29 +110,29 @@ function SignIn({ done, search }: SignInProps) {
           {t("login.submit")}
         </Button>
       </form>
-    </Frame>
+    </SignInFrame>
   );
 }
 
 /** The way in by the identity provider, where there is one, and why the last try there did not lead in. */
-function Elsewhere({ search }: { search: Search }) {
+function SingleSignOnButton({ search }: { search: Search }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const ways = useQuery({
     queryKey: ["session", "ways"],
-    queryFn: () => get<SignInWays>("/session/ways"),
+    queryFn: () => get("/session/methods"),
     retry: false,
   });
   const leave = useMutation({
-    mutationFn: () => post<{ url: string }>("/session/oidc", { next: safeNext(search.next) }),
+    mutationFn: () => post("/session/oidc", { next: safeNext(search.next) }),
     onSuccess: ({ url }) => window.location.assign(url),
   });
-  const why = REFUSALS.find((one) => one === search.refused);
+  const why = REFUSALS.find((refusal) => refusal === search.refused);
   return (
     <>
       {why && !leave.isPending && (
         <div className={classes.refused}>
-          <ErrorLine error={new Error(sentence({ key: `signon.${why}`, params: {} }))} />
+          <ErrorLine error={new Error(sentence({ key: `sign_in.${why}`, params: {} }))} />
         </div>
       )}
       {ways.data?.provider && (
@@ -154,7 +153,7 @@ function FirstLogin({ token, done }: { token: string; done: () => void }) {
   const cache = useQueryClient();
   const started = useRef(false);
   const open = useMutation({
-    mutationFn: () => post<Me>("/session/link", { token }),
+    mutationFn: () => post("/session/link", { token }),
     onSuccess: (answer) => {
       rememberCsrf(answer.csrf ?? "");
       cache.setQueryData(keys.me, answer);
@@ -169,7 +168,7 @@ function FirstLogin({ token, done }: { token: string; done: () => void }) {
     mutate();
   }, [mutate]);
   return (
-    <Frame title={t("login.linkTitle")}>
+    <SignInFrame title={t("login.linkTitle")}>
       {open.error ? (
         <>
           <ErrorLine
@@ -186,7 +185,7 @@ function FirstLogin({ token, done }: { token: string; done: () => void }) {
       ) : (
         <p role="status">{t("login.linkWorking")}</p>
       )}
-    </Frame>
+    </SignInFrame>
   );
 }
 
@@ -200,11 +199,11 @@ function SetPassword({ me, done }: { me: Me; done: () => void }) {
     },
   });
   const save = useMutation({
-    mutationFn: (password: string) => patch<Me>("/me", { password }),
+    mutationFn: (password: string) => patch("/me", { password }),
     onSuccess: done,
   });
   return (
-    <Frame title={t("login.setTitle")}>
+    <SignInFrame title={t("login.setTitle")}>
       <p className={classes.note}>{t("login.setText", { name: me.name })}</p>
       <form onSubmit={form.onSubmit((values) => save.mutate(values.password))} className={classes.form}>
         <input type="text" name="username" autoComplete="username" value={me.name} readOnly hidden />
@@ -221,6 +220,6 @@ function SetPassword({ me, done }: { me: Me; done: () => void }) {
           {t("login.set")}
         </Button>
       </form>
-    </Frame>
+    </SignInFrame>
   );
 }

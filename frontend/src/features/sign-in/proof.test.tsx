@@ -1,11 +1,11 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { sent } from "../../mock/msw";
-import { setLocale } from "../lib/i18n";
-import { PROVED_KEY } from "../lib/proof";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { sent } from "../../../mock/server/msw";
+import { PROVED_KEY } from "../../lib/proof";
+import { setLocale } from "../../lib/text/i18n";
+import { openScreen } from "../../testing/screen";
 
 beforeEach(() => {
   sent.length = 0;
@@ -15,10 +15,10 @@ afterEach(async () => {
   await setLocale("en");
 });
 
-const attempts = () => sent.filter((one) => one.method === "POST" && one.path === "/users");
+const attempts = () => sent.filter((request) => request.method === "POST" && request.path === "/users");
 
 async function addUser(user: ReturnType<typeof userEvent.setup>) {
-  open("/settings/users");
+  openScreen("/settings/users");
   await user.type(await screen.findByLabelText(/^Name/), "ada");
   await user.click(screen.getByRole("button", { name: /Add|Make|Create/ }));
 }
@@ -28,7 +28,7 @@ describe("a change that needs a proof", () => {
     const user = userEvent.setup();
     state.proofNeeded = "password";
     await addUser(user);
-    const dialog = await screen.findByRole("dialog", { name: "Prove who you are" });
+    const dialog = await screen.findByRole("dialog", { name: "Confirm your identity" });
     await user.type(within(dialog).getByLabelText(/password/i), "wrong");
     await user.click(within(dialog).getByRole("button", { name: "Continue" }));
     expect(await within(dialog).findByRole("alert")).toHaveTextContent("The current password is wrong.");
@@ -38,7 +38,7 @@ describe("a change that needs a proof", () => {
     await user.click(within(dialog).getByRole("button", { name: "Continue" }));
     await waitFor(() => expect(attempts()).toHaveLength(2));
     expect(attempts()[1]?.body).toEqual(attempts()[0]?.body);
-    await waitFor(() => expect(screen.queryByRole("dialog", { name: "Prove who you are" })).toBeNull());
+    await waitFor(() => expect(screen.queryByRole("dialog", { name: "Confirm your identity" })).toBeNull());
   });
 
   it("sends to the identity provider and goes on when its tab comes back", async () => {
@@ -48,35 +48,35 @@ describe("a change that needs a proof", () => {
     const link = await screen.findByRole("link", { name: "Open identity provider" });
     await waitFor(() => expect(link).toHaveAttribute("href", "https://id.example.com/authorize?state=proof"));
     expect(link).toHaveAttribute("target", "_blank");
-    expect(sent.find((one) => one.path === "/session/oidc/proof")?.body).toEqual({ next: "/proved" });
+    expect(sent.find((request) => request.path === "/session/oidc/proof")?.body).toEqual({ next: "/proved" });
     state.proofNeeded = null;
     window.dispatchEvent(new StorageEvent("storage", { key: PROVED_KEY, newValue: "1" }));
     await waitFor(() => expect(attempts()).toHaveLength(2));
   });
 
-  it("does nothing where the person cancels, and says why", async () => {
+  it("does nothing where the person cancels, and shows the reason", async () => {
     const user = userEvent.setup();
     state.proofNeeded = "password";
     await addUser(user);
-    const dialog = await screen.findByRole("dialog", { name: "Prove who you are" });
+    const dialog = await screen.findByRole("dialog", { name: "Confirm your identity" });
     await user.click(within(dialog).getByRole("button", { name: "Close" }));
-    expect(await screen.findByText(/Prove again who you are/)).toBeVisible();
+    expect(await screen.findByText(/Reauthenticate, then repeat the action/)).toBeVisible();
     expect(attempts()).toHaveLength(1);
   });
 
-  it("speaks Chinese", async () => {
+  it("is translated into Chinese", async () => {
     const user = userEvent.setup();
     state.proofNeeded = "password";
     await addUser(user);
-    await screen.findByRole("dialog", { name: "Prove who you are" });
+    await screen.findByRole("dialog", { name: "Confirm your identity" });
     await setLocale("zh");
-    expect(await screen.findByRole("dialog", { name: "证明你的身份" })).toBeVisible();
+    expect(await screen.findByRole("dialog", { name: "确认你的身份" })).toBeVisible();
   });
 });
 
 describe("the page after the identity provider", () => {
-  it("tells the tab that waits, and what to do", async () => {
-    open("/proved");
+  it("notifies the tab that waits, and shows what to do", async () => {
+    openScreen("/proved");
     expect(await screen.findByRole("status")).toHaveTextContent("Close this tab");
   });
 });

@@ -1,11 +1,11 @@
 import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { state } from "../../mock/api";
-import { answerInstead, sent } from "../../mock/msw";
-import { HOSTS } from "../../mock/world";
-import { linkToken, safeNext } from "../features/session/LoginPage";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { answerInstead, sent } from "../../../mock/server/msw";
+import { HOSTS } from "../../../mock/world";
+import { openScreen } from "../../testing/screen";
+import { linkToken, safeNext } from "./SignInPage";
 
 beforeEach(() => {
   state.hosts = HOSTS.slice(0, 3);
@@ -20,21 +20,21 @@ afterEach(() => {
 });
 
 describe("signing in", () => {
-  it("is asked of whoever is not, and leads back to where they were going", async () => {
+  it("is required of users without a session, and returns to their destination", async () => {
     state.signedIn = false;
-    const router = open("/captures?state=failed");
+    const router = openScreen("/captures?state=failed");
     expect(await screen.findByRole("heading", { name: "Sign in" })).toBeVisible();
     expect(router.state.location.search).toMatchObject({ next: "/captures?state=failed" });
   });
 
-  it("says that name or password is wrong", async () => {
+  it("shows that name or password is wrong", async () => {
     const user = userEvent.setup();
     state.signedIn = false;
-    open("/login");
+    openScreen("/login");
     await user.type(await screen.findByLabelText(/Name/), "admin");
     await user.type(screen.getByLabelText(/Password/), "nope");
     await user.click(screen.getByRole("button", { name: "Sign in" }));
-    expect(await screen.findByRole("alert")).toHaveTextContent("The name or the password is wrong.");
+    expect(await screen.findByRole("alert")).toHaveTextContent("Wrong name or password.");
   });
 
   it("goes on only to places on this server", () => {
@@ -61,55 +61,57 @@ describe("a first-login link", () => {
   it("asks for a password that is long enough and typed twice", async () => {
     const user = userEvent.setup();
     state.signedIn = false;
-    open("/login#token=fresh");
-    expect(await screen.findByRole("heading", { name: "Choose a password" })).toBeVisible();
-    const [first, second] = screen.getAllByLabelText(/New password|The same again/) as [
+    openScreen("/login#token=fresh");
+    expect(await screen.findByRole("heading", { name: "Set password" })).toBeVisible();
+    const [first, second] = screen.getAllByLabelText(/New password|Repeat password/) as [
       HTMLElement,
       HTMLElement,
     ];
     await user.type(first, "short");
     await user.type(second, "other");
     await user.click(screen.getByRole("button", { name: /Set password/ }));
-    expect(await screen.findByText("At least 10 characters are needed.")).toBeVisible();
-    expect(sent.some((one) => one.method === "PATCH")).toBe(false);
+    expect(await screen.findByText("Enter at least 10 characters.")).toBeVisible();
+    expect(sent.some((request) => request.method === "PATCH")).toBe(false);
     await user.clear(first);
     await user.clear(second);
     await user.type(first, "long enough for all");
     await user.type(second, "long enough for all");
     await user.click(screen.getByRole("button", { name: /Set password/ }));
     await waitFor(() =>
-      expect(sent.find((one) => one.method === "PATCH")?.body).toEqual({ password: "long enough for all" }),
+      expect(sent.find((request) => request.method === "PATCH")?.body).toEqual({
+        password: "long enough for all",
+      }),
     );
   });
 
-  it("says what to do when it was used already", async () => {
+  it("shows what to do when it was used already", async () => {
     state.signedIn = false;
-    open("/login#token=used");
-    expect(await screen.findByRole("alert")).toHaveTextContent("was used already or has expired");
+    openScreen("/login#token=used");
+    expect(await screen.findByRole("alert")).toHaveTextContent("was used or has expired");
   });
 });
 
 describe("the first visit", () => {
-  it("has three doors, and one click captures this machine", async () => {
+  it("has three entry points, and one click captures this machine", async () => {
     const user = userEvent.setup();
     state.empty = true;
-    const router = open("/");
+    const router = openScreen("/");
     expect(await screen.findByText("Welcome to Culprit")).toBeVisible();
-    expect(screen.getByRole("link", { name: "Add a host" })).toBeVisible();
-    expect(screen.getByRole("button", { name: "Open the recorded example" })).toBeVisible();
+    expect(screen.getByRole("link", { name: "Add host" })).toBeVisible();
+    expect(screen.getByRole("button", { name: "Open example recording" })).toBeVisible();
     await screen.findByText(/collectors, about/);
     await user.click(screen.getByRole("button", { name: "Capture now" }));
     await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/captures\//));
-    const posts = sent.filter((one) => one.method === "POST").map((one) => one.path);
-    expect(posts.indexOf("/demo/busy")).toBeGreaterThan(-1);
-    expect(posts.indexOf("/demo/busy")).toBeLessThan(posts.indexOf("/captures"));
+    const posts = sent.filter((request) => request.method === "POST").map((request) => request.path);
+    expect(posts.indexOf("/demo/load")).toBeGreaterThan(-1);
+    expect(posts.indexOf("/demo/load")).toBeLessThan(posts.indexOf("/captures"));
   });
 });
 
 describe("a server that fails", () => {
-  it("is told apart from a server that is away", async () => {
+  it("differs from a server that is down", async () => {
     answerInstead(({ path }) => (path === "/captures" ? { status: 500, body: "not even JSON" } : undefined));
-    open("/captures");
+    openScreen("/captures");
     expect(await screen.findByRole("alert")).toHaveTextContent("The server answered with status 500.");
   });
 });

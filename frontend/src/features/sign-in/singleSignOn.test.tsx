@@ -1,9 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { state } from "../../mock/api";
-import { sent } from "../../mock/msw";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { sent } from "../../../mock/server/msw";
+import { openScreen } from "../../testing/screen";
 
 const PROVIDER = structuredClone(state.provider);
 
@@ -20,23 +20,23 @@ describe("signing in with an identity provider", () => {
   it("leaves for it, with the place to come back to", async () => {
     const user = userEvent.setup();
     state.signedIn = false;
-    open("/login?next=%2Fhosts");
+    openScreen("/login?next=%2Fhosts");
     await user.click(await screen.findByRole("button", { name: "Sign in with Example ID" }));
     await waitFor(() =>
       expect(window.location.assign).toHaveBeenCalledWith("https://id.example.com/authorize?state=mock"),
     );
-    expect(sent.find((one) => one.path === "/session/oidc")?.body).toEqual({ next: "/hosts" });
+    expect(sent.find((request) => request.path === "/session/oidc")?.body).toEqual({ next: "/hosts" });
   });
 
-  it("says why somebody was sent back, in words of its own alone", async () => {
+  it("explains why the user was sent back, in its own words alone", async () => {
     state.signedIn = false;
-    open("/login?refused=no_role");
-    expect(await screen.findByRole("alert")).toHaveTextContent("None of your groups has a role here.");
+    openScreen("/login?refused=no_role");
+    expect(await screen.findByRole("alert")).toHaveTextContent("None of your groups is mapped to a role.");
   });
 
-  it("says nothing that an address makes up", async () => {
+  it("ignores unknown reasons in the address", async () => {
     state.signedIn = false;
-    open("/login?refused=call+this+number");
+    openScreen("/login?refused=call+this+number");
     expect(await screen.findByRole("heading", { name: "Sign in" })).toBeVisible();
     expect(screen.queryByRole("alert")).not.toBeInTheDocument();
   });
@@ -44,7 +44,7 @@ describe("signing in with an identity provider", () => {
   it("offers a password alone where there is none", async () => {
     state.signedIn = false;
     state.provider = null;
-    open("/login");
+    openScreen("/login");
     expect(await screen.findByLabelText(/Password/)).toBeVisible();
     expect(screen.queryByRole("button", { name: /Sign in with/ })).not.toBeInTheDocument();
   });
@@ -53,19 +53,19 @@ describe("signing in with an identity provider", () => {
 describe("the settings of single sign-on", () => {
   it("keep the secret, and send groups with their roles", async () => {
     const user = userEvent.setup();
-    open("/settings/signOn");
-    await user.click(await screen.findByRole("button", { name: "Add a group" }));
+    openScreen("/settings/signOn");
+    await user.click(await screen.findByRole("button", { name: "Add group" }));
     await user.type(screen.getByLabelText("Group 3"), "feed-developers");
     await user.click(screen.getByRole("button", { name: "Save" }));
-    await waitFor(() => expect(sent.some((one) => one.method === "PUT")).toBe(true));
-    const body = sent.findLast((one) => one.method === "PUT")?.body;
-    expect(body).toMatchObject({ client_secret: null, version: 3, otherwise: "viewer" });
+    await waitFor(() => expect(sent.some((request) => request.method === "PUT")).toBe(true));
+    const body = sent.findLast((request) => request.method === "PUT")?.body;
+    expect(body).toMatchObject({ client_secret: null, version: 3, default_role: "viewer" });
     expect(body?.roles).toContainEqual({ group: "feed-developers", role: "viewer" });
   });
 
   it("ask for the secret again before another issuer may be saved", async () => {
     const user = userEvent.setup();
-    open("/settings/signOn");
+    openScreen("/settings/signOn");
     const issuer = await screen.findByLabelText(/Issuer/);
     await user.clear(issuer);
     await user.type(issuer, "https://other.example");
@@ -76,10 +76,10 @@ describe("the settings of single sign-on", () => {
 
   it("leave the role of who came from it to their groups", async () => {
     const user = userEvent.setup();
-    open("/settings/users");
+    openScreen("/settings/users");
     const row = (await screen.findByText("single sign-on")).closest("tr") as HTMLElement;
     await user.click(within(row).getByRole("button"));
     expect(await screen.findByText("Role by group")).toBeVisible();
-    expect(screen.queryByRole("menuitem", { name: /New login link/ })).not.toBeInTheDocument();
+    expect(screen.queryByRole("menuitem", { name: /Create login link/ })).not.toBeInTheDocument();
   });
 });

@@ -1,37 +1,36 @@
 import { Select } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { ALERT_STATES, type Alert, type AlertState } from "../../client/triggers";
-import type { List } from "../../client/types";
-import { Ago } from "../../components/Ago";
-import { Grid } from "../../components/Grid";
+import { EmptyState, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { Mark, type Tone } from "../../components/Mark";
 import { Panel } from "../../components/Page";
-import { Empty, Loaded } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
+import { StatusIcon, type Tone } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
 import { get } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
 import { choiceField, useUrlState } from "../../lib/urlState";
-import { ALERTS } from "./data";
+import type { Alert, AlertState } from "./api";
+import { ALERT_STATES, ALERTS } from "./api";
 import classes from "./triggers.module.css";
 
 const TONES: Record<AlertState, Tone> = {
-  fired: "ok",
+  started: "ok",
   joined: "idle",
-  held: "warn",
+  deferred: "warn",
   refused: "bad",
   unmatched: "warn",
 };
 const FIELDS = { became: choiceField<AlertState | "">(["", ...ALERT_STATES], "") };
 const EVERY_MS = 5_000;
 
-/** What was received, the newest first; what nothing was done about says why. */
+/** Received alerts, the newest first; those without a capture show the reason. */
 export function AlertsPanel() {
   const { t } = useTranslation();
   const [view, setView] = useUrlState(FIELDS);
   const alerts = useQuery({
     queryKey: [...ALERTS, view.became],
-    queryFn: () => get<List<Alert>>("/alerts", { state: view.became || undefined, limit: 200 }),
+    queryFn: () => get("/alerts", { state: view.became || undefined, limit: 200 }),
     placeholderData: keepPreviousData,
     refetchInterval: EVERY_MS,
   });
@@ -39,7 +38,7 @@ export function AlertsPanel() {
     <Panel
       flush
       title={t("triggers.part.alerts")}
-      aside={
+      headerExtra={
         <Select
           size="xs"
           aria-label={t("triggers.became")}
@@ -56,7 +55,7 @@ export function AlertsPanel() {
           items.length > 0 ? (
             <AlertsTable alerts={items} />
           ) : (
-            <Empty title={t("triggers.noAlerts")}>{t("triggers.noAlertsText")}</Empty>
+            <EmptyState title={t("triggers.noAlerts")}>{t("triggers.noAlertsText")}</EmptyState>
           )
         }
       </Loaded>
@@ -66,9 +65,9 @@ export function AlertsPanel() {
 
 function AlertsTable({ alerts }: { alerts: readonly Alert[] }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (
-    <Grid stack label={t("triggers.part.alerts")}>
+    <DataTable stack label={t("triggers.part.alerts")}>
       <thead>
         <tr>
           <th>#</th>
@@ -82,56 +81,57 @@ function AlertsTable({ alerts }: { alerts: readonly Alert[] }) {
         </tr>
       </thead>
       <tbody>
-        {alerts.map((one) => (
-          <tr key={one.id}>
-            <td className="num">{one.number}</td>
+        {alerts.map((alert) => (
+          <tr key={alert.id}>
+            <td className="num">{alert.number}</td>
             <td>
-              <Mark tone={TONES[one.state]}>{t(`triggers.state.${one.state}`)}</Mark>
+              <StatusIcon tone={TONES[alert.state]}>{t(`triggers.state.${alert.state}`)}</StatusIcon>
             </td>
             <td
-              title={Object.entries(one.labels)
+              title={Object.entries(alert.labels)
                 .map(([name, value]) => `${name}=${value}`)
                 .join("\n")}
             >
-              {one.title} <span className="dim">{one.trigger.name}</span>
+              {alert.title} <span className="dim">{alert.trigger.name}</span>
             </td>
             <td>
-              {one.host ? (
-                <Link to="/hosts/$hostId" params={{ hostId: one.host.id }}>
-                  {one.host.name}
+              {alert.host ? (
+                <Link to="/hosts/$hostId" params={{ hostId: alert.host.id }}>
+                  {alert.host.name}
                 </Link>
               ) : (
                 <span className="dim">–</span>
               )}{" "}
-              <span className="dim">{one.service}</span>
+              <span className="dim">{alert.service}</span>
             </td>
-            <td className="num right">{one.count}</td>
+            <td className="num right">{alert.count}</td>
             <td className="num">
-              <Ago at={one.last_at} /> {one.resolved_at && <span className="dim">{t("triggers.over")}</span>}
+              <RelativeTime at={alert.last_at} />{" "}
+              {alert.resolved_at && <span className="dim">{t("triggers.over")}</span>}
             </td>
             <td className="num">
-              {one.incident_id ? (
-                <Link to="/incidents/$incidentId" params={{ incidentId: one.incident_id }}>
-                  #{one.incident_number}
+              {alert.incident_id ? (
+                <Link to="/incidents/$incidentId" params={{ incidentId: alert.incident_id }}>
+                  #{alert.incident_number}
                 </Link>
               ) : (
                 <span className="dim">–</span>
               )}{" "}
-              {one.diagnosis_id && (
-                <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: one.diagnosis_id }}>
+              {alert.diagnosis_id && (
+                <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: alert.diagnosis_id }}>
                   {t("triggers.diagnosis")}
                 </Link>
               )}
             </td>
             <td className={classes.why}>
-              {one.reason && sentence(one.reason)}
-              {one.state === "fired" &&
-                one.peers.length > 0 &&
-                t("triggers.with", { peers: one.peers.map((each) => each.name).join(", ") })}
+              {alert.reason && sentence(alert.reason)}
+              {alert.state === "started" &&
+                alert.peers.length > 0 &&
+                t("triggers.with", { peers: alert.peers.map((each) => each.name).join(", ") })}
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,23 +1,22 @@
 import { Button, TagsInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Trigger, TriggerTested } from "../../client/triggers";
-import { Mark, TierTag } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { labelsOf } from "../../core/labels";
-import { useSentence } from "../../lib/i18n";
+import { ErrorLine } from "../../components/EmptyState";
+import { StatusIcon, TierTag } from "../../components/StatusIcon";
+import { labelsOf } from "../../core/hosts/labels";
 import { post, useAction } from "../../lib/queries";
+import { useMessage } from "../../lib/text/i18n";
+import type { Trigger, TriggerTested } from "./api";
 import classes from "./triggers.module.css";
 
 /** Sends labels to see what they would lead to; nothing is started. */
-export function TryTrigger({ trigger }: { trigger: Trigger }) {
+export function TestTriggerDialog({ trigger }: { trigger: Trigger }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const [labels, setLabels] = useState<string[]>(["alertname=HighLatency"]);
-  const [found, setFound] = useState<TriggerTested>();
+  const [result, setResult] = useState<TriggerTested>();
   const test = useAction(
-    async () =>
-      setFound(await post<TriggerTested>(`/triggers/${trigger.id}/test`, { labels: labelsOf(labels) })),
+    async () => setResult(await post(`/triggers/${trigger.id}/test`, { labels: labelsOf(labels) })),
     [],
   );
   return (
@@ -33,16 +32,16 @@ export function TryTrigger({ trigger }: { trigger: Trigger }) {
         <Button variant="default" loading={test.isPending} onClick={() => test.mutate(undefined)}>
           {t("triggers.try.send")}
         </Button>
-        {found && (
+        {result && (
           <span role="status" className={classes.tags}>
-            <Mark tone={found.state === "fired" ? "ok" : "warn"}>
-              {t(`triggers.state.${found.state}`)} {found.host?.name} {found.service}
-            </Mark>
-            {found.reason && <span>{sentence(found.reason)}</span>}
-            {found.peers.length > 0 && (
-              <span>{t("triggers.with", { peers: found.peers.map((one) => one.name).join(", ") })}</span>
+            <StatusIcon tone={result.state === "started" ? "ok" : "warn"}>
+              {t(`triggers.state.${result.state}`)} {result.host?.name} {result.service}
+            </StatusIcon>
+            {result.reason && <span>{sentence(result.reason)}</span>}
+            {result.peers.length > 0 && (
+              <span>{t("triggers.with", { peers: result.peers.map((peer) => peer.name).join(", ") })}</span>
             )}
-            {found.tiers.map((tier) => (
+            {result.tiers.map((tier) => (
               <TierTag key={tier} tier={tier} />
             ))}
           </span>

@@ -1,16 +1,17 @@
 import { Button, Checkbox, MultiSelect, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { type Channel, TRIGGER_KINDS, type Trigger, type TriggerKind } from "../../client/triggers";
-import { CommandLine } from "../../components/Copy";
+import type { Channel } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { SecretField } from "../../components/SecretField";
-import { ErrorLine } from "../../components/States";
+import { ErrorLine } from "../../components/EmptyState";
+import { CommandLine } from "../../components/fields/CopyButton";
+import { SecretField } from "../../components/fields/SecretField";
 import { patch, post, remove, useAction } from "../../lib/queries";
-import { ALERTS, TRIGGERS } from "./data";
-import { curlOf } from "./examples";
-import { TryTrigger } from "./TryTrigger";
-import { bodyOf, draftOf, type TriggerDraft } from "./triggerDraft";
+import type { Trigger, TriggerKind } from "./api";
+import { ALERTS, TRIGGER_KINDS, TRIGGERS } from "./api";
+import { exampleCurl } from "./examples";
+import { TestTriggerDialog } from "./TestTriggerDialog";
+import { type TriggerDraft, toTriggerBody, toTriggerDraft, toTriggerUpdate } from "./triggerDraft";
 import classes from "./triggers.module.css";
 
 interface Props {
@@ -22,22 +23,22 @@ interface Props {
 /** Makes a trigger or changes one; shows how to send to it, and what an alert would lead to now. */
 export function TriggerDialog({ trigger, channels, onClose }: Props) {
   const { t } = useTranslation();
-  const [made, setMade] = useState<Trigger | undefined>(trigger);
-  const [draft, setDraft] = useState<TriggerDraft>(() => draftOf(trigger));
+  const [saved, setSaved] = useState<Trigger | undefined>(trigger);
+  const [draft, setDraft] = useState<TriggerDraft>(() => toTriggerDraft(trigger));
   const [sure, setSure] = useState(false);
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<TriggerDraft>) => setDraft((before) => ({ ...before, ...some }));
   const save = useAction(
     async () =>
-      setMade(
-        made
-          ? await patch<Trigger>(`/triggers/${made.id}`, bodyOf(draft, true))
-          : await post<Trigger>("/triggers", bodyOf(draft), once),
+      setSaved(
+        saved
+          ? await patch(`/triggers/${saved.id}`, toTriggerUpdate(draft))
+          : await post("/triggers", toTriggerBody(draft), once),
       ),
     [TRIGGERS],
   );
   const renew = useAction(
-    async (id: string) => setMade(await patch<Trigger>(`/triggers/${id}`, { new_secret: true })),
+    async (id: string) => setSaved(await patch(`/triggers/${id}`, { new_secret: true })),
     [TRIGGERS],
   );
   const drop = useAction((id: string) => remove(`/triggers/${id}`), [TRIGGERS, ALERTS], onClose);
@@ -45,7 +46,7 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
     <Dialog
       onClose={onClose}
       size="lg"
-      title={made ? t("triggers.editTitle", { name: made.name }) : t("triggers.add")}
+      title={saved ? t("triggers.editTitle", { name: saved.name }) : t("triggers.add")}
     >
       <form
         className={classes.stack}
@@ -66,7 +67,7 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
             label={t("triggers.kind")}
             data={TRIGGER_KINDS.map((value) => ({ value, label: t(`triggers.kinds.${value}`) }))}
             value={draft.kind}
-            disabled={made !== undefined}
+            disabled={saved !== undefined}
             allowDeselect={false}
             onChange={(kind) => kind && change({ kind: kind as TriggerKind })}
           />
@@ -77,12 +78,12 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
               label: t(`triggers.proofs.${value}`),
             }))}
             value={draft.proof}
-            disabled={made !== undefined}
+            disabled={saved !== undefined}
             allowDeselect={false}
             onChange={(proof) => proof && change({ proof: proof as "token" | "hmac" })}
           />
         </div>
-        {!made && draft.proof === "hmac" && (
+        {!saved && draft.proof === "hmac" && (
           <SecretField
             label={t("triggers.secret")}
             description={t("triggers.secretText")}
@@ -128,10 +129,10 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
           onChange={(hostLabels) => change({ hostLabels })}
         />
         <MultiSelect
-          label={t("triggers.told")}
+          label={t("triggers.channels")}
           data={channels
-            .filter((one) => one.kind !== "grafana")
-            .map((one) => ({ value: one.id, label: one.name }))}
+            .filter((channel) => channel.kind !== "grafana")
+            .map((channel) => ({ value: channel.id, label: channel.name }))}
           value={draft.channels}
           onChange={(chosen) => change({ channels: chosen })}
         />
@@ -144,31 +145,31 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
         <ErrorLine error={save.error ?? renew.error ?? drop.error} />
         <div className={classes.buttons}>
           <Button type="submit" loading={save.isPending} disabled={!draft.name.trim()}>
-            {made ? t("action.save") : t("triggers.add")}
+            {saved ? t("action.save") : t("triggers.add")}
           </Button>
           <Button variant="default" onClick={onClose}>
             {t("action.close")}
           </Button>
-          {made && (
-            <Button variant="default" loading={renew.isPending} onClick={() => renew.mutate(made.id)}>
+          {saved && (
+            <Button variant="default" loading={renew.isPending} onClick={() => renew.mutate(saved.id)}>
               {t("triggers.renew")}
             </Button>
           )}
-          {made && (
+          {saved && (
             <Button
               className={classes.apart ?? ""}
               variant={sure ? "filled" : "default"}
               color="red"
               loading={drop.isPending}
-              onClick={() => (sure ? drop.mutate(made.id) : setSure(true))}
+              onClick={() => (sure ? drop.mutate(saved.id) : setSure(true))}
             >
               {t(sure ? "services.removeSure" : "services.remove")}
             </Button>
           )}
         </div>
       </form>
-      {made && <HowToSend trigger={made} />}
-      {made && <TryTrigger trigger={made} />}
+      {saved && <HowToSend trigger={saved} />}
+      {saved && <TestTriggerDialog trigger={saved} />}
     </Dialog>
   );
 }
@@ -177,10 +178,10 @@ function HowToSend({ trigger }: { trigger: Trigger }) {
   const { t } = useTranslation();
   return (
     <section className={classes.once} role="status" aria-label={t("triggers.howTo")}>
-      <p>{trigger.secret ? t("triggers.toldOnce") : t("triggers.howTo")}</p>
+      <p>{trigger.secret ? t("triggers.secretOnce") : t("triggers.howTo")}</p>
       {trigger.secret && <CommandLine text={trigger.secret} />}
       <CommandLine text={`${location.origin}${trigger.path}`} />
-      <CommandLine text={curlOf(trigger, location.origin, trigger.secret || "…")} />
+      <CommandLine text={exampleCurl(trigger, location.origin, trigger.secret || "…")} />
     </section>
   );
 }

@@ -2,35 +2,29 @@ import { Button, SegmentedControl } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { useMay } from "../../lib/queries";
+import { usePermission } from "../../lib/queries";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
-import { StandbysPanel } from "../../renderers/standbys/StandbysPanel";
+import { WatchersPanel } from "../../widgets/watchers/WatchersPanel";
 import { AlertsPanel } from "./AlertsPanel";
-import { Allowances } from "./Allowances";
-import { AnnotationsPanel } from "./AnnotationsPanel";
-import { ChannelDialog } from "./ChannelDialog";
-import { ChannelsTable } from "./ChannelsTable";
-import { useChannels, useTriggers } from "./data";
-import { NoticesPanel } from "./NoticesPanel";
+import { useChannels, useTriggers } from "./api";
 import { TriggerDialog } from "./TriggerDialog";
 import { TriggersTable } from "./TriggersTable";
 import classes from "./triggers.module.css";
+import { UnattendedTiers } from "./UnattendedTiers";
 
-const PARTS = ["triggers", "armed", "alerts", "channels", "notices"] as const;
+const PARTS = ["triggers", "watchers", "alerts"] as const;
 type Part = (typeof PARTS)[number];
 const FIELDS = { part: choiceField<Part>(PARTS, "triggers"), edit: textField, add: flagField };
 
-/** Who may send alerts here, what came of them, and who is told. */
+/** The triggers, the watchers, and the alerts received. */
 export function TriggersPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [view, setView] = useUrlState(FIELDS);
-  const parts = PARTS.filter((one) => !["channels", "notices"].includes(one) || may("channel.read"));
   const close = () => setView({ add: false, edit: "" });
-  const manages = may(view.part === "channels" ? "channel.manage" : "trigger.manage");
-  const word = view.part === "channels" ? "channels.add" : "triggers.add";
+  const manages = may("trigger.manage");
   const tabs = useRef<HTMLDivElement>(null);
   // On a narrow screen the parts are a row that scrolls: the one that is open shall be in it.
   useEffect(() => {
@@ -39,24 +33,21 @@ export function TriggersPage() {
   }, [view.part]);
   const add = (
     <Button leftSection={<Plus size={14} />} onClick={() => setView({ add: true })}>
-      {t(word)}
+      {t("triggers.add")}
     </Button>
   );
   return (
-    <Page
-      title={t("nav.triggers")}
-      actions={manages && (view.part === "triggers" || view.part === "channels") && add}
-    >
+    <Page title={t("nav.triggers")} actions={manages && view.part === "triggers" && add}>
       <div ref={tabs} className={classes.tabs}>
         <SegmentedControl
           value={view.part}
           onChange={(part) => setView({ part: part as Part, add: false, edit: "" })}
-          data={parts.map((value) => ({ value, label: t(`triggers.part.${value}`) }))}
+          data={PARTS.map((value) => ({ value, label: t(`triggers.part.${value}`) }))}
           aria-label={t("triggers.parts")}
         />
       </div>
       {view.part === "triggers" && (
-        <TriggersPart
+        <TriggersPanel
           onAdd={manages ? add : undefined}
           edit={view.edit}
           adding={view.add}
@@ -64,15 +55,8 @@ export function TriggersPage() {
           onClose={close}
         />
       )}
-      {view.part === "armed" && <StandbysPanel />}
+      {view.part === "watchers" && <WatchersPanel />}
       {view.part === "alerts" && <AlertsPanel />}
-      {view.part === "channels" && <ChannelsPart adding={view.add} onClose={close} />}
-      {view.part === "notices" && (
-        <>
-          <NoticesPanel />
-          <AnnotationsPanel />
-        </>
-      )}
     </Page>
   );
 }
@@ -85,12 +69,12 @@ interface PartProps {
   onClose: () => void;
 }
 
-function TriggersPart({ onAdd, edit, adding, onEdit, onClose }: PartProps) {
+function TriggersPanel({ onAdd, edit, adding, onEdit, onClose }: PartProps) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const triggers = useTriggers();
   const channels = useChannels(may("channel.read"));
-  const edited = triggers.data?.find((one) => one.id === edit);
+  const edited = triggers.data?.find((trigger) => trigger.id === edit);
   return (
     <>
       <Panel flush>
@@ -99,38 +83,18 @@ function TriggersPart({ onAdd, edit, adding, onEdit, onClose }: PartProps) {
             rows.length > 0 ? (
               <TriggersTable triggers={rows} onEdit={onEdit} />
             ) : (
-              <Empty title={t("triggers.empty")} action={onAdd}>
+              <EmptyState title={t("triggers.empty")} action={onAdd}>
                 {t("triggers.emptyText")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>
       </Panel>
-      <Allowances />
+      <UnattendedTiers />
       {onEdit && adding && <TriggerDialog channels={channels.data ?? []} onClose={onClose} />}
       {onEdit && edited && (
         <TriggerDialog key={edited.id} trigger={edited} channels={channels.data ?? []} onClose={onClose} />
       )}
     </>
-  );
-}
-
-function ChannelsPart({ adding, onClose }: { adding: boolean; onClose: () => void }) {
-  const { t } = useTranslation();
-  const may = useMay();
-  const channels = useChannels(true);
-  return (
-    <Panel flush>
-      <Loaded query={channels} skeleton={<RowSkeleton rows={4} height={29} />}>
-        {(rows) =>
-          rows.length > 0 ? (
-            <ChannelsTable channels={rows} />
-          ) : (
-            <Empty title={t("channels.empty")}>{t("channels.emptyText")}</Empty>
-          )
-        }
-      </Loaded>
-      {adding && may("channel.manage") && <ChannelDialog onClose={onClose} />}
-    </Panel>
   );
 }

@@ -1,9 +1,10 @@
 import { useTranslation } from "react-i18next";
-import { ALERT_STATES, type Trigger } from "../../client/triggers";
-import { Ago } from "../../components/Ago";
-import { Grid } from "../../components/Grid";
-import { Mark, Tag } from "../../components/Mark";
-import { useSentence } from "../../lib/i18n";
+import { StatusIcon, Tag } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { useMessage } from "../../lib/text/i18n";
+import type { Trigger } from "./api";
+import { ALERT_STATES } from "./api";
 import classes from "./triggers.module.css";
 
 interface Props {
@@ -11,73 +12,75 @@ interface Props {
   onEdit: ((id: string) => void) | undefined;
 }
 
-/** One row for each trigger: what it heard, what came of it today, and the last request that it turned away. */
+/** One row for each trigger: its last alert, the captures of today, and the last rejected request. */
 export function TriggersTable({ triggers, onEdit }: Props) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (
-    <Grid stack label={t("triggers.part.triggers")}>
+    <DataTable stack label={t("triggers.part.triggers")}>
       <thead>
         <tr>
           <th>{t("triggers.name")}</th>
           <th>{t("triggers.kind")}</th>
           <th>{t("captures.state")}</th>
           <th>{t("triggers.today")}</th>
-          <th>{t("triggers.heardAt")}</th>
+          <th>{t("triggers.lastAlertAt")}</th>
           <th>{t("triggers.turnedAway")}</th>
-          <th>{t("triggers.told")}</th>
+          <th>{t("triggers.channels")}</th>
           <th>{t("triggers.owner")}</th>
         </tr>
       </thead>
       <tbody>
-        {triggers.map((one) => (
-          <tr key={one.id}>
+        {triggers.map((trigger) => (
+          <tr key={trigger.id}>
             <td>
               {onEdit ? (
-                <button type="button" className={classes.name} onClick={() => onEdit(one.id)}>
-                  {one.name}
+                <button type="button" className={classes.name} onClick={() => onEdit(trigger.id)}>
+                  {trigger.name}
                 </button>
               ) : (
-                one.name
+                trigger.name
               )}
             </td>
             <td>
-              {t(`triggers.kinds.${one.kind}`)}{" "}
-              <span className="dim">{t(`triggers.proofs.${one.proof}`)}</span>
+              {t(`triggers.kinds.${trigger.kind}`)}{" "}
+              <span className="dim">{t(`triggers.proofs.${trigger.proof}`)}</span>
             </td>
             <td>
-              <Mark tone={one.enabled ? "ok" : "off"}>{t(one.enabled ? "triggers.on" : "triggers.off")}</Mark>
+              <StatusIcon tone={trigger.enabled ? "ok" : "off"}>
+                {t(trigger.enabled ? "triggers.on" : "triggers.off")}
+              </StatusIcon>
             </td>
             <td className="num">
               <span className={classes.tags}>
-                {ALERT_STATES.filter((state) => one.alerts[state]).map((state) => (
+                {ALERT_STATES.filter((state) => trigger.alerts[state]).map((state) => (
                   <Tag key={state}>
-                    {one.alerts[state]} {t(`triggers.state.${state}`)}
+                    {trigger.alerts[state]} {t(`triggers.state.${state}`)}
                   </Tag>
                 ))}
-                {Object.keys(one.alerts).length === 0 && <span className="dim">–</span>}
+                {Object.keys(trigger.alerts).length === 0 && <span className="dim">–</span>}
               </span>
             </td>
             <td className="num">
-              <Ago at={one.heard_at} />
+              <RelativeTime at={trigger.last_alert_at} />
             </td>
             <td className={classes.why}>
-              {one.refused_for ? (
+              {trigger.rejection_reason ? (
                 <>
-                  <Mark tone="warn">{sentence(one.refused_for)}</Mark>{" "}
+                  <StatusIcon tone="warn">{sentence(trigger.rejection_reason)}</StatusIcon>{" "}
                   <span className="dim">
-                    <Ago at={one.refused_at} />
+                    <RelativeTime at={trigger.rejected_at} />
                   </span>
                 </>
               ) : (
                 <span className="dim">–</span>
               )}
             </td>
-            <td>{one.channels.map((each) => each.name).join(", ") || <span className="dim">–</span>}</td>
-            <td>{one.owner?.name ?? <span className="dim">–</span>}</td>
+            <td>{trigger.channels.map((each) => each.name).join(", ") || <span className="dim">–</span>}</td>
+            <td>{trigger.owner?.name ?? <span className="dim">–</span>}</td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

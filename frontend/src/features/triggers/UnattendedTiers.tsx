@@ -2,53 +2,52 @@ import { Button, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { TierAllowance } from "../../client/triggers";
-import { Drop } from "../../components/Drop";
-import { Tag, TierTag } from "../../components/Mark";
+import { ConfirmDelete } from "../../components/ConfirmDelete";
+import { ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { ErrorLine, Loaded } from "../../components/States";
-import { parseLabel } from "../../core/labels";
-import { get, post, remove, useAction, useMay } from "../../lib/queries";
-import { ALLOWANCES } from "./data";
+import { Tag, TierTag } from "../../components/StatusIcon";
+import { parseLabel } from "../../core/hosts/labels";
+import { get, post, remove, useAction, usePermission } from "../../lib/queries";
+import { UNATTENDED_TIERS } from "./api";
 import classes from "./triggers.module.css";
 
-const shown = (label: Record<string, string>) =>
+const labelText = (label: Record<string, string>) =>
   Object.entries(label)
     .map(([name, value]) => `${name}=${value}`)
     .join(", ");
 
-/** The labels on whose hosts more than the light tier may run while nobody watches. */
-export function Allowances() {
+/** The labels on whose hosts unattended captures may exceed the light tier. */
+export function UnattendedTiers() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [label, setLabel] = useState("");
   const pair = parseLabel(label);
-  const allowances = useQuery({
-    queryKey: ALLOWANCES,
-    queryFn: () => get<TierAllowance[]>("/tier-allowances"),
+  const tiers = useQuery({
+    queryKey: UNATTENDED_TIERS,
+    queryFn: () => get("/unattended-tiers"),
   });
   const allow = useAction(
-    () => post<TierAllowance>("/tier-allowances", { label: pair ? { [pair[0]]: pair[1] } : {} }),
-    [ALLOWANCES],
+    () => post("/unattended-tiers", { label: pair ? { [pair[0]]: pair[1] } : {} }),
+    [UNATTENDED_TIERS],
     () => setLabel(""),
   );
-  const forbid = useAction((id: string) => remove(`/tier-allowances/${id}`), [ALLOWANCES]);
+  const forbid = useAction((id: string) => remove(`/unattended-tiers/${id}`), [UNATTENDED_TIERS]);
   const manages = may("tier.allow");
   return (
     <Panel flush title={t("triggers.allowances.title")}>
       <p className={classes.note}>{t("triggers.allowances.text")}</p>
-      <Loaded query={allowances}>
+      <Loaded query={tiers}>
         {(rows) => (
           <div className={classes.line}>
             {rows.length === 0 && <span className="dim">{t("triggers.allowances.none")}</span>}
-            {rows.map((one) => (
-              <span key={one.id} className={classes.tags}>
-                <Tag>{shown(one.label)}</Tag>
-                <TierTag tier={one.tier} />
+            {rows.map((row) => (
+              <span key={row.id} className={classes.tags}>
+                <Tag>{labelText(row.label)}</Tag>
+                <TierTag tier={row.tier} />
                 {manages && (
-                  <Drop
-                    label={t("triggers.allowances.forbid", { label: shown(one.label) })}
-                    onClick={() => forbid.mutate(one.id)}
+                  <ConfirmDelete
+                    label={t("triggers.allowances.forbid", { label: labelText(row.label) })}
+                    onClick={() => forbid.mutate(row.id)}
                   />
                 )}
               </span>

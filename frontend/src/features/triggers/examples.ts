@@ -1,4 +1,4 @@
-import type { Trigger, TriggerKind } from "../../client/triggers";
+import type { Trigger, TriggerKind } from "./api";
 
 const BODIES: Record<TriggerKind, unknown> = {
   generic: { title: "p99 above 2 s", host: "feed-7" },
@@ -15,8 +15,8 @@ const BODIES: Record<TriggerKind, unknown> = {
   },
 };
 
-/** A request that can be pasted into a shell; the secret stands in it only where it was just told. */
-export function curlOf({ kind, proof, path }: Trigger, origin: string, secret: string): string {
+/** A request to paste into a shell; it contains the secret only right after its creation. */
+export function exampleCurl({ kind, proof, path }: Trigger, origin: string, secret: string): string {
   const body = JSON.stringify(BODIES[kind]);
   const url = `${origin}${path}`;
   if (proof === "token") return `curl -H 'Authorization: Bearer ${secret}' -d '${body}' ${url}`;

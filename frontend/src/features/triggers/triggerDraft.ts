@@ -1,6 +1,10 @@
-import type { Trigger, TriggerKind } from "../../client/triggers";
+import type { RequestBody } from "../../client/paths";
+import type { Trigger, TriggerKind } from "./api";
 
-/** What somebody types to make a trigger. */
+type TriggerBody = RequestBody<"post", "/triggers">;
+type TriggerUpdate = RequestBody<"patch", `/triggers/${string}`>;
+
+/** The fields of the trigger form. */
 export interface TriggerDraft {
   name: string;
   kind: TriggerKind;
@@ -18,7 +22,7 @@ export interface TriggerDraft {
 }
 
 /** An empty draft, or a trigger as a draft. */
-export function draftOf(trigger?: Trigger): TriggerDraft {
+export function toTriggerDraft(trigger?: Trigger): TriggerDraft {
   const options = trigger?.options;
   return {
     name: trigger?.name ?? "",
@@ -30,18 +34,24 @@ export function draftOf(trigger?: Trigger): TriggerDraft {
     cooldownMin: Math.round((options?.cooldown_s ?? 1800) / 60),
     severity: options?.severity ?? 3,
     hostLabels: options?.host_labels ?? [],
-    channels: trigger?.channels.map((one) => one.id) ?? [],
+    channels: trigger?.channels.map((channel) => channel.id) ?? [],
     enabled: trigger?.enabled ?? true,
     rest: options ?? {},
   };
 }
 
-/** The body of a request; a change does not say again what cannot be changed. */
-export function bodyOf(draft: TriggerDraft, change = false): Record<string, unknown> {
+/** The body of a new trigger. */
+export const toTriggerBody = (draft: TriggerDraft): TriggerBody => ({
+  ...toTriggerUpdate(draft),
+  kind: draft.kind,
+  proof: draft.proof,
+  ...(draft.proof === "hmac" && draft.secret ? { secret: draft.secret } : {}),
+});
+
+/** The body of a change, without what cannot be changed. */
+export function toTriggerUpdate(draft: TriggerDraft) {
   return {
     name: draft.name.trim(),
-    ...(change ? {} : { kind: draft.kind, proof: draft.proof }),
-    ...(!change && draft.proof === "hmac" && draft.secret ? { secret: draft.secret } : {}),
     enabled: draft.enabled,
     channel_ids: draft.channels,
     options: {
@@ -52,5 +62,5 @@ export function bodyOf(draft: TriggerDraft, change = false): Record<string, unkn
       severity: Number(draft.severity),
       host_labels: draft.hostLabels,
     },
-  };
+  } satisfies TriggerUpdate;
 }

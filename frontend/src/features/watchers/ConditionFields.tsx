@@ -1,10 +1,10 @@
 import { ActionIcon, NumberInput, Select, TextInput } from "@mantine/core";
 import { X } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { ConditionKind } from "../../client/standbys";
-import { useLocale } from "../../lib/i18n";
-import classes from "../../renderers/standbys/standbys.module.css";
-import type { ConditionDraft } from "./armDraft";
+import type { ConditionKind } from "../../client/models";
+import { useLocale } from "../../lib/text/i18n";
+import classes from "../../widgets/watchers/watchers.module.css";
+import type { ConditionDraft } from "./watcherDraft";
 
 interface Props {
   draft: ConditionDraft;
@@ -13,23 +13,23 @@ interface Props {
   onRemove: (() => void) | undefined;
 }
 
-/** One condition: something that starts, or a reading that crosses a limit and stays there. */
+/** One condition: a start, or a reading that crosses a limit and stays there. */
 export function ConditionFields({ draft, kinds, onChange, onRemove }: Props) {
   const { t } = useTranslation();
   const locale = useLocale();
-  const known = kinds.find((one) => one.kind === draft.kind);
-  const group = (starts: boolean) =>
+  const known = kinds.find((conditionKind) => conditionKind.kind === draft.kind);
+  const group = (isStart: boolean) =>
     kinds
-      .filter((one) => one.starts === starts)
-      .map((one) => ({ value: one.kind, label: one.title[locale] }));
+      .filter((conditionKind) => conditionKind.is_start === isStart)
+      .map((conditionKind) => ({ value: conditionKind.kind, label: conditionKind.title[locale] }));
   return (
     <div className={classes.row}>
       <Select
         className={classes.kind ?? ""}
-        label={t("standbys.when")}
+        label={t("watchers.when")}
         data={[
-          { group: t("standbys.group.starts"), items: group(true) },
-          { group: t("standbys.group.crosses"), items: group(false) },
+          { group: t("watchers.group.starts"), items: group(true) },
+          { group: t("watchers.group.crosses"), items: group(false) },
         ]}
         value={draft.kind}
         allowDeselect={false}
@@ -38,43 +38,43 @@ export function ConditionFields({ draft, kinds, onChange, onRemove }: Props) {
       />
       {known && known.key !== "" && (
         <TextInput
-          label={t("standbys.key")}
+          label={t("watchers.key")}
           placeholder={known.example}
           value={draft.key}
           onChange={(event) => onChange({ key: event.currentTarget.value })}
         />
       )}
-      {known && !known.starts && (
+      {known && !known.is_start && (
         <>
           <Select
-            label={t("standbys.op")}
+            label={t("watchers.op")}
             data={[
-              { value: "over", label: t("standbys.over") },
-              { value: "under", label: t("standbys.under") },
+              { value: "over", label: t("watchers.over") },
+              { value: "under", label: t("watchers.under") },
             ]}
             value={draft.op}
             allowDeselect={false}
             onChange={(op) => op && onChange({ op: op as "over" | "under" })}
           />
           <NumberInput
-            label={known.unit === "pct" ? `${t("standbys.limit")} (%)` : t("standbys.limit")}
+            label={known.unit === "pct" ? `${t("watchers.limit")} (%)` : t("watchers.limit")}
             min={0}
             value={draft.limit}
             onChange={(limit) => onChange({ limit })}
           />
           <NumberInput
-            label={t("standbys.hits")}
+            label={t("watchers.hits")}
             min={1}
             max={60}
-            value={draft.hits}
-            onChange={(hits) => onChange({ hits })}
+            value={draft.required_hits}
+            onChange={(hits) => onChange({ required_hits: hits })}
           />
           <NumberInput
-            label={t("standbys.of")}
+            label={t("watchers.of")}
             min={1}
             max={60}
-            value={draft.of}
-            onChange={(of) => onChange({ of })}
+            value={draft.window_readings}
+            onChange={(readings) => onChange({ window_readings: readings })}
           />
         </>
       )}
@@ -83,7 +83,7 @@ export function ConditionFields({ draft, kinds, onChange, onRemove }: Props) {
           className={classes.tight ?? ""}
           variant="default"
           onClick={onRemove}
-          aria-label={t("standbys.without")}
+          aria-label={t("watchers.without")}
         >
           <X size={14} />
         </ActionIcon>

@@ -9,52 +9,52 @@ import {
 } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { ConditionKind, Standby } from "../../client/standbys";
+import type { ConditionKind } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
+import { ErrorLine } from "../../components/EmptyState";
 import { useDialogState } from "../../lib/dialogs";
 import { post, useAction, useHosts, usePlans } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { STANDBYS, useConditionKinds } from "../../renderers/standbys/data";
-import classes from "../../renderers/standbys/standbys.module.css";
+import { useNames } from "../../lib/text/useNames";
+import { useConditionKinds, WATCHERS } from "../../widgets/watchers/api";
+import classes from "../../widgets/watchers/watchers.module.css";
+import { ConditionFields } from "./ConditionFields";
 import {
-  type ArmDraft,
-  bodiesOf,
   type ConditionDraft,
   emptyCondition,
   emptyDraft,
   MAX_CONDITIONS,
   MAX_HOURS,
-} from "./armDraft";
-import { ConditionFields } from "./ConditionFields";
+  toWatcherBodies,
+  type WatcherDraft,
+} from "./watcherDraft";
 
 /**
  * What shall wait on a host: for something to begin, or to keep the last minutes for the next capture. For an incident it
  * waits on each of its hosts that is chosen, and what it captures is evidence there.
  */
-export function ArmDialog({ onClose }: { onClose: () => void }) {
+export function CreateWatcherDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const [asked] = useDialogState();
-  const [draft, setDraft] = useState<ArmDraft>(() => emptyDraft(asked.on));
+  const [dialog] = useDialogState();
+  const [draft, setDraft] = useState<WatcherDraft>(() => emptyDraft(dialog.on));
   const [once] = useState(() => crypto.randomUUID());
-  const incident = asked.about;
+  const incident = dialog.about;
   const hosts = useHosts({ state: "active" });
   const kinds = useConditionKinds().data ?? [];
-  const named = (hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }));
-  const change = (some: Partial<ArmDraft>) => setDraft((before) => ({ ...before, ...some }));
+  const named = (hosts.data ?? []).map((host) => ({ value: host.id, label: host.name }));
+  const change = (some: Partial<WatcherDraft>) => setDraft((before) => ({ ...before, ...some }));
   // An incident may be about hosts that cannot be reached: those of another Culprit, and those that were taken off.
-  const chosen = draft.hosts.filter((host) => named.some((one) => one.value === host));
-  const bodies = bodiesOf({ ...draft, hosts: chosen }, kinds, incident);
+  const chosen = draft.hosts.filter((host) => named.some((item) => item.value === host));
+  const bodies = toWatcherBodies({ ...draft, hosts: chosen }, kinds, incident);
   const save = useAction(
     async () => {
       // One after another: where a host refuses, those before it wait already, and are not armed again.
-      for (const one of bodies ?? []) await post<Standby>("/standbys", one, `${once}-${one.host_id}`);
+      for (const body of bodies ?? []) await post("/watchers", body, `${once}-${body.host_id}`);
     },
-    [STANDBYS],
+    [WATCHERS],
     onClose,
   );
   return (
-    <Dialog onClose={onClose} title={t(incident ? "standbys.armForIncident" : "standbys.new")} size="60rem">
+    <Dialog onClose={onClose} title={t(incident ? "watchers.armForIncident" : "watchers.new")} size="60rem">
       <form
         className={classes.stack}
         onSubmit={(event) => {
@@ -65,28 +65,28 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
         {!incident && (
           <SegmentedControl
             value={draft.kind}
-            onChange={(kind) => change({ kind: kind as ArmDraft["kind"] })}
-            data={(["armed", "ring"] as const).map((value) => ({
+            onChange={(kind) => change({ kind: kind as WatcherDraft["kind"] })}
+            data={(["conditional", "lookback"] as const).map((value) => ({
               value,
-              label: t(`standbys.kind.${value}`),
+              label: t(`watchers.kind.${value}`),
             }))}
-            aria-label={t("standbys.what")}
+            aria-label={t("watchers.what")}
           />
         )}
         <p className={classes.hint}>
-          {t(`standbys.text.${draft.kind}`)} {incident && t("standbys.forIncidentText")}
+          {t(`watchers.text.${draft.kind}`)} {incident && t("watchers.forIncidentText")}
         </p>
         <div className={classes.row}>
           {incident ? (
             <MultiSelect
-              label={t("standbys.hosts")}
-              data={named.filter((one) => asked.on.includes(one.value))}
+              label={t("watchers.hosts")}
+              data={named.filter((item) => dialog.on.includes(item.value))}
               value={chosen}
               onChange={(picked) => change({ hosts: picked })}
             />
           ) : (
             <Select
-              label={t("standbys.host")}
+              label={t("watchers.host")}
               searchable
               limit={50}
               data={named}
@@ -95,15 +95,15 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
             />
           )}
           <NumberInput
-            label={t("standbys.hours")}
+            label={t("watchers.hours")}
             min={0.25}
             max={MAX_HOURS}
             value={draft.hours}
             onChange={(hours) => change({ hours })}
           />
-          {draft.kind === "ring" && (
+          {draft.kind === "lookback" && (
             <NumberInput
-              label={t("standbys.minutes")}
+              label={t("watchers.minutes")}
               min={1}
               max={30}
               value={draft.minutes}
@@ -111,26 +111,26 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
             />
           )}
         </div>
-        {draft.kind === "ring" && (
+        {draft.kind === "lookback" && (
           <Checkbox
-            label={t("standbys.stacks")}
-            description={t("standbys.stacksText")}
+            label={t("watchers.stacks")}
+            description={t("watchers.stacksText")}
             checked={draft.stacks}
             onChange={(event) => change({ stacks: event.currentTarget.checked })}
           />
         )}
-        {draft.kind === "armed" && <Armed draft={draft} kinds={kinds} onChange={change} />}
+        {draft.kind === "conditional" && <ConditionalFields draft={draft} kinds={kinds} onChange={change} />}
         <TextInput
-          label={t("standbys.reason")}
+          label={t("watchers.reason")}
           value={draft.reason}
           maxLength={400}
           onChange={(event) => change({ reason: event.currentTarget.value })}
         />
-        <p className={classes.hint}>{t(`standbys.price.${draft.kind}`)}</p>
+        <p className={classes.hint}>{t(`watchers.price.${draft.kind}`)}</p>
         <ErrorLine error={save.error} />
         <div className={classes.buttons}>
           <Button type="submit" disabled={!bodies} loading={save.isPending}>
-            {t(`standbys.do.${draft.kind}`)}
+            {t(`watchers.do.${draft.kind}`)}
           </Button>
           <Button variant="default" onClick={onClose}>
             {t("action.cancel")}
@@ -141,31 +141,36 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-interface ArmedProps {
-  draft: ArmDraft;
+interface ConditionalFieldsProps {
+  draft: WatcherDraft;
   kinds: readonly ConditionKind[];
-  onChange: (some: Partial<ArmDraft>) => void;
+  onChange: (some: Partial<WatcherDraft>) => void;
 }
 
-function Armed({ draft, kinds, onChange }: ArmedProps) {
+function ConditionalFields({ draft, kinds, onChange }: ConditionalFieldsProps) {
   const { t } = useTranslation();
   const names = useNames();
   const plans = usePlans().data ?? [];
   const set = (id: number, some: Partial<ConditionDraft>) =>
-    onChange({ conditions: draft.conditions.map((one) => (one.id === id ? { ...one, ...some } : one)) });
-  const next = Math.max(0, ...draft.conditions.map((one) => one.id)) + 1;
+    onChange({
+      conditions: draft.conditions.map((conditionDraft) =>
+        conditionDraft.id === id ? { ...conditionDraft, ...some } : conditionDraft,
+      ),
+    });
+  const next = Math.max(0, ...draft.conditions.map((conditionDraft) => conditionDraft.id)) + 1;
   return (
     <>
       <fieldset className={classes.conditions}>
-        {draft.conditions.map((one) => (
+        {draft.conditions.map((conditionDraft) => (
           <ConditionFields
-            key={one.id}
-            draft={one}
+            key={conditionDraft.id}
+            draft={conditionDraft}
             kinds={kinds}
-            onChange={(some) => set(one.id, some)}
+            onChange={(some) => set(conditionDraft.id, some)}
             onRemove={
               draft.conditions.length > 1
-                ? () => onChange({ conditions: draft.conditions.filter((each) => each.id !== one.id) })
+                ? () =>
+                    onChange({ conditions: draft.conditions.filter((each) => each.id !== conditionDraft.id) })
                 : undefined
             }
           />
@@ -177,38 +182,38 @@ function Armed({ draft, kinds, onChange }: ArmedProps) {
               variant="default"
               onClick={() => onChange({ conditions: [...draft.conditions, emptyCondition(next)] })}
             >
-              {t("standbys.or")}
+              {t("watchers.or")}
             </Button>
           </div>
         )}
       </fieldset>
       <div className={classes.row}>
         <Select
-          label={t("standbys.plan")}
+          label={t("watchers.plan")}
           data={plans
-            .filter((one) => one.tier === "light" || one.tier === "standard")
-            .map((one) => ({ value: one.id, label: names.plan(one.id) }))}
+            .filter((plan) => plan.tier === "light" || plan.tier === "standard")
+            .map((plan) => ({ value: plan.id, label: names.plan(plan.id) }))}
           value={draft.plan}
           allowDeselect={false}
           onChange={(plan) => plan && onChange({ plan })}
         />
         <NumberInput
-          label={t("standbys.seconds")}
-          placeholder={t("standbys.asPlanned")}
+          label={t("watchers.seconds")}
+          placeholder={t("watchers.asPlanned")}
           min={1}
           max={600}
           value={draft.seconds}
           onChange={(seconds) => onChange({ seconds })}
         />
         <NumberInput
-          label={t("standbys.firesMax")}
+          label={t("watchers.maxCaptures")}
           min={1}
           max={10}
-          value={draft.firesMax}
-          onChange={(firesMax) => onChange({ firesMax })}
+          value={draft.maxCaptures}
+          onChange={(maxCaptures) => onChange({ maxCaptures })}
         />
         <NumberInput
-          label={t("standbys.cooldown")}
+          label={t("watchers.cooldown")}
           min={1}
           max={1440}
           value={draft.cooldownMinutes}

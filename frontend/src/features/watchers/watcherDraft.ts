@@ -1,4 +1,12 @@
-import type { Condition, ConditionKind } from "../../client/standbys";
+import type { ConditionKind } from "../../client/models";
+import type { RequestBody } from "../../client/paths";
+
+type WatcherBody = RequestBody<"post", "/watchers">;
+type ConditionBody = Extract<WatcherBody, { kind: "conditional" }>["conditions"][number];
+/** What is the same for each host. */
+type SharedBody =
+  | Omit<Extract<WatcherBody, { kind: "conditional" }>, "host_id">
+  | Omit<Extract<WatcherBody, { kind: "lookback" }>, "host_id">;
 
 export const MAX_CONDITIONS = 4;
 export const MAX_HOURS = 24;
@@ -9,12 +17,12 @@ export interface ConditionDraft {
   key: string;
   op: "over" | "under";
   limit: number | string;
-  hits: number | string;
-  of: number | string;
+  required_hits: number | string;
+  window_readings: number | string;
 }
 
-export interface ArmDraft {
-  kind: "ring" | "armed";
+export interface WatcherDraft {
+  kind: "lookback" | "conditional";
   hosts: string[];
   hours: number | string;
   minutes: number | string;
@@ -22,7 +30,7 @@ export interface ArmDraft {
   conditions: ConditionDraft[];
   plan: string;
   seconds: number | string;
-  firesMax: number | string;
+  maxCaptures: number | string;
   cooldownMinutes: number | string;
   reason: string;
 }
@@ -33,12 +41,12 @@ export const emptyCondition = (id: number): ConditionDraft => ({
   key: "",
   op: "over",
   limit: "",
-  hits: 3,
-  of: 5,
+  required_hits: 3,
+  window_readings: 5,
 });
 
-export const emptyDraft = (hosts: readonly string[]): ArmDraft => ({
-  kind: "armed",
+export const emptyDraft = (hosts: readonly string[]): WatcherDraft => ({
+  kind: "conditional",
   hosts: [...hosts],
   hours: 4,
   minutes: 10,
@@ -46,60 +54,81 @@ export const emptyDraft = (hosts: readonly string[]): ArmDraft => ({
   conditions: [emptyCondition(0)],
   plan: "triage",
   seconds: "",
-  firesMax: 1,
+  maxCaptures: 1,
   cooldownMinutes: 10,
   reason: "",
 });
 
 /** A condition as it is sent; undefined while something of it is missing or does not fit. */
-export function conditionOf(
+export function toCondition(
   draft: ConditionDraft,
   kinds: readonly ConditionKind[],
-): Condition | { kind: string; key: string } | undefined {
-  const known = kinds.find((one) => one.kind === draft.kind);
+): ConditionBody | undefined {
+  const known = kinds.find((conditionKind) => conditionKind.kind === draft.kind);
   if (!known || !new RegExp(`^(?:${known.key})$`).test(draft.key.trim())) return undefined;
-  if (known.starts) return { kind: draft.kind, key: draft.key.trim() };
-  const [limit, hits, of] = [draft.limit, draft.hits, draft.of].map(Number) as [number, number, number];
-  const whole = draft.limit !== "" && Number.isFinite(limit) && limit >= 0 && hits >= 1 && hits <= of;
-  return whole ? { kind: draft.kind, key: draft.key.trim(), op: draft.op, limit, hits, of } : undefined;
+  if (known.is_start) return { kind: known.kind, key: draft.key.trim() };
+  const [limit, requiredHits, windowReadings] = [draft.limit, draft.required_hits, draft.window_readings].map(
+    Number,
+  ) as [number, number, number];
+  const whole =
+    draft.limit !== "" &&
+    Number.isFinite(limit) &&
+    limit >= 0 &&
+    requiredHits >= 1 &&
+    requiredHits <= windowReadings;
+  if (!whole) return undefined;
+  return {
+    kind: known.kind,
+    key: draft.key.trim(),
+    op: draft.op,
+    limit,
+    required_hits: requiredHits,
+    window_readings: windowReadings,
+  };
 }
 
-const hoursOf = (draft: ArmDraft) => {
+const hoursOf = (draft: WatcherDraft) => {
   const hours = Number(draft.hours);
   return hours > 0 && hours <= MAX_HOURS ? hours : undefined;
 };
 
-type Body = Record<string, unknown>;
-
 /** What is sent for each host, for an incident or for none; undefined while it is not whole. */
-export function bodiesOf(
-  draft: ArmDraft,
+export function toWatcherBodies(
+  draft: WatcherDraft,
   kinds: readonly ConditionKind[],
   incident = "",
-): Body[] | undefined {
+): WatcherBody[] | undefined {
   const body = bodyOf(draft, kinds);
   if (!body || draft.hosts.length === 0) return undefined;
-  const about = incident && draft.kind === "armed" ? { incident_id: incident } : {};
-  return draft.hosts.map((host) => ({ ...body, host_id: host, ...about }));
+  const about = incident ? { incident_id: incident } : {};
+  return draft.hosts.map((host) =>
+    body.kind === "conditional" ? { ...body, host_id: host, ...about } : { ...body, host_id: host },
+  );
 }
 
-function bodyOf(draft: ArmDraft, kinds: readonly ConditionKind[]): Body | undefined {
+function bodyOf(draft: WatcherDraft, kinds: readonly ConditionKind[]): SharedBody | undefined {
   const hours = hoursOf(draft);
   if (hours === undefined) return undefined;
-  const common = { kind: draft.kind, hours, reason: draft.reason.trim() };
-  if (draft.kind === "ring") {
+  const common = { hours, reason: draft.reason.trim() };
+  if (draft.kind === "lookback") {
     const minutes = Number(draft.minutes);
-    const ring = { ...common, seconds: Math.round(minutes * 60), ...(draft.stacks ? { stacks: true } : {}) };
+    const ring = {
+      kind: draft.kind,
+      ...common,
+      seconds: Math.round(minutes * 60),
+      ...(draft.stacks ? { stacks: true } : {}),
+    };
     return minutes >= 1 && minutes <= 30 ? ring : undefined;
   }
-  const conditions = draft.conditions.map((one) => conditionOf(one, kinds));
-  if (conditions.some((one) => one === undefined)) return undefined;
+  const conditions = draft.conditions.flatMap((conditionDraft) => toCondition(conditionDraft, kinds) ?? []);
+  if (conditions.length < draft.conditions.length) return undefined;
   return {
+    kind: draft.kind,
     ...common,
     conditions,
     plan: draft.plan,
     ...(draft.seconds === "" ? {} : { seconds: Number(draft.seconds) }),
-    fires_max: Number(draft.firesMax) || 1,
+    max_captures: Number(draft.maxCaptures) || 1,
     cooldown_s: Math.max(60, Math.round((Number(draft.cooldownMinutes) || 1) * 60)),
   };
 }

@@ -1,9 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { ToldEvent } from "../client/events";
-import { all } from "./queries";
+import { fetchAll } from "../queries";
 
-/** Pipelines tell events while somebody looks. */
-const WATCH_MS = 30_000;
+/** Pipelines report events while the list is open. */
+const REFRESH_MS = 30_000;
 const NEWEST = 400;
 
 export const eventKeys = { events: ["events"] as const };
@@ -11,7 +10,7 @@ export const eventKeys = { events: ["events"] as const };
 export const useEvents = (withdrawn: boolean) =>
   useQuery({
     queryKey: [...eventKeys.events, withdrawn],
-    queryFn: () => all<ToldEvent>("/events", { withdrawn }, NEWEST),
+    queryFn: () => fetchAll("/reported-events", { withdrawn }, NEWEST),
     placeholderData: keepPreviousData,
-    refetchInterval: WATCH_MS,
+    refetchInterval: REFRESH_MS,
   });

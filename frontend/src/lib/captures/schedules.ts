@@ -1,16 +1,9 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type {
-  Cadence,
-  CadenceRead,
-  Colleague,
-  MaintenanceWindow,
-  Oncall,
-  Rotation,
-  Schedule,
-} from "../client/schedules";
-import { all, get, post } from "./queries";
+import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
+import type { Cadence } from "../../client/models";
+import type { RequestBody } from "../../client/paths";
+import { fetchAll, get, post } from "../queries";
 
-/** A schedule that is due while somebody looks shall be seen to fire. */
+/** Often enough that a user sees a schedule fire. */
 const WATCH_MS = 15_000;
 const ONCALL_MS = 60_000;
 
@@ -23,24 +16,28 @@ export const scheduleKeys = {
 export const useSchedules = () =>
   useQuery({
     queryKey: scheduleKeys.schedules,
-    queryFn: () => all<Schedule>("/schedules", {}),
+    queryFn: () => fetchAll("/schedules", {}),
     refetchInterval: WATCH_MS,
   });
 
-export const useWindows = (over: boolean) =>
+export const useWindows = (include_ended: boolean) =>
   useQuery({
-    queryKey: [...scheduleKeys.windows, over],
-    queryFn: () => all<MaintenanceWindow>("/maintenance", { over }),
+    queryKey: [...scheduleKeys.windows, include_ended],
+    queryFn: () => fetchAll("/maintenance-windows", { include_ended }),
     placeholderData: keepPreviousData,
     refetchInterval: WATCH_MS,
   });
 
 /** When a cadence would be due; asked again whenever it changes, with nothing stored. */
-export const useCadence = (cadence: Cadence | undefined, target: unknown) =>
+export const useCadence = (
+  cadence: Cadence | undefined,
+  target: RequestBody<"post", "/schedules/preview">["target"],
+) =>
   useQuery({
     queryKey: [...scheduleKeys.schedules, "preview", cadence, target],
-    queryFn: () => post<CadenceRead>("/schedules/preview", { cadence, ...(target ? { target } : {}) }),
-    enabled: cadence !== undefined,
+    queryFn: cadence
+      ? () => post("/schedules/preview", { cadence, ...(target ? { target } : {}) })
+      : skipToken,
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -49,7 +46,7 @@ export const useCadence = (cadence: Cadence | undefined, target: unknown) =>
 export const useOncall = () =>
   useQuery({
     queryKey: scheduleKeys.oncall,
-    queryFn: () => get<Oncall[]>("/oncall"),
+    queryFn: () => get("/oncall"),
     refetchInterval: ONCALL_MS,
     staleTime: ONCALL_MS / 2,
   });
@@ -57,7 +54,7 @@ export const useOncall = () =>
 export const useRotations = () =>
   useQuery({
     queryKey: [...scheduleKeys.oncall, "rotations"],
-    queryFn: () => get<Rotation[]>("/rotations"),
+    queryFn: () => get("/rotations"),
     refetchInterval: ONCALL_MS,
   });
 
@@ -65,6 +62,6 @@ export const useRotations = () =>
 export const useColleagues = (enabled: boolean) =>
   useQuery({
     queryKey: [...scheduleKeys.oncall, "people"],
-    queryFn: () => get<Colleague[]>("/oncall/people"),
+    queryFn: () => get("/oncall/candidates"),
     enabled,
   });

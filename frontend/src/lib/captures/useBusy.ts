@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { post } from "./api";
+import { post } from "../api";
 
 const SECONDS = 20;
 
@@ -9,7 +9,7 @@ export function useBusy() {
   const [until, setUntil] = useState(0);
   const [left, setLeft] = useState(0);
   const send = useMutation({
-    mutationFn: () => post("/demo/busy", { seconds: SECONDS }),
+    mutationFn: () => post("/demo/load", { seconds: SECONDS }),
     onSuccess: () => setUntil(Date.now() + SECONDS * 1000),
   });
   useEffect(() => {

@@ -1,26 +1,26 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import type { Capture, RunState, RunSummary } from "../client/types";
-import { get } from "./api";
-import { isActive, keys } from "./queries";
-import { usePaused } from "./usePaused";
+import type { Capture, RunState, RunSummary } from "../../client/models";
+import { get } from "../api";
+import { isActive, keys } from "../queries";
+import { usePaused } from "../usePaused";
 
 export type Link = "live" | "paused" | "ended";
 
 /** A run as it arrived over the stream, put into its capture. */
 export function withRun(capture: Capture, run: RunSummary): Capture {
-  const known = capture.runs.some((one) => one.id === run.id);
+  const known = capture.runs.some((item) => item.id === run.id);
   return {
     ...capture,
-    runs: known ? capture.runs.map((one) => (one.id === run.id ? run : one)) : [...capture.runs, run],
+    runs: known ? capture.runs.map((item) => (item.id === run.id ? run : item)) : [...capture.runs, run],
   };
 }
 
 const POLL_MS = 2000;
 
 /**
- * A capture that may be going on. News comes as server-sent events, which the browser resumes by itself
- * after a cut; while those are paused, the capture is asked for every two seconds.
+ * A capture that may be in progress. Updates come as server-sent events, which the browser resumes after an
+ * interruption; while those are paused, the capture is fetched every two seconds.
  */
 export function useCaptureStream(id: string) {
   const cache = useQueryClient();
@@ -29,7 +29,7 @@ export function useCaptureStream(id: string) {
   const query = useQuery({
     queryKey: keys.capture(id),
     queryFn: async () => {
-      const capture = await get<Capture>(`/captures/${id}`);
+      const capture = await get(`/captures/${id}`);
       for (const run of capture.runs) received.current.set(run.id, performance.now());
       return capture;
     },
@@ -58,7 +58,7 @@ export function useCaptureStream(id: string) {
       }
     });
     source.addEventListener("error", () => {
-      // While it is connecting again by itself nothing is to be done; a refusal ends the stream for good.
+      // The browser reconnects on an interruption; a refusal ends the stream permanently.
       if (source.readyState === EventSource.CLOSED) pause();
     });
     return () => source.close();

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { CaptureScope, Preview } from "../client/types";
-import { post } from "./api";
+import type { CaptureScope } from "../../client/models";
+import { post } from "../api";
 
 export interface PreviewBody {
   host_ids: readonly string[];
@@ -16,7 +16,7 @@ export interface PreviewBody {
 export const usePreview = (body: PreviewBody, enabled: boolean) =>
   useQuery({
     queryKey: ["preview", body],
-    queryFn: () => post<Preview>("/captures/preview", body),
+    queryFn: () => post("/captures/preview", body),
     enabled,
     placeholderData: keepPreviousData,
     retry: false,

@@ -1,25 +1,24 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
-import type { Comment, CommentAbout, Incident } from "../client/incidents";
-import type { List, Named } from "../client/types";
-import { get, patch, post } from "./api";
+import type { Comment, CommentAbout, Incident } from "../../client/models";
+import { get, patch, post } from "../api";
 import { incidentKeys } from "./incidents";
 
 const NEWEST = 200;
 
-/** The comments of an incident; they are read again with every version of it that the stream tells of. */
+/** The comments of an incident; every version that the stream reports loads them again. */
 export const useComments = (incident: Incident) =>
   useQuery({
-    queryKey: [...incidentKeys.one(incident.id), "comments", incident.version],
-    queryFn: () => get<List<Comment>>(`/incidents/${incident.id}/comments`, { limit: NEWEST }),
+    queryKey: [...incidentKeys.detail(incident.id), "comments", incident.version],
+    queryFn: () => get(`/incidents/${incident.id}/comments`, { limit: NEWEST }),
     placeholderData: keepPreviousData,
   });
 
-/** Who can be named; asked for once somebody types an @. */
+/** The people that a comment can name; fetched once the user types an @. */
 export const usePeople = (incident: string, enabled: boolean) =>
   useQuery({
-    queryKey: [...incidentKeys.one(incident), "people"],
-    queryFn: () => get<Named[]>(`/incidents/${incident}/people`),
+    queryKey: [...incidentKeys.detail(incident), "people"],
+    queryFn: () => get(`/incidents/${incident}/people`),
     staleTime: 300_000,
     enabled,
   });
@@ -30,7 +29,7 @@ export interface CommentDraft {
   ref: string;
 }
 
-/** Sent twice it stands there once: the key lives as long as the text that is sent. */
+/** Sent twice, it is stored once: the key lives as long as the text that is sent. */
 export function useAddComment(incident: Incident, after: () => void) {
   const once = useRef({ of: "", key: "" });
   return useChange(
@@ -38,7 +37,7 @@ export function useAddComment(incident: Incident, after: () => void) {
     (draft: CommentDraft) => {
       const of = JSON.stringify(draft);
       if (once.current.of !== of) once.current = { of, key: crypto.randomUUID() };
-      return post<Comment>(`/incidents/${incident.id}/comments`, draft, once.current.key);
+      return post(`/incidents/${incident.id}/comments`, draft, once.current.key);
     },
     () => {
       once.current = { of: "", key: "" };
@@ -47,23 +46,23 @@ export function useAddComment(incident: Incident, after: () => void) {
   );
 }
 
-export const useMendComment = (incident: Incident, after: () => void) =>
+export const useEditComment = (incident: Incident, after: () => void) =>
   useChange(
     incident,
     ({ id, text }: { id: string; text: string }) =>
-      patch<Comment>(`/incidents/${incident.id}/comments/${id}`, { text }),
+      patch(`/incidents/${incident.id}/comments/${id}`, { text }),
     after,
   );
 
 export const useWithdrawComment = (incident: Incident) =>
-  useChange(incident, (id: string) => post<Comment>(`/incidents/${incident.id}/comments/${id}/withdraw`));
+  useChange(incident, (id: string) => post(`/incidents/${incident.id}/comments/${id}/withdraw`));
 
-function useChange<In>(incident: Incident, send: (given: In) => Promise<Comment>, after?: () => void) {
+function useChange<In>(incident: Incident, send: (request: In) => Promise<Comment>, after?: () => void) {
   const cache = useQueryClient();
   return useMutation({
     mutationFn: send,
     onSuccess: async () => {
-      await cache.invalidateQueries({ queryKey: incidentKeys.one(incident.id) });
+      await cache.invalidateQueries({ queryKey: incidentKeys.detail(incident.id) });
       after?.();
     },
   });

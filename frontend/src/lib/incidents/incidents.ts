@@ -1,15 +1,14 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
-import type * as I from "../client/incidents";
-import type { ApiPath } from "../client/paths";
-import type { List } from "../client/types";
-import { ApiError, call, get, type Options } from "./api";
+import type * as I from "../../client/models";
+import type { RequestBody, SubPath } from "../../client/paths";
+import { ApiError, call, get } from "../api";
 
 export const incidentKeys = {
   all: ["incidents"] as const,
   list: ["incidents", "list"] as const,
   outcomes: ["incidents", "outcomes"] as const,
-  one: (id: string) => ["incidents", id] as const,
+  detail: (id: string) => ["incidents", id] as const,
   journal: (id: string) => ["incidents", id, "journal"] as const,
   pin: (id: string, pin: string) => ["incidents", id, "pins", pin] as const,
 };
@@ -21,14 +20,14 @@ const LIST_POLL_MS = 30_000;
 export const useIncidents = () =>
   useQuery({
     queryKey: incidentKeys.list,
-    queryFn: () => get<List<I.IncidentSummary>>("/incidents", { limit: LIST }).then((page) => page.items),
+    queryFn: () => get("/incidents", { limit: LIST }).then((page) => page.items),
     refetchInterval: LIST_POLL_MS,
   });
 
 export const useIncident = (id: string, pollMs: number | false = false) =>
   useQuery({
-    queryKey: incidentKeys.one(id),
-    queryFn: () => get<I.Incident>(`/incidents/${id}`),
+    queryKey: incidentKeys.detail(id),
+    queryFn: () => get(`/incidents/${id}`),
     refetchInterval: pollMs,
     enabled: id !== "",
   });
@@ -36,7 +35,7 @@ export const useIncident = (id: string, pollMs: number | false = false) =>
 export const useJournal = (id: string, pollMs: number | false = false) =>
   useQuery({
     queryKey: incidentKeys.journal(id),
-    queryFn: () => get<I.JournalEntry[]>(`/incidents/${id}/journal`),
+    queryFn: () => get(`/incidents/${id}/journal`),
     refetchInterval: pollMs,
     placeholderData: keepPreviousData,
   });
@@ -45,7 +44,7 @@ export const useJournal = (id: string, pollMs: number | false = false) =>
 export const usePinCheck = (incident: string, pin: string) =>
   useQuery({
     queryKey: incidentKeys.pin(incident, pin),
-    queryFn: () => get<I.PinChecked>(`/incidents/${incident}/pins/${pin}`),
+    queryFn: () => get(`/incidents/${incident}/pins/${pin}`),
     staleTime: 60_000,
   });
 
@@ -53,7 +52,7 @@ export const usePinCheck = (incident: string, pin: string) =>
 export const useMutes = (host: string, enabled: boolean) =>
   useQuery({
     queryKey: [...incidentKeys.all, "mutes", host],
-    queryFn: () => get<I.Mute[]>("/mutes", { host }),
+    queryFn: () => get("/mutes", { host }),
     enabled,
   });
 
@@ -62,25 +61,41 @@ export const useOutcomes = () =>
   useQuery({
     queryKey: incidentKeys.outcomes,
     queryFn: () =>
-      get<I.CauseOutcome[]>("/causes/outcomes").then((all) => new Map(all.map((one) => [one.cause, one]))),
+      get("/causes/outcomes").then(
+        (all) => new Map(all.map((causeOutcome) => [causeOutcome.cause, causeOutcome])),
+      ),
     staleTime: 300_000,
   });
 
-export const isChanged = (error: unknown): error is ApiError =>
+export const isVersionConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 409 && error.sentence?.key === "incident.changed";
 
-export interface Write {
-  method: "POST" | "PATCH" | "DELETE";
-  /** Below the address of the incident: `/verdicts`. */
-  path: string;
-  body?: Record<string, unknown>;
+type WriteMethod = "POST" | "PATCH" | "DELETE";
+type WritePath<M extends WriteMethod> = SubPath<Lowercase<M>, "/incidents/{incident_id}">;
+
+/** The body of a write without the version, which `useWrite` adds. */
+type WriteBody<M extends WriteMethod, P extends WritePath<M>> =
+  RequestBody<Lowercase<M>, `/incidents/${string}${P}`> extends infer Body extends object
+    ? Omit<Body, "version">
+    : object;
+
+/** One change: `path` is below the address of the incident, such as `/verdicts`. */
+type Write<M extends WriteMethod, P extends WritePath<M>> = {
+  method: M;
+  path: P;
+} & (object extends WriteBody<M, P> ? { body?: WriteBody<M, P> } : { body: WriteBody<M, P> });
+
+interface SentWrite {
+  method: WriteMethod;
+  path: WritePath<"POST"> | WritePath<"PATCH"> | WritePath<"DELETE">;
+  body?: object;
 }
 
 /**
- * A change of an incident. It says which version the person saw; where somebody was faster, nothing is lost: the
- * newest version is fetched, what was typed stays, and `again` sends it on top of what changed.
+ * A change of an incident. It sends the version that the person saw. After a conflict nothing is lost: the newest
+ * version is fetched, the input stays, and `again` sends it on top of what changed.
  *
- * A dialog holds the version of the moment it was opened (`held`); a button takes the one that is shown.
+ * A dialog holds the version of the moment it was opened (`held`); a button takes the current one.
  */
 export function useWrite(
   incident: Pick<I.Incident, "id" | "version">,
@@ -92,26 +107,26 @@ export function useWrite(
   const seen = held ? opened : incident.version;
   const refresh = useCallback(() => cache.invalidateQueries({ queryKey: incidentKeys.all }), [cache]);
   const mutation = useMutation({
-    mutationFn: ({ write, version }: { write: Write; version: number }) => {
-      const options: Options = { body: { ...write.body, version } };
-      return call<I.Incident | undefined>(
-        write.method,
-        `/incidents/${incident.id}${write.path}` as ApiPath<"post">,
-        options,
-      );
-    },
+    mutationFn: ({ write, version }: { write: SentWrite; version: number }) =>
+      call<I.Incident | undefined>(write.method, `/incidents/${incident.id}${write.path}`, {
+        body: { ...write.body, version },
+      }),
     onSuccess: async (now) => {
-      if (now?.id === incident.id) cache.setQueryData(incidentKeys.one(incident.id), now);
+      if (now?.id === incident.id) cache.setQueryData(incidentKeys.detail(incident.id), now);
       await refresh();
       after?.(now);
     },
-    onError: (error) => (isChanged(error) ? refresh() : undefined),
+    onError: (error) => (isVersionConflict(error) ? refresh() : undefined),
   });
   const { mutate, variables } = mutation;
-  const send = useCallback((write: Write, version = seen) => mutate({ write, version }), [mutate, seen]);
-  const conflict = isChanged(mutation.error) ? mutation.error : undefined;
-  const told = Number(conflict?.sentence?.params.version) || 0;
-  const newest = Math.max(incident.version, told);
+  const send = useCallback(
+    <M extends WriteMethod, const P extends WritePath<M>>(write: Write<M, P>, version = seen) =>
+      mutate({ write, version }),
+    [mutate, seen],
+  );
+  const conflict = isVersionConflict(mutation.error) ? mutation.error : undefined;
+  const storedVersion = Number(conflict?.sentence?.params.version) || 0;
+  const newest = Math.max(incident.version, storedVersion);
   const again = useCallback(() => {
     if (!variables) return;
     setOpened(newest);
@@ -127,7 +142,6 @@ export function useWrite(
     error: conflict ? null : mutation.error,
     pending: mutation.isPending,
     reset: mutation.reset,
-    what: variables?.write,
   };
 }
-export type Writing = ReturnType<typeof useWrite>;
+export type WriteState = ReturnType<typeof useWrite>;

@@ -1,9 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import type { Incident } from "../client/incidents";
-import type { Named } from "../client/types";
+import type { Incident, Named } from "../../client/models";
+import { usePaused } from "../usePaused";
 import { incidentKeys, useIncident } from "./incidents";
-import { usePaused } from "./usePaused";
 
 const POLL_MS = 3000;
 
@@ -18,26 +17,29 @@ export function useIncidentStream(id: string) {
   const known = query.data !== undefined;
   useEffect(() => {
     if (!known || paused) return;
-    const source = new EventSource(`/api/v1/incidents/${id}/events`);
-    const refresh = () => void cache.invalidateQueries({ queryKey: incidentKeys.one(id) });
+    const source = new EventSource(`/api/v1/incidents/${id}/updates`);
+    const refresh = () => void cache.invalidateQueries({ queryKey: incidentKeys.detail(id) });
     source.addEventListener("version", (event) => {
       const news = parse<{ version: number }>(event);
-      const here = cache.getQueryData<Incident>(incidentKeys.one(id));
+      const here = cache.getQueryData<Incident>(incidentKeys.detail(id));
       if (news && here && news.version > here.version) refresh();
     });
     source.addEventListener("runs", (event) => {
       const runs = parse<{ runs: { run_id: string; state: string }[] }>(event)?.runs;
-      const known = cache.getQueryData<Incident>(incidentKeys.one(id))?.runs ?? [];
-      if (runs?.some((one) => known.find((each) => each.run_id === one.run_id)?.state !== one.state))
+      const known = cache.getQueryData<Incident>(incidentKeys.detail(id))?.runs ?? [];
+      if (runs?.some((run) => known.find((each) => each.run_id === run.run_id)?.state !== run.state))
         refresh();
     });
     source.addEventListener("presence", (event) => {
       const here = parse<{ people: Named[] }>(event)?.people;
       if (here)
-        cache.setQueryData<Incident>(incidentKeys.one(id), (before) => before && withHere(before, here));
+        cache.setQueryData<Incident>(
+          incidentKeys.detail(id),
+          (before) => before && withParticipants(before, here),
+        );
     });
     source.addEventListener("error", () => {
-      // While it connects again by itself nothing is to be done; a refusal ends the stream for good.
+      // The browser reconnects on an interruption; a refusal ends the stream permanently.
       if (source.readyState === EventSource.CLOSED) pause();
     });
     return () => source.close();
@@ -50,13 +52,13 @@ export function useIncidentStream(id: string) {
 }
 
 /** Who has it open now, among those who take part. */
-export function withHere(incident: Incident, here: readonly Named[]): Incident {
-  const known = incident.people.filter((one) => !here.some((each) => each.id === one.id));
+export function withParticipants(incident: Incident, here: readonly Named[]): Incident {
+  const known = incident.people.filter((person) => !here.some((each) => each.id === person.id));
   return {
     ...incident,
     people: [
-      ...here.map((one) => ({ ...one, here: true })),
-      ...known.map((one) => ({ ...one, here: false })),
+      ...here.map((item) => ({ ...item, is_present: true })),
+      ...known.map((person) => ({ ...person, is_present: false })),
     ],
   };
 }

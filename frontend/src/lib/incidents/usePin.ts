@@ -1,36 +1,36 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { Incident, PinKind } from "../client/incidents";
-import { incidentKeys, isChanged } from "./incidents";
-import { get, post } from "./queries";
+import type { RequestBody } from "../../client/paths";
+import { get, post } from "../queries";
+import { incidentKeys, isVersionConflict } from "./incidents";
+
+type TargetOf<Body> = Body extends { kind: infer Kind; ref: infer Ref } ? { kind: Kind; ref: Ref } : never;
+
+/** What is pinned: each kind has its own reference. */
+export type PinTarget = TargetOf<RequestBody<"post", `/incidents/${string}/pins`>>;
 
 /** A place that can be shown again, before it belongs to an incident. */
-export interface PinDraft {
-  kind: PinKind;
-  ref: Record<string, unknown>;
+export type PinDraft = PinTarget & {
   /** Path and query that open exactly this. */
   view: string;
-}
+};
 
-interface Asked {
+interface PinRequest {
   incident: string;
   step: string;
   draft: PinDraft;
 }
 
-/**
- * Pins a place to an incident. What others changed there meanwhile does not touch a pin, so it goes on top of
- * whatever is newest.
- */
+/** Pin evidence to an incident. Changes of other users do not affect a pin, so it applies to the newest version. */
 export function usePin() {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: async ({ incident, step, draft }: Asked) => {
+    mutationFn: async ({ incident, step, draft }: PinRequest) => {
       const write = async () => {
-        const { version } = await get<Incident>(`/incidents/${incident}`);
+        const { version } = await get(`/incidents/${incident}`);
         return post(`/incidents/${incident}/pins`, { ...draft, step: step || null, version });
       };
       return write().catch((error: unknown) => {
-        if (isChanged(error)) return write();
+        if (isVersionConflict(error)) return write();
         throw error;
       });
     },

@@ -1,35 +1,35 @@
 import i18next from "i18next";
 import { useCallback } from "react";
 import { initReactI18next, useTranslation } from "react-i18next";
-import { type Catalogue, sentenceText } from "../core/sentence";
-import type { Sentence } from "../core/words";
-import type en from "../i18n/en.json";
-import { prefs, setPrefs } from "./prefs";
+import type { MessageLike } from "../../core/text/messages";
+import { type MessageTexts, messageText } from "../../core/text/messageText";
+import type { Texts } from "../../i18n/texts";
+import { prefs, setPrefs } from "../prefs";
 
 export type Locale = "en" | "zh";
 
 declare module "i18next" {
   interface CustomTypeOptions {
     defaultNS: "translation";
-    resources: { translation: typeof en };
+    resources: { translation: Texts };
   }
 }
 
-const SOURCES: Record<Locale, () => Promise<[{ default: object }, { default: object }]>> = {
-  en: () => Promise.all([import("../i18n/en.json"), import("../i18n/server.en.json")]),
-  zh: () => Promise.all([import("../i18n/zh.json"), import("../i18n/server.zh.json")]),
+const SOURCES: Record<Locale, () => Promise<[{ texts: readonly object[] }, { default: object }]>> = {
+  en: () => Promise.all([import("../../i18n/texts.en"), import("../../i18n/server.en.json")]),
+  zh: () => Promise.all([import("../../i18n/texts.zh"), import("../../i18n/server.zh.json")]),
 };
 
-const catalogues: Partial<Record<Locale, Catalogue>> = {};
+const catalogs: Partial<Record<Locale, MessageTexts>> = {};
 
 async function load(locale: Locale): Promise<void> {
-  if (catalogues[locale]) return;
+  if (catalogs[locale]) return;
   const [ui, server] = await SOURCES[locale]();
-  i18next.addResourceBundle(locale, "translation", ui.default, true, true);
-  catalogues[locale] = server.default as Catalogue;
+  for (const texts of ui.texts) i18next.addResourceBundle(locale, "translation", texts, true, true);
+  catalogs[locale] = server.default as MessageTexts;
 }
 
-/** Loads the reader's language, and only that one, before the first paint. */
+/** Load the user's language, and only that one, before the first paint. */
 export async function startI18n(locale: Locale = prefs().locale): Promise<void> {
   await i18next.use(initReactI18next).init({
     lng: locale,
@@ -55,14 +55,14 @@ export function useLocale(): Locale {
   return i18n.language === "zh" ? "zh" : "en";
 }
 
-/** Turns the server's sentences into text of the reader's language. */
-export function useSentence(): (sentence: Sentence | null | undefined) => string {
+/** Render messages of the server in the language of the user. */
+export function useMessage(): (sentence: MessageLike | null | undefined) => string {
   const locale = useLocale();
-  return useCallback((sentence) => sentenceText(sentence, catalogues[locale] ?? {}), [locale]);
+  return useCallback((sentence) => messageText(sentence, catalogs[locale] ?? {}), [locale]);
 }
 
-/** Picks the reader's language out of a text that comes in both. */
-export function usePick(): (text: { en: string; zh: string } | string | null | undefined) => string {
+/** Select the user's language of a text that comes in both. */
+export function useLocalized(): (text: { en: string; zh: string } | string | null | undefined) => string {
   const locale = useLocale();
   return useCallback((text) => (typeof text === "string" ? text : (text?.[locale] ?? "")), [locale]);
 }

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
-import * as clock from "../core/clock";
-import { usePrefs } from "./prefs";
+import * as clock from "../../core/time/clock";
+import { usePrefs } from "../prefs";
 
 /** Instants in the zone that the reader chose. */
 export function useTimeFormat() {

@@ -1,10 +1,10 @@
 import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
-import { measureParts } from "../core/figures";
-import { type SubjectMap, subjectParts } from "../core/subject";
-import type { Sentence } from "../core/words";
-import { usePick } from "./i18n";
-import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "./queries";
+import { type SubjectMap, subjectParts } from "../../core/hosts/subject";
+import { measureParts } from "../../core/text/figures";
+import type { MessageLike } from "../../core/text/messages";
+import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "../queries";
+import { useLocalized } from "./i18n";
 
 /**
  * What rules, causes, measures, collectors and plans are called in the reader's language. An unknown id is its own
@@ -12,7 +12,7 @@ import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "./quer
  */
 export function useNames() {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const queries = {
     rules: useRules(),
     causes: useCauses(),
@@ -23,7 +23,7 @@ export function useNames() {
   const causes = queries.causes.data;
   const metrics = queries.metrics.data;
   const collectors = queries.collectors.data;
-  const ready = Object.values(queries).every((one) => !one.isPending);
+  const ready = Object.values(queries).every((item) => !item.isPending);
   const plans = usePlans().data;
   const rule = useCallback(
     (id: string) => pick(rules?.get(id)?.title) || (ready ? id : ""),
@@ -34,21 +34,21 @@ export function useNames() {
     [causes, pick, ready],
   );
   const collector = useCallback(
-    (id: string) => pick(collectors?.find((one) => one.id === id)?.title) || id,
+    (id: string) => pick(collectors?.find((collector) => collector.id === id)?.title) || id,
     [collectors, pick],
   );
   const metric = useCallback(
-    (id: string) => pick(metrics?.find((one) => one.id === id)?.title) || id,
+    (id: string) => pick(metrics?.find((metric) => metric.id === id)?.title) || id,
     [metrics, pick],
   );
   const measure = useCallback(
     (id: string, ofRule?: string) => {
       const known = rules?.get(ofRule ?? "");
-      const own = known?.limits.find((one) => one.measure === id)?.title;
+      const own = known?.thresholds.find((threshold) => threshold.measure === id)?.title;
       if (own) return pick(own);
       const { metric: name, labels, axis, how } = measureParts(id);
-      const beside = known?.beside.find((one) => one.measure === id)?.title;
-      if (beside && !how) return pick(beside);
+      const related = known?.related.find((item) => item.measure === id)?.title;
+      if (related && !how) return pick(related);
       const where = [labels, axis].filter(Boolean).join(" ");
       const title = where ? `${metric(name)} (${where})` : metric(name);
       return how && how !== "mean" ? t(`findings.how.${how}`, { title }) : title;
@@ -57,7 +57,7 @@ export function useNames() {
   );
   const plan = useCallback(
     (id: string) =>
-      id === "custom" ? t("captures.custom") : pick(plans?.find((one) => one.id === id)?.title) || id,
+      id === "custom" ? t("captures.custom") : pick(plans?.find((plan) => plan.id === id)?.title) || id,
     [plans, pick, t],
   );
   /** What something on the host is about, a text for each part; see `subjectParts`. */
@@ -70,9 +70,9 @@ export function useNames() {
   );
   /** A reason of the server with its collectors and its rule under their names. */
   const reason = useCallback(
-    (of: Sentence | null) => {
-      if (!of) return of;
-      const params = { ...of.params };
+    (of: MessageLike | null | undefined) => {
+      if (!of) return null;
+      const params: Record<string, string | number> = { ...of.params };
       if (typeof params.collector === "string")
         params.collector = params.collector.split(" | ").map(collector).join(" / ");
       if (typeof params.rule === "string") params.rule = rule(params.rule);

@@ -1,5 +1,5 @@
 import { useCallback } from "react";
-import { useRules } from "./queries";
+import { useRules } from "../queries";
 import { useNames } from "./useNames";
 
 /** What a number is called: a metric by its own name, a measure by the name that its rule gives it. */
@@ -9,9 +9,9 @@ export function useNumberName(): (id: string) => string {
   return useCallback(
     (id) => {
       const rule = [...(rules?.values() ?? [])].find(
-        (one) =>
-          one.limits.some((limit) => limit.measure === id && limit.title) ||
-          one.beside.some((each) => each.measure === id),
+        (rule) =>
+          rule.thresholds.some((threshold) => threshold.measure === id && threshold.title) ||
+          rule.related.some((each) => each.measure === id),
       );
       return names.measure(id, rule?.id);
     },

@@ -1,10 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { Lines } from "../../client/types";
+import { ErrorLine, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { ErrorLine, RowSkeleton } from "../../components/States";
 import { cx } from "../../core/cx";
-import { get, useMay } from "../../lib/queries";
+import { get, usePermission } from "../../lib/queries";
 import classes from "./CitedLines.module.css";
 
 const BEFORE = 1;
@@ -21,14 +20,14 @@ interface Props {
 /** The lines that a number was read from, as they came from the host, with the line before them. */
 export function CitedLines({ artifact, lines, name, run }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const first = lines[0] ?? 1;
   const from = Math.max(1, first - BEFORE);
   const cited = new Set(lines);
   const reads = may("artifact.read");
   const query = useQuery({
     queryKey: ["artifacts", artifact, from, ROWS],
-    queryFn: () => get<Lines>(`/artifacts/${artifact}/lines`, { from, count: ROWS }),
+    queryFn: () => get(`/artifacts/${artifact}/lines`, { from, count: ROWS }),
     enabled: reads,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -39,13 +38,11 @@ export function CitedLines({ artifact, lines, name, run }: Props) {
         <Link
           to="/artifacts/$artifactId"
           params={{ artifactId: artifact }}
-          search={
-            {
-              line: String(first),
-              lines: lines.length > 1 ? lines.slice(0, 40).join(",") : undefined,
-              run,
-            } as never
-          }
+          search={{
+            line: String(first),
+            lines: lines.length > 1 ? lines.slice(0, 40).join(",") : undefined,
+            run,
+          }}
           size="xs"
         >
           {name} · {t("findings.line", { count: lines.length, numbers: lines.slice(0, 3).join(", ") })}

@@ -1,13 +1,13 @@
 import { useTranslation } from "react-i18next";
-import type { ResultTable } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { quantity } from "../../core/format";
+import type { ResultTable } from "../../client/models";
+import { DataTable } from "../../components/tables/DataTable";
+import { quantity } from "../../core/text/format";
 import classes from "./CitedLines.module.css";
 
 const MOST = 8;
 
 /** The rows of a table that were read from these lines. */
-export const rowsOf = (table: ResultTable, lines: readonly number[]): number[] => {
+export const listCitedRows = (table: ResultTable, lines: readonly number[]): number[] => {
   const cited = new Set(lines);
   return table.lines.flatMap((line, row) => (cited.has(line) && table.rows[row] ? [row] : []));
 };
@@ -17,16 +17,16 @@ interface Props {
   lines: readonly number[];
 }
 
-/** What the cited lines say, as the collector read them: the rows of its table, with units. */
+/** The cited lines as the collector parsed them: the rows of its table, with units. */
 export function CitedRows({ table, lines }: Props) {
   const { t } = useTranslation();
-  const rows = rowsOf(table, lines);
+  const rows = listCitedRows(table, lines);
   if (rows.length === 0) return null;
   const title = t(`table.${table.kind}` as "run.tables", { defaultValue: table.kind.replaceAll("_", " ") });
   return (
     <figure className={classes.cited}>
       <figcaption className={classes.name}>{title}</figcaption>
-      <Grid label={title}>
+      <DataTable label={title}>
         <thead>
           <tr>
             {table.columns.map((column) => (
@@ -51,7 +51,7 @@ export function CitedRows({ table, lines }: Props) {
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
       {rows.length > MOST && <p className="dim">{t("captures.more", { count: rows.length - MOST })}</p>}
     </figure>
   );

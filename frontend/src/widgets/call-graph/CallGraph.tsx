@@ -1,38 +1,54 @@
+import type { CSSProperties } from "react";
 import { useTranslation } from "react-i18next";
-import type { Call, CallSegment, RunCalls } from "../../client/types";
-import { Mark } from "../../components/Mark";
-import { curve, GAP, type Hop, heightOf, MOST_DRAWN, type Strand, strands } from "../../core/callpath";
-import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
-import { Cited } from "../findings/Place";
+import type { RunCalls } from "../../client/models";
+import { StatusIcon } from "../../components/StatusIcon";
+import {
+  buildStrands,
+  curve,
+  GAP,
+  type Hop,
+  heightOf,
+  MAX_BOXES,
+  type Strand,
+} from "../../core/charts/callpath";
+import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/text/format";
+import { useMessage } from "../../lib/text/i18n";
+import { CitedSource } from "../findings/CitationLink";
+import type { Call, CallSegment } from "./api";
 import classes from "./Calls.module.css";
-import { GoOn } from "./GoOn";
+import { OpenOtherEnd } from "./OpenOtherEnd";
 import { useCallNames } from "./useCallNames";
 
 interface Props {
   calls: RunCalls;
-  /** Where one came from, up to this process: it goes along with every link. */
+  /** The processes opened before, up to this one; every link passes them on. */
   trail: readonly Hop[];
 }
 
-/** Who calls, the process, whom it calls: from left to right; on a narrow screen from top to bottom. */
+/** Callers, the process, and its callees, from left to right; on a narrow screen from top to bottom. */
 export function CallGraph({ calls, trail }: Props) {
   const { t } = useTranslation();
   const { process } = useCallNames();
-  const into = calls.into.slice(0, MOST_DRAWN);
-  const out = calls.out.slice(0, MOST_DRAWN);
-  const segments = calls.split?.segments ?? [];
-  const height = heightOf(Math.max(into.length, out.length));
-  const own = segments.find((one) => one.call === "");
+  const incoming = calls.incoming.slice(0, MAX_BOXES);
+  const outgoing = calls.outgoing.slice(0, MAX_BOXES);
+  const segments = calls.response_time?.segments ?? [];
+  const height = heightOf(Math.max(incoming.length, outgoing.length));
+  const own = segments.find((callSegment) => callSegment.call === "");
   return (
-    <div className={classes.graph} style={{ "--gap": `${GAP}px` } as never}>
-      <Column label={t("calls.callers")} calls={into} all={calls.into.length} trail={trail} segments={[]} />
-      <Strands of={strands(into, [], "in", height)} calls={into} height={height} />
+    <div className={classes.graph} style={{ "--gap": `${GAP}px` } as CSSProperties}>
+      <Column
+        label={t("calls.callers")}
+        calls={incoming}
+        all={calls.incoming.length}
+        trail={trail}
+        segments={[]}
+      />
+      <Strands of={buildStrands(incoming, [], "in", height)} calls={incoming} height={height} />
       <div className={classes.column}>
         <div className={classes.self}>
           <h3 className={classes.name}>
             {calls.pid === null && !calls.comm
-              ? (calls.host?.name ?? t("calls.everything"))
+              ? (calls.host?.name ?? t("calls.wholeScope"))
               : process(calls.comm, calls.pids)}
           </h3>
           {calls.host && (calls.pid !== null || calls.comm) && (
@@ -40,18 +56,18 @@ export function CallGraph({ calls, trail }: Props) {
           )}
           {own && (
             <p className={classes.numbers}>
-              <Cited place={own.citations[0]} label={`${percent(own.share)} ${t("calls.ownShare")}`}>
+              <CitedSource place={own.citations[0]}>
                 <span className="num">{percent(own.share)}</span> {t("calls.ownShare")}
-              </Cited>
+              </CitedSource>
             </p>
           )}
         </div>
       </div>
-      <Strands of={strands(out, segments, "out", height)} calls={out} height={height} />
+      <Strands of={buildStrands(outgoing, segments, "out", height)} calls={outgoing} height={height} />
       <Column
-        label={t("calls.dependencies")}
-        calls={out}
-        all={calls.out.length}
+        label={t("calls.callees")}
+        calls={outgoing}
+        all={calls.outgoing.length}
         trail={trail}
         segments={segments}
       />
@@ -68,13 +84,13 @@ function Strands({ of, calls, height }: { of: Strand[]; calls: readonly Call[]; 
       preserveAspectRatio="none"
       aria-hidden
     >
-      {of.map((one, at) => (
+      {of.map((strand, at) => (
         <path
-          key={one.key}
-          d={curve(one)}
-          strokeWidth={one.width}
+          key={strand.key}
+          d={curve(strand)}
+          strokeWidth={strand.width}
           className={classes.strand}
-          data-kind={calls[at]?.place.kind}
+          data-kind={calls[at]?.endpoint.kind}
           vectorEffect="non-scaling-stroke"
         />
       ))}
@@ -94,10 +110,15 @@ function Column({ label, calls, all, trail, segments }: ColumnProps) {
   const { t } = useTranslation();
   return (
     <section className={classes.column} aria-label={label}>
-      {calls.length === 0 && <p className={classes.nobody}>{t("calls.nobody")}</p>}
+      {calls.length === 0 && <p className={classes.noCalls}>{t("calls.noCalls")}</p>}
       <ul className={classes.boxes}>
-        {calls.map((one) => (
-          <Box key={one.key} call={one} trail={trail} segment={segments.find((s) => s.call === one.key)} />
+        {calls.map((call) => (
+          <ProcessBox
+            key={call.key}
+            call={call}
+            trail={trail}
+            segment={segments.find((s) => s.call === call.key)}
+          />
         ))}
       </ul>
       {all > calls.length && <p className={classes.rest}>{t("calls.rest", { count: all - calls.length })}</p>}
@@ -105,7 +126,7 @@ function Column({ label, calls, all, trail, segments }: ColumnProps) {
   );
 }
 
-function Box({
+function ProcessBox({
   call,
   trail,
   segment,
@@ -115,30 +136,30 @@ function Box({
   segment?: CallSegment | undefined;
 }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const names = useCallNames();
-  const { place } = call;
+  const { endpoint } = call;
   const connections = call.connections === null ? NO_VALUE : count(call.connections);
-  const known = place.kind === "process" || place.kind === "unix" || place.kind === "host";
+  const known = endpoint.kind === "process" || endpoint.kind === "unix" || endpoint.kind === "host";
   return (
-    <li className={classes.box} data-kind={place.kind}>
+    <li className={classes.box} data-kind={endpoint.kind}>
       <div className={classes.boxHead}>
         <strong className={classes.name} title={names.other(call)}>
           {names.other(call)}
         </strong>
-        <GoOn call={call} trail={trail} />
+        <OpenOtherEnd call={call} trail={trail} />
       </div>
-      <p className={classes.where} title={place.why ? sentence(place.why) : undefined}>
-        {known ? names.where(call) : <Mark tone="idle">{names.where(call)}</Mark>}
-        {place.comm && <span className="mono dim">{names.address(call)}</span>}
+      <p className={classes.where} title={endpoint.reason ? sentence(endpoint.reason) : undefined}>
+        {known ? names.where(call) : <StatusIcon tone="idle">{names.where(call)}</StatusIcon>}
+        {endpoint.comm && <span className="mono dim">{names.address(call)}</span>}
         {call.direction === "in" && call.port !== null && (
           <span className="dim">{t("calls.toPort", { port: call.port })}</span>
         )}
       </p>
       <p className={classes.numbers}>
-        <Cited place={call.citations[0]} label={`${connections} ${t("calls.connections")}`}>
+        <CitedSource place={call.citations[0]}>
           <span className="num">{connections}</span> {t("calls.connections")}
-        </Cited>
+        </CitedSource>
         {call.rtt_mean_ms !== null && (
           <span>
             {t("calls.rtt")} <span className="num">{milliseconds(call.rtt_mean_ms)}</span>
@@ -158,9 +179,9 @@ function Box({
           <span className={classes.warn}>{t("calls.unanswered", { count: call.syn_sent ?? 0 })}</span>
         )}
         {segment ? (
-          <Cited place={segment.citations[0]} label={`${percent(segment.share)} ${t("calls.ofTime")}`}>
-            <span className="num">{percent(segment.share)}</span> {t("calls.ofTime")}
-          </Cited>
+          <CitedSource place={segment.citations[0]}>
+            <span className="num">{percent(segment.share)}</span> {t("calls.ofResponseTime")}
+          </CitedSource>
         ) : (
           call.waiting !== null &&
           call.waiting > 0 && (

@@ -1,22 +1,23 @@
 import { useTranslation } from "react-i18next";
-import type { Call, RunCalls } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import type { Hop } from "../../core/callpath";
-import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
-import { PlaceLink } from "../findings/Place";
+import type { RunCalls } from "../../client/models";
+import { DataTable } from "../../components/tables/DataTable";
+import type { Hop } from "../../core/charts/callpath";
+import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/text/format";
+import { useMessage } from "../../lib/text/i18n";
+import { CitationLink } from "../findings/CitationLink";
+import type { Call } from "./api";
 import classes from "./Calls.module.css";
-import { GoOn } from "./GoOn";
+import { OpenOtherEnd } from "./OpenOtherEnd";
 import { useCallNames } from "./useCallNames";
 
-const counted = (value: number | null): string => (value === null ? NO_VALUE : count(value));
+const countText = (value: number | null): string => (value === null ? NO_VALUE : count(value));
 
-/** Every call with every number, for those who read rather than look. */
+/** All calls with all numbers, as a table. */
 export function CallsTable({ calls, trail }: { calls: RunCalls; trail: readonly Hop[] }) {
   const { t } = useTranslation();
-  const shares = new Map(calls.split?.segments.map((one) => [one.call, one]));
+  const shares = new Map(calls.response_time?.segments.map((callSegment) => [callSegment.call, callSegment]));
   return (
-    <Grid stack label={t("calls.table")}>
+    <DataTable stack label={t("calls.table")}>
       <thead>
         <tr>
           <th>{t("calls.direction")}</th>
@@ -28,19 +29,19 @@ export function CallsTable({ calls, trail }: { calls: RunCalls; trail: readonly 
           <th className="right">{t("calls.queue")}</th>
           <th className="right">{t("calls.waitingHead")}</th>
           <th className="right">{t("calls.shareOf")}</th>
-          <th>{t("calls.both")}</th>
+          <th>{t("calls.bothEnds")}</th>
           <th>{t("calls.source")}</th>
           <th>
-            <span className="visually-hidden">{t("calls.goOn")}</span>
+            <span className="visually-hidden">{t("calls.openOtherEnd")}</span>
           </th>
         </tr>
       </thead>
       <tbody>
-        {[...calls.into, ...calls.out].map((one) => (
-          <Row key={one.key} call={one} share={shares.get(one.key)} trail={trail} />
+        {[...calls.incoming, ...calls.outgoing].map((call) => (
+          <Row key={call.key} call={call} share={shares.get(call.key)} trail={trail} />
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }
 
@@ -52,20 +53,20 @@ interface RowProps {
 
 function Row({ call, share, trail }: RowProps) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const names = useCallNames();
   return (
     <tr>
-      <td className={classes.who}>{t(`calls.ways.${call.direction}`)}</td>
+      <td className={classes.who}>{t(`calls.directions.${call.direction}`)}</td>
       <td className={classes.who}>{names.process(call.comm, call.pids)}</td>
       <td className={classes.other}>
         {names.other(call)} <span className="dim">{names.where(call)}</span>
-        {call.place.comm && <span className="mono dim"> {names.address(call)}</span>}
-        {call.place.why && <p className={classes.why}>{sentence(call.place.why)}</p>}
+        {call.endpoint.comm && <span className="mono dim"> {names.address(call)}</span>}
+        {call.endpoint.reason && <p className={classes.why}>{sentence(call.endpoint.reason)}</p>}
       </td>
-      <td className="num right">{counted(call.connections)}</td>
+      <td className="num right">{countText(call.connections)}</td>
       <td className="num right">{milliseconds(call.rtt_mean_ms)}</td>
-      <td className="num right">{counted(call.retransmitted)}</td>
+      <td className="num right">{countText(call.retransmitted)}</td>
       <td className="num right">{bytes(call.send_queue_bytes)}</td>
       <td className="num right">{call.waiting === null ? NO_VALUE : number(call.waiting)}</td>
       <td className="num right">
@@ -78,27 +79,27 @@ function Row({ call, share, trail }: RowProps) {
           : NO_VALUE}
       </td>
       <td className={classes.ends}>
-        {call.ends
-          ? t("calls.ends", {
-              caller: number(call.ends.caller),
-              callee: number(call.ends.callee),
-              between: number(call.ends.between),
+        {call.endpoint_times
+          ? t("calls.endpointTimes", {
+              caller: number(call.endpoint_times.caller),
+              callee: number(call.endpoint_times.callee),
+              between: number(call.endpoint_times.between),
             })
-          : call.ends_why && <span className="dim">{sentence(call.ends_why)}</span>}
-        {call.logged && (
+          : call.endpoint_times_reason && <span className="dim">{sentence(call.endpoint_times_reason)}</span>}
+        {call.logged_times && (
           <p className={classes.why}>
-            {t("calls.logged", {
-              caller: milliseconds(call.logged.caller_ms),
-              callee: milliseconds(call.logged.callee_ms),
+            {t("calls.loggedTimes", {
+              caller: milliseconds(call.logged_times.caller_ms),
+              callee: milliseconds(call.logged_times.callee_ms),
             })}
           </p>
         )}
       </td>
       <td>
-        <PlaceLink place={call.citations[0]} label={call.key} />
+        <CitationLink place={call.citations[0]} label={call.key} />
       </td>
       <td>
-        <GoOn call={call} trail={trail} />
+        <OpenOtherEnd call={call} trail={trail} />
       </td>
     </tr>
   );

@@ -1,28 +1,28 @@
 import { ArrowRight, Plus } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Call } from "../../client/types";
 import { Link } from "../../components/Link";
-import { formatTrail, type Hop, partsOf } from "../../core/callpath";
-import { useMay } from "../../lib/queries";
+import { formatTrail, type Hop, segmentsOf } from "../../core/charts/callpath";
+import { usePermission } from "../../lib/queries";
+import type { Call } from "./api";
 import classes from "./Calls.module.css";
 
-/** One click to the other end of a call, on the same range of time; else the way to make that possible. */
-export function GoOn({ call, trail }: { call: Call; trail: readonly Hop[] }) {
+/** Link to the other end of a call in the same time range, or to add or open its host. */
+export function OpenOtherEnd({ call, trail }: { call: Call; trail: readonly Hop[] }) {
   const { t } = useTranslation();
-  const may = useMay();
-  const { place } = call;
-  if (!place.url || (place.kind === "not_enrolled" && !may("host.enrol"))) return null;
-  const { path, search } = partsOf(place.url);
-  const adds = place.kind === "not_enrolled";
+  const may = usePermission();
+  const { endpoint } = call;
+  if (!endpoint.url || (endpoint.kind === "not_added" && !may("host.add"))) return null;
+  const { path, search } = segmentsOf(endpoint.url);
+  const adds = endpoint.kind === "not_added";
   const follows = path.endsWith("/calls");
-  const label = adds ? t("calls.enrol") : follows ? t("calls.goOn") : t("calls.toHost");
-  const to = place.host?.name ?? (place.comm || call.remote);
+  const label = adds ? t("calls.addHost") : follows ? t("calls.openOtherEnd") : t("calls.toHost");
+  const to = endpoint.host?.name ?? (endpoint.comm || call.remote);
   return (
     <Link
-      to={path as never}
-      search={{ ...search, ...(follows ? { via: formatTrail(trail) } : {}) } as never}
+      to={path}
+      search={{ ...search, ...(follows ? { via: formatTrail(trail) } : {}) }}
       className={classes.go ?? ""}
-      aria-label={t("calls.goLabel", { what: label, to: place.comm ? `${place.comm}, ${to}` : to })}
+      aria-label={t("calls.openLabel", { what: label, to: endpoint.comm ? `${endpoint.comm}, ${to}` : to })}
     >
       {adds ? <Plus size={13} aria-hidden /> : null}
       <span>{label}</span>

@@ -1,64 +1,69 @@
 import { useTranslation } from "react-i18next";
-import type { CallSegment, RunCalls } from "../../client/types";
-import { count, milliseconds, number, percent } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { PlaceLink } from "../findings/Place";
+import type { RunCalls } from "../../client/models";
+import { count, milliseconds, number, percent } from "../../core/text/format";
+import { useMessage } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import { CitationLink } from "../findings/CitationLink";
+import type { CallSegment } from "./api";
 import classes from "./Calls.module.css";
 import { useCallNames } from "./useCallNames";
 
-/** The response time of the process, its own and that of each call; or why nobody knows. */
+/** The response time of the process, split into its own time and its calls, or the reason why it is not known. */
 export function TimeSplit({ calls }: { calls: RunCalls }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const { reason } = useNames();
   const names = useCallNames();
-  const { split } = calls;
-  if (!split)
+  const { response_time: responseTime } = calls;
+  if (!responseTime)
     return (
       <div className={classes.unmeasured}>
-        <strong>{t("calls.splitNone")}</strong> <span>{sentence(reason(calls.split_why))}</span>
-        <p className={classes.why}>{t("calls.splitHow")}</p>
+        <strong>{t("calls.noResponseTime")}</strong>{" "}
+        <span>{sentence(reason(calls.response_time_reason))}</span>
+        <p className={classes.why}>{t("calls.responseTimeHow")}</p>
       </div>
     );
-  const nameOf = (one: CallSegment): string => {
-    if (one.call === "") return t("calls.ownTime");
-    const call = calls.out.find((each) => each.key === one.call);
-    if (!call) return one.call;
-    return call.place.host && call.place.kind === "host"
-      ? `${names.other(call)} · ${call.place.host.name}`
+  const nameOf = (callSegment: CallSegment): string => {
+    if (callSegment.call === "") return t("calls.ownTime");
+    const call = calls.outgoing.find((each) => each.key === callSegment.call);
+    if (!call) return callSegment.call;
+    return call.endpoint.host && call.endpoint.kind === "host"
+      ? `${names.other(call)} · ${call.endpoint.host.name}`
       : names.other(call);
   };
   return (
     <div className={classes.split}>
       <div className={classes.bar} aria-hidden>
-        {split.segments.map((one, at) => (
+        {responseTime.segments.map((callSegment, at) => (
           <span
-            key={one.call}
+            key={callSegment.call}
             className={classes.segment}
-            data-own={one.call === "" || undefined}
+            data-own={callSegment.call === "" || undefined}
             data-odd={at % 2 === 1 || undefined}
-            style={{ flexGrow: Math.max(one.share, 0.002) }}
-            title={`${nameOf(one)} ${percent(one.share)}`}
+            style={{ flexGrow: Math.max(callSegment.share, 0.002) }}
+            title={`${nameOf(callSegment)} ${percent(callSegment.share)}`}
           />
         ))}
       </div>
       <ul className={classes.segments}>
-        {split.segments.map((one) => (
-          <li key={one.call}>
-            <span className={classes.segmentName}>{nameOf(one)}</span>
-            <span className="num">{percent(one.share)}</span>
+        {responseTime.segments.map((callSegment) => (
+          <li key={callSegment.call}>
+            <span className={classes.segmentName}>{nameOf(callSegment)}</span>
+            <span className="num">{percent(callSegment.share)}</span>
             <span className="num dim">
-              {percent(one.low)}…{percent(one.high)}
+              {percent(callSegment.low)}…{percent(callSegment.high)}
             </span>
-            {one.ms !== null && <span className="num">{milliseconds(one.ms)}</span>}
-            <PlaceLink place={one.citations[0]} label={nameOf(one)} />
+            {callSegment.ms !== null && <span className="num">{milliseconds(callSegment.ms)}</span>}
+            <CitationLink place={callSegment.citations[0]} label={nameOf(callSegment)} />
           </li>
         ))}
       </ul>
       <p className={classes.why}>
-        {t("calls.splitFrom", { met: count(split.met), requests: number(split.requests) })}
-        {split.parallel && ` ${t("calls.parallel")}`}
+        {t("calls.responseTimeBasis", {
+          observed: count(responseTime.observed),
+          requests: number(responseTime.requests),
+        })}
+        {responseTime.parallel && ` ${t("calls.parallel")}`}
       </p>
     </div>
   );

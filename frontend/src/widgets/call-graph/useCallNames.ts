@@ -1,8 +1,8 @@
 import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
-import type { Call } from "../../client/types";
+import type { Call } from "./api";
 
-/** What the two ends of a call are called. */
+/** Names of the two ends of a call. */
 export function useCallNames() {
   const { t } = useTranslation();
   const process = useCallback(
@@ -15,29 +15,31 @@ export function useCallNames() {
     },
     [t],
   );
-  const address = useCallback((one: Call): string => {
-    if (one.protocol === "unix") return one.remote;
-    if (one.direction === "in") return one.remote;
-    return one.remote.includes(":") ? `[${one.remote}]:${one.port}` : `${one.remote}:${one.port}`;
+  const address = useCallback((call: Call): string => {
+    if (call.protocol === "unix") return call.remote;
+    if (call.direction === "in") return call.remote;
+    return call.remote.includes(":") ? `[${call.remote}]:${call.port}` : `${call.remote}:${call.port}`;
   }, []);
-  /** The other end in a few words: who it is, as far as anybody knows. */
+  /** Name of the other end: its process if known, else its address. */
   const other = useCallback(
-    (one: Call): string => {
-      const { place } = one;
-      if (place.comm) return process(place.comm, place.pid === null ? [] : [place.pid]);
-      return address(one);
+    (call: Call): string => {
+      const { endpoint } = call;
+      if (endpoint.comm) return process(endpoint.comm, endpoint.pid == null ? [] : [endpoint.pid]);
+      return address(call);
     },
     [process, address],
   );
   const where = useCallback(
-    (one: Call): string => {
-      const { place } = one;
-      if (place.kind === "process") return t("calls.where.process");
-      if (place.kind === "unix") return t("calls.where.unix");
-      if (place.kind === "host") return t("calls.where.host", { name: place.host?.name ?? "" });
-      if (place.kind === "ambiguous")
-        return t("calls.where.ambiguous", { names: place.among.map((host) => host.name).join(", ") });
-      return t("calls.where.not_enrolled");
+    (call: Call): string => {
+      const { endpoint } = call;
+      if (endpoint.kind === "process") return t("calls.location.process");
+      if (endpoint.kind === "unix") return t("calls.location.unix");
+      if (endpoint.kind === "host") return t("calls.location.host", { name: endpoint.host?.name ?? "" });
+      if (endpoint.kind === "ambiguous")
+        return t("calls.location.ambiguous", {
+          names: endpoint.candidates.map((host) => host.name).join(", "),
+        });
+      return t("calls.location.not_added");
     },
     [t],
   );

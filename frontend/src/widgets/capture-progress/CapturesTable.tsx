@@ -1,12 +1,12 @@
 import { useTranslation } from "react-i18next";
-import type { Capture } from "../client/types";
-import { bytes, milliseconds } from "../core/format";
-import { useTimeFormat } from "../lib/useFormat";
-import { useNames } from "../lib/useNames";
-import { Grid, rowLink } from "./Grid";
-import classes from "./Grid.module.css";
-import { Link } from "./Link";
-import { StateMark } from "./Mark";
+import type { Capture } from "../../client/models";
+import { Link } from "../../components/Link";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { DataTable, rowLink } from "../../components/tables/DataTable";
+import classes from "../../components/tables/DataTable.module.css";
+import { bytes, milliseconds } from "../../core/text/format";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { useNames } from "../../lib/text/useNames";
 
 interface Props {
   captures: readonly Capture[];
@@ -22,7 +22,7 @@ export function CapturesTable({ captures, host }: Props) {
   const title = ({ source, plan }: Capture) =>
     source === "import" ? t("captures.imported") : planned.plan(plan);
   return (
-    <Grid stack label={t("nav.captures")}>
+    <DataTable stack label={t("nav.captures")}>
       <thead>
         <tr>
           <th>#</th>
@@ -61,7 +61,7 @@ export function CapturesTable({ captures, host }: Props) {
                 )}
               </td>
               <td>
-                <StateMark state={own?.state ?? capture.state} />
+                <RunStateIcon state={own?.state ?? capture.state} />
               </td>
               {!host && (
                 <td className={classes.word} title={names.slice(0, 40).join("\n")}>
@@ -80,6 +80,6 @@ export function CapturesTable({ captures, host }: Props) {
           );
         })}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

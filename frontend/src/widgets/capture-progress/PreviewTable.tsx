@@ -1,36 +1,36 @@
 import { Tooltip } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Host, Preview } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Mark, TierTag, toneOf } from "../../components/Mark";
-import { Mend } from "../../components/Mend";
-import { bytes, number } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
+import type { Host, Preview } from "../../client/models";
+import { StatusIcon, TierTag, toneOf } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { RemedyHint } from "../../components/text/RemedyHint";
+import { bytes, number } from "../../core/text/format";
 import { useCollectors } from "../../lib/queries";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
 import classes from "./PreviewTable.module.css";
 
 /** What one capture costs a host: percent of one core while all run, and bytes over their durations. */
 export function expectedCost(preview: Preview): { cpu_pct: number; bytes: number } {
   let cpu = 0;
   let size = 0;
-  for (const one of preview.collectors) {
-    cpu += one.cost.cpu_pct;
-    size += one.cost.bytes_per_s * one.seconds;
+  for (const collector of preview.collectors) {
+    cpu += collector.cost.cpu_pct;
+    size += collector.cost.bytes_per_s * collector.seconds;
   }
   return { cpu_pct: cpu, bytes: size };
 }
 
-const STATES = ["works", "degrades", "does_not_work", "unknown"] as const;
+const STATES = ["works", "degrades", "unavailable", "unknown"] as const;
 
 /** Every command that will run, what it costs, and where it will not work. */
 export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: readonly Host[] }) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const about = useCollectors();
   const names = new Map(hosts.map((host) => [host.id, host.name]));
   return (
-    <Grid stack label={t("newCapture.preview")} maxHeight="44vh">
+    <DataTable stack label={t("newCapture.preview")} maxHeight="44vh">
       <thead>
         <tr>
           <th>{t("preflight.collector")}</th>
@@ -42,39 +42,39 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
         </tr>
       </thead>
       <tbody>
-        {preview.collectors.map((one) => {
-          const info = about.data?.find((c) => c.id === one.id);
+        {preview.collectors.map((collector) => {
+          const info = about.data?.find((c) => c.id === collector.id);
           return (
-            <tr key={one.id}>
+            <tr key={collector.id}>
               <td>
-                <span title={pick(info?.why)}>{pick(info?.title) || one.id}</span>
-                {one.why && <div className={classes.note}>{sentence(one.why)}</div>}
+                <span title={pick(info?.why)}>{pick(info?.title) || collector.id}</span>
+                {collector.why && <div className={classes.note}>{sentence(collector.why)}</div>}
               </td>
               <td>
-                <TierTag tier={one.tier} />
+                <TierTag tier={collector.tier} />
               </td>
-              <td className="num right">{one.seconds}</td>
+              <td className="num right">{collector.seconds}</td>
               <td className={classes.command}>
-                {one.commands.map((command) => (
+                {collector.commands.map((command) => (
                   <div key={command}>{command}</div>
                 ))}
-                {pick(one.cost.note) && <div className={classes.note}>{pick(one.cost.note)}</div>}
+                {pick(collector.cost.note) && <div className={classes.note}>{pick(collector.cost.note)}</div>}
               </td>
               <td className="num right">
-                {number(one.cost.cpu_pct)} %
-                <div className="dim">{bytes(one.cost.bytes_per_s * one.seconds)}</div>
+                {number(collector.cost.cpu_pct)} %
+                <div className="dim">{bytes(collector.cost.bytes_per_s * collector.seconds)}</div>
               </td>
               <td>
                 {STATES.map((state) => {
-                  const there = one.hosts.filter((host) => host.state === state);
+                  const there = collector.hosts.filter((host) => host.state === state);
                   if (there.length === 0) return null;
-                  const reasons = there.filter((host) => host.reason || host.mend).slice(0, 6);
+                  const reasons = there.filter((host) => host.reason || host.remedy).slice(0, 6);
                   const mark = (
-                    <Mark tone={toneOf(state)}>
-                      {one.hosts.length === 1
+                    <StatusIcon tone={toneOf(state)}>
+                      {collector.hosts.length === 1
                         ? t(`state.${state}`)
                         : `${there.length} ${t(`state.${state}`)}`}
-                    </Mark>
+                    </StatusIcon>
                   );
                   return (
                     <div key={state}>
@@ -92,10 +92,10 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
                           <span tabIndex={0}>{mark}</span>
                         </Tooltip>
                       )}
-                      {one.hosts.length === 1 && reasons[0] && (
+                      {collector.hosts.length === 1 && reasons[0] && (
                         <div className={classes.reasonText}>
                           {sentence(reasons[0].reason)}
-                          <Mend mend={reasons[0].mend} />
+                          <RemedyHint remedy={reasons[0].remedy} />
                         </div>
                       )}
                     </div>
@@ -106,6 +106,6 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
           );
         })}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
-import type { Capture } from "../../client/types";
-import { duration } from "../../core/format";
-import { barsOf, elapsedOf, offsetOf } from "../../core/live";
+import type { Capture } from "../../client/models";
+import { barsOf, elapsedOf, offsetOf } from "../../core/charts/live";
+import { duration } from "../../core/text/format";
 import { isActive } from "../../lib/queries";
 import classes from "./RunBars.module.css";
 import { RunRow } from "./RunRow";
@@ -17,9 +17,9 @@ export function secondTicks(total: number): number[] {
 
 interface Props {
   capture: Capture;
-  /** Seconds since a run was last heard of. */
+  /** Seconds since the last update of a run. */
   since: (runId: string, now?: number) => number;
-  /** One line for each host, whatever their number. */
+  /** One line for each host, for any number of hosts. */
   dense?: boolean;
 }
 

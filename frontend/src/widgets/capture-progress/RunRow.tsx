@@ -2,20 +2,20 @@ import { UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type CSSProperties, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { RunCollector, RunSummary } from "../../client/types";
+import type { CollectorSummary, RunCollector, RunSummary } from "../../client/models";
+import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
-import { Mark, StateMark, toneOf } from "../../components/Mark";
-import { Mend } from "../../components/Mend";
+import { RunStateIcon, StatusIcon, toneOf } from "../../components/StatusIcon";
+import type { ProgressBar } from "../../core/charts/live";
 import { cx } from "../../core/cx";
-import { bytes, milliseconds, seconds } from "../../core/format";
-import type { Bar } from "../../core/live";
-import { usePick, useSentence } from "../../lib/i18n";
+import { bytes, milliseconds, seconds } from "../../core/text/format";
 import { isActive, useCollectors, useRun } from "../../lib/queries";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
 import classes from "./RunBars.module.css";
 
 interface Props {
   run: RunSummary;
-  bars: readonly Bar[];
+  bars: readonly ProgressBar[];
   /** Seconds that the axis spans. */
   total: number;
   now: number | undefined;
@@ -27,9 +27,9 @@ const TROUBLE = new Set(["skipped", "failed", "timed_out", "unreadable"]);
 /** One host of a capture: one bar per collector on the shared axis, and what became of each. */
 export function RunRow({ run, bars, total, now, dense }: Props) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const [open, setOpen] = useState(!dense);
-  const trouble = run.collectors.filter((one) => TROUBLE.has(one.state));
+  const trouble = run.collectors.filter((collector) => TROUBLE.has(collector.state));
   const left = (at: number) => `${(Math.min(at, total) / total) * 100}%`;
   return (
     <div className={classes.run}>
@@ -56,11 +56,11 @@ export function RunRow({ run, bars, total, now, dense }: Props) {
       ) : (
         <div className={classes.bars} style={{ "--n": run.collectors.length } as CSSProperties}>
           {now !== undefined && <span className={classes.now} style={{ left: left(now) }} />}
-          {run.collectors.map((one, i) => (
-            <BarOf
-              key={one.id}
-              collector={one}
-              bar={bars.find((bar) => bar.id === one.id)}
+          {run.collectors.map((collector, i) => (
+            <CollectorBar
+              key={collector.id}
+              collector={collector}
+              bar={bars.find((bar) => bar.id === collector.id)}
               total={total}
               top={i}
             />
@@ -68,13 +68,13 @@ export function RunRow({ run, bars, total, now, dense }: Props) {
         </div>
       )}
       <div className={classes.outcome}>
-        <StateMark state={run.state} />
+        <RunStateIcon state={run.state} />
         <span className="num">{bytes(run.bytes)}</span>
         <span className="num dim" title={t("captures.cpu")}>
           {run.host_cpu_ms === null ? "" : `CPU ${milliseconds(run.host_cpu_ms)}`}
         </span>
         {trouble.length > 0 && !open && (
-          <Mark tone="warn">{t("captures.notAll", { count: trouble.length })}</Mark>
+          <StatusIcon tone="warn">{t("captures.notAll", { count: trouble.length })}</StatusIcon>
         )}
       </div>
       {open && <Detail run={run} bars={bars} total={total} now={now} />}
@@ -83,16 +83,17 @@ export function RunRow({ run, bars, total, now, dense }: Props) {
 }
 
 /** How long a bar has been going: whole seconds, so that it does not flicker. */
-const goneOf = (bar: Bar | undefined): string => (bar ? seconds(Math.floor(bar.to - bar.from)) : "");
+const elapsedText = (bar: ProgressBar | undefined): string =>
+  bar ? seconds(Math.floor(bar.to - bar.from)) : "";
 
-function BarOf({
+function CollectorBar({
   collector,
   bar,
   total,
   top,
 }: {
-  collector: RunCollector;
-  bar: Bar | undefined;
+  collector: CollectorSummary;
+  bar: ProgressBar | undefined;
   total: number;
   top?: number;
 }) {
@@ -117,32 +118,36 @@ function BarOf({
 
 function Detail({ run, bars, total, now }: Omit<Props, "dense">) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const about = useCollectors();
   return (
     <>
-      {run.collectors.map((one) => (
-        <div key={one.id} className={classes.collector}>
-          <span className={classes.collectorName} title={one.id}>
-            {pick(about.data?.find((info) => info.id === one.id)?.title) || one.id}
+      {run.collectors.map((collector) => (
+        <div key={collector.id} className={classes.collector}>
+          <span className={classes.collectorName} title={collector.id}>
+            {pick(about.data?.find((info) => info.id === collector.id)?.title) || collector.id}
           </span>
           <span className={classes.track}>
             {now !== undefined && (
               <span className={classes.now} style={{ left: `${(Math.min(now, total) / total) * 100}%` }} />
             )}
-            <BarOf collector={one} bar={bars.find((bar) => bar.id === one.id)} total={total} />
+            <CollectorBar
+              collector={collector}
+              bar={bars.find((bar) => bar.id === collector.id)}
+              total={total}
+            />
           </span>
           <span className={classes.collectorState}>
-            <StateMark state={one.state} />
+            <RunStateIcon state={collector.state} />
             <span className="num dim">
-              {one.state === "running" && one.progress
-                ? `${goneOf(bars.find((bar) => bar.id === one.id))} / ${seconds(one.progress.planned_ms / 1000)}`
-                : one.bytes
-                  ? bytes(one.bytes)
+              {collector.state === "running" && collector.progress
+                ? `${elapsedText(bars.find((bar) => bar.id === collector.id))} / ${seconds(collector.progress.planned_ms / 1000)}`
+                : collector.bytes
+                  ? bytes(collector.bytes)
                   : ""}
             </span>
           </span>
-          {TROUBLE.has(one.state) && <Trouble run={run} collector={one} />}
+          {TROUBLE.has(collector.state) && <RunProblem run={run} collector={collector} />}
         </div>
       ))}
       {run.collectors.length === 0 && <span className="dim">{t("captures.nothingYet")}</span>}
@@ -150,22 +155,25 @@ function Detail({ run, bars, total, now }: Omit<Props, "dense">) {
   );
 }
 
-/** Why a collector brought nothing home: the reason, what mends it, its exit status and last lines. */
-function Trouble({ run, collector }: { run: RunSummary; collector: RunCollector }) {
+/** Results of a collector that a live update may contain. */
+type Details = Partial<Pick<RunCollector, "exit_code" | "stderr_tail">>;
+
+/** Explain why a collector stored nothing: the reason, the remedy, its exit status and last lines. */
+function RunProblem({ run, collector }: { run: RunSummary; collector: CollectorSummary & Details }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const wants = collector.state === "failed" && !isActive(run.state);
-  const detail = useRun(wants ? run.id : "").data?.collectors.find((one) => one.id === collector.id);
+  const detail = useRun(wants ? run.id : "").data?.collectors.find((item) => item.id === collector.id);
   const exit = detail?.exit_code ?? collector.exit_code;
   const tail = detail?.stderr_tail ?? collector.stderr_tail;
-  const mend = collector.reason?.params?.mend;
+  const remedy = collector.reason?.params?.remedy;
   return (
     <div className={classes.trouble}>
       {collector.reason && <span>{sentence(collector.reason)}</span>}
       {exit !== undefined && exit !== null && exit !== 0 && (
         <span className="num">{t("captures.exit", { exit })}</span>
       )}
-      {typeof mend === "string" && mend && <Mend mend={mend} />}
+      {typeof remedy === "string" && remedy && <CommandLine text={remedy} />}
       {tail && <pre className={classes.tail}>{tail}</pre>}
     </div>
   );

@@ -2,18 +2,18 @@ import { Button } from "@mantine/core";
 import { Table2 } from "lucide-react";
 import { type ComponentType, useId, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Visual, VisualBody } from "../../client/visuals";
-import { number } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { RENDERERS } from "./catalogue";
-import classes from "./Visuals.module.css";
+import { number } from "../../core/text/format";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import type { Visual, VisualBody } from "./api";
+import classes from "./charts.module.css";
+import { CHART_RENDERERS } from "./registry";
 
 /** One picture under its title, with how to read it, what was left out, and the same numbers as a table. */
-export function VisualFrame({ visual, body }: { visual: Visual; body: VisualBody }) {
+export function ChartFrame({ visual, body }: { visual: Visual; body: VisualBody }) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
   const [asTable, setAsTable] = useState(false);
   const heading = useId();
@@ -24,14 +24,14 @@ export function VisualFrame({ visual, body }: { visual: Visual; body: VisualBody
       className={classes.visual}
       aria-labelledby={heading}
       data-visual={visual.id}
-      data-wide={RENDERERS[body.kind].wide || undefined}
+      data-wide={CHART_RENDERERS[body.kind].wide || undefined}
     >
       <div className={classes.head}>
         <h3 className={classes.title} id={heading}>
           {pick(visual.title)}
-          {about.map((one) => (
-            <span key={one} className={classes.about}>
-              {one}
+          {about.map((item) => (
+            <span key={item} className={classes.about}>
+              {item}
             </span>
           ))}
         </h3>
@@ -46,16 +46,16 @@ export function VisualFrame({ visual, body }: { visual: Visual; body: VisualBody
           {t("visuals.asTable")}
         </Button>
       </div>
-      <Drawn body={body} asTable={asTable} label={label} />
-      <p className={classes.says}>{pick(visual.says)}</p>
+      <ChartBody body={body} asTable={asTable} label={label} />
+      <p className={classes.summary}>{pick(visual.summary)}</p>
       {visual.left_out > 0 && (
-        <p className={classes.says}>
-          {t("visuals.leftOut", { count: visual.left_out, shown: number(visual.left_out) })}
+        <p className={classes.summary}>
+          {t("visuals.leftOut", { count: visual.left_out, visible: number(visual.left_out) })}
         </p>
       )}
-      {visual.notes.map((one, i) => (
+      {visual.notes.map((message, i) => (
         <p key={i} className={classes.note}>
-          {sentence(one)}
+          {sentence(message)}
         </p>
       ))}
     </section>
@@ -63,10 +63,10 @@ export function VisualFrame({ visual, body }: { visual: Visual; body: VisualBody
 }
 
 /** A picture that could not be drawn: hatched, with the reason. */
-export function NotDrawn({ visual }: { visual: Visual }) {
+export function ChartUnavailable({ visual }: { visual: Visual }) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
   return (
     <li className={classes.nothing}>
@@ -76,15 +76,15 @@ export function NotDrawn({ visual }: { visual: Visual }) {
   );
 }
 
-interface DrawnProps {
+interface ChartBodyProps {
   body: VisualBody;
   asTable: boolean;
   label: string;
 }
 
-function Drawn({ body, asTable, label }: DrawnProps) {
-  // The catalogue pairs each kind with the renderer of that very kind; TypeScript cannot follow that through a union.
-  const { Picture, Table } = RENDERERS[body.kind] as {
+function ChartBody({ body, asTable, label }: ChartBodyProps) {
+  // The registry pairs each kind with its own renderer; TypeScript cannot follow that through a union.
+  const { Picture, Table } = CHART_RENDERERS[body.kind] as {
     [which in "Picture" | "Table"]: ComponentType<{ body: VisualBody; label: string }>;
   };
   return asTable ? <Table body={body} label={label} /> : <Picture body={body} label={label} />;

@@ -1,32 +1,32 @@
 import { useRouter } from "@tanstack/react-router";
 import type { MouseEvent, ReactNode } from "react";
-import type { VisualCite, VisualFigure } from "../../client/visuals";
-import { NO_VALUE, quantity } from "../../core/format";
-import { useMay } from "../../lib/queries";
-import { Cited } from "../findings/Place";
-import classes from "./Visuals.module.css";
+import { NO_VALUE, quantity } from "../../core/text/format";
+import { usePermission } from "../../lib/queries";
+import { CitedSource } from "../findings/CitationLink";
+import type { VisualCitation, VisualFigure } from "./api";
+import classes from "./charts.module.css";
 
 interface Props {
   figure: VisualFigure | null | undefined;
   /** What the number is, for those who hear the link only. */
   label: string;
-  /** What is shown in its place; the number itself where there is nothing. */
+  /** What is text in its place; the number itself where there is nothing. */
   children?: ReactNode;
 }
 
 /** A number in text, one click from the line that it was read from. */
-export function Value({ figure, label, children }: Props) {
+export function ChartValue({ figure, label, children }: Props) {
   if (!figure) return <span className="dim">{NO_VALUE}</span>;
-  const shown = quantity(figure.value, figure.unit);
+  const text = quantity(figure.value, figure.unit);
   return (
-    <Cited place={figure.cite} label={`${label} ${shown}`} className={classes.value}>
-      {children ?? shown}
-    </Cited>
+    <CitedSource place={figure.citation} label={label} className={classes.value}>
+      {children ?? text}
+    </CitedSource>
   );
 }
 
 /** The same within a drawing, where only marks may stand: a link around what is drawn. */
-export function Mark({
+export function ChartMark({
   figure,
   label,
   children,
@@ -35,33 +35,35 @@ export function Mark({
   label: string;
   children: ReactNode;
 }) {
-  const may = useMay();
-  if (!(figure.cite.profile || (figure.cite.artifact && may("artifact.read")))) return <g>{children}</g>;
+  const may = usePermission();
+  if (!(figure.citation.profile || (figure.citation.artifact && may("artifact.read"))))
+    return <g>{children}</g>;
   return (
-    <Cited
-      place={figure.cite}
+    <CitedSource
+      place={figure.citation}
       label={`${label} ${quantity(figure.value, figure.unit)}`}
       className={classes.mark}
+      isSvg
     >
       {children}
-    </Cited>
+    </CitedSource>
   );
 }
 
 /**
- * The way to the line of a mark that is one of hundreds: to be spread on an `<a>` within a drawing. Such marks are out
- * of the order of Tab, because the table beside the drawing holds the same links.
+ * The link to the line of a mark that is one of hundreds: to be spread on an `<a>` within a drawing. Such marks are
+ * out of the order of Tab, because the table next to the drawing holds the same links.
  */
 export function useSource() {
   const router = useRouter();
-  const may = useMay();
-  return (cite: VisualCite, line: number) => {
-    if (!cite.artifact || !may("artifact.read")) return {};
+  const may = usePermission();
+  return (citation: VisualCitation, line: number) => {
+    if (!citation.artifact || !may("artifact.read")) return {};
     const where = {
       to: "/artifacts/$artifactId",
-      params: { artifactId: cite.artifact },
-      search: { line: line > 0 ? String(line) : undefined, run: cite.run || undefined },
-    } as never;
+      params: { artifactId: citation.artifact },
+      search: { line: line > 0 ? String(line) : undefined, run: citation.run || undefined },
+    };
     return {
       href: router.buildLocation(where).href,
       tabIndex: -1,

@@ -1,9 +1,9 @@
 import { useId } from "react";
-import classes from "./Inks.module.css";
+import classes from "./Legend.module.css";
 
 /**
- * Fills that differ in pattern, not in colour alone: full, hatched, dotted, striped. A drawing puts `InkDefs` into its
- * `<defs>` under an id of its own and fills with `ink(id, n)`; from the eighth on they come round again.
+ * Fills that differ in pattern, not in color alone: full, hatched, dotted, striped. A drawing puts `InkDefs` into its
+ * `<defs>` under an id of its own and fills with `ink(id, n)`; from the eighth on they repeat.
  */
 export const INKS = 8;
 
@@ -24,7 +24,7 @@ const MARKS = [
 export const useInkId = (): string => `ink${useId().replace(/\W/g, "")}`;
 
 /** The patterns of one drawing. */
-export function InkDefs({ id }: { id: string }) {
+export function PatternDefs({ id }: { id: string }) {
   return (
     <defs>
       {MARKS.map((mark, n) => (

@@ -1,11 +1,11 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { RunVisuals, Visual } from "../../client/visuals";
-import { Fold } from "../../components/Fold";
-import { BlockSkeleton, Empty, Loaded } from "../../components/States";
+import { Collapsible } from "../../components/Collapsible";
+import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
 import { get, keys } from "../../lib/queries";
-import { NotDrawn, VisualFrame } from "./VisualFrame";
-import classes from "./Visuals.module.css";
+import type { Visual } from "./api";
+import { ChartFrame, ChartUnavailable } from "./ChartFrame";
+import classes from "./charts.module.css";
 
 interface Props {
   runId: string;
@@ -15,12 +15,12 @@ interface Props {
   ids?: readonly string[];
   /** The run that is shown as the one before, where a picture can show two. */
   baseline?: string | undefined;
-  /** Beside something else: where nothing is drawn, nothing is said about it. */
-  beside?: boolean;
+  /** Renders nothing without charts, for use within another panel. */
+  isRelated?: boolean;
 }
 
-/** The pictures of a run; asked for once, kept until the run is read anew. */
-export const useRunVisuals = (
+/** The charts of a run; fetched once, kept until the run is fetched again. */
+export const useRunCharts = (
   runId: string,
   ids: readonly string[] = [],
   findings: readonly string[] = [],
@@ -28,44 +28,43 @@ export const useRunVisuals = (
 ) =>
   useQuery({
     queryKey: [...keys.run(runId), "visuals", [...ids], [...findings], baseline ?? ""],
-    queryFn: () =>
-      get<RunVisuals>(`/runs/${runId}/visuals`, { ids: [...ids], findings: [...findings], baseline }),
+    queryFn: () => get(`/runs/${runId}/charts`, { ids: [...ids], findings: [...findings], baseline }),
     enabled: runId !== "",
     placeholderData: keepPreviousData,
   });
 
-/** What a run brought home, as pictures; those that nothing was collected for are named below, with the reason. */
-export function Visuals({ runId, findings = [], ids = [], baseline, beside = false }: Props) {
+/** The charts of a run; those without data are named below, with the reason. */
+export function RunCharts({ runId, findings = [], ids = [], baseline, isRelated = false }: Props) {
   const { t } = useTranslation();
-  const query = useRunVisuals(runId, ids, findings, baseline);
-  if (beside && !query.data?.visuals.some((one) => one.body !== null)) return null;
+  const query = useRunCharts(runId, ids, findings, baseline);
+  if (isRelated && !query.data?.charts.some((chart) => chart.body !== null)) return null;
   return (
     <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
-      {({ visuals }) =>
+      {({ charts: visuals }) =>
         visuals.length === 0 ? (
-          <Empty title={t("visuals.none")}>{t("visuals.noneText")}</Empty>
+          <EmptyState title={t("visuals.none")}>{t("visuals.noneText")}</EmptyState>
         ) : (
-          <Drawings visuals={visuals} />
+          <ChartList visuals={visuals} />
         )
       }
     </Loaded>
   );
 }
 
-function Drawings({ visuals }: { visuals: readonly Visual[] }) {
+function ChartList({ visuals }: { visuals: readonly Visual[] }) {
   const { t } = useTranslation();
-  const missing = visuals.filter((one) => one.body === null);
+  const missing = visuals.filter((chart) => chart.body === null);
   return (
     <>
       {missing.length < visuals.length && (
         <div className={classes.all}>
           {visuals.map(
-            (one) => one.body !== null && <VisualFrame key={one.id} visual={one} body={one.body} />,
+            (chart) => chart.body !== null && <ChartFrame key={chart.id} visual={chart} body={chart.body} />,
           )}
         </div>
       )}
       {missing.length > 0 && (
-        <Fold
+        <Collapsible
           id="undrawn"
           open={missing.length === visuals.length}
           title={t("visuals.missing")}
@@ -73,11 +72,11 @@ function Drawings({ visuals }: { visuals: readonly Visual[] }) {
           hint={t("visuals.missingHint")}
         >
           <ul className={classes.missing}>
-            {missing.map((one) => (
-              <NotDrawn key={one.id} visual={one} />
+            {missing.map((chart) => (
+              <ChartUnavailable key={chart.id} visual={chart} />
             ))}
           </ul>
-        </Fold>
+        </Collapsible>
       )}
     </>
   );

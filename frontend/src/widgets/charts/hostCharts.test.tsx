@@ -1,18 +1,18 @@
 import { fireEvent, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { allCaptures } from "../../mock/live";
-import { answerInstead, sent } from "../../mock/msw";
-import type { RunVisuals, Visual, VisualCite, VisualFigure } from "../client/types";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import { allCaptures } from "../../../mock/captures/live";
+import { answerInstead, sent } from "../../../mock/server/msw";
+import { openScreen } from "../../testing/screen";
+import type { RunVisuals, Visual, VisualCitation, VisualFigure } from "./api";
 
 const RUN =
   allCaptures()
     .flatMap((capture) => capture.runs)
     .find((run) => run.state === "done")?.id ?? "";
 const picture = async (name: string | RegExp) => screen.findByRole("region", { name });
-const cite: VisualCite = {
+const citation: VisualCitation = {
   run: "",
   collector: "c",
   artifact: "a",
@@ -21,7 +21,7 @@ const cite: VisualCite = {
   profile: "",
   frame: "",
 };
-const figure = (value: number, unit: string): VisualFigure => ({ value, unit, cite });
+const figure = (value: number, unit: string): VisualFigure => ({ value, unit, citation });
 
 /** The run page with this picture instead. */
 function show(body: Visual["body"]) {
@@ -29,7 +29,7 @@ function show(body: Visual["body"]) {
     id: "one",
     builder: "one",
     title: { en: "Only one", zh: "" },
-    says: { en: "How to read it.", zh: "" },
+    summary: { en: "How to read it.", zh: "" },
     subject: {},
     state: "ok",
     reason: null,
@@ -40,11 +40,11 @@ function show(body: Visual["body"]) {
     collectors: [],
   };
   answerInstead(({ path }) =>
-    path.endsWith("/visuals")
-      ? { status: 200, body: { run_id: RUN, visuals: [visual] } satisfies RunVisuals }
+    path.endsWith("/charts")
+      ? { status: 200, body: { run_id: RUN, charts: [visual] } satisfies RunVisuals }
       : undefined,
   );
-  open(`/runs/${RUN}`);
+  openScreen(`/runs/${RUN}`);
 }
 
 afterEach(() => {
@@ -55,9 +55,9 @@ afterEach(() => {
 describe("the grid of resources", () => {
   it("opens the gravest cell, and the finding of any other at a press", async () => {
     const user = userEvent.setup();
-    open(`/runs/${RUN}`);
-    const grid = await picture("Utilisation, saturation, errors");
-    expect(within(grid).getByRole("button", { name: /^CPU, Utilisation: critical, 100/ })).toHaveAttribute(
+    openScreen(`/runs/${RUN}`);
+    const grid = await picture("Utilization, saturation, errors");
+    expect(within(grid).getByRole("button", { name: /^CPU, Utilization: critical, 100/ })).toHaveAttribute(
       "aria-pressed",
       "true",
     );
@@ -66,31 +66,31 @@ describe("the grid of resources", () => {
       "href",
       expect.stringContaining("rule=F-SCHED-RUNQ"),
     );
-    expect(within(grid).getByText(/3 fired of \d+ rules that had their data, of \d+/)).toBeVisible();
-    expect(within(grid).getByRole("link", { name: /F-SCHED-RUNQ 3: open/ })).toHaveAttribute(
+    expect(within(grid).getByText(/3 matched of \d+ evaluated rules, \d+ in total/)).toBeVisible();
+    expect(within(grid).getByRole("link", { name: /^3 F-SCHED-RUNQ: open/ })).toHaveAttribute(
       "href",
       expect.stringMatching(/\/artifacts\/cpu_stat\?.*line=\d+/),
     );
   });
 
-  it("never shows what nobody looked at as well", async () => {
+  it("never shows what was not checked as healthy", async () => {
     const user = userEvent.setup();
-    open(`/runs/${RUN}`);
-    const grid = await picture("Utilisation, saturation, errors");
-    const cell = within(grid).getByRole("button", { name: "Network, Errors: not looked at" });
+    openScreen(`/runs/${RUN}`);
+    const grid = await picture("Utilization, saturation, errors");
+    const cell = within(grid).getByRole("button", { name: "Network, Errors: not checked" });
     expect(cell).toHaveAttribute("data-state", "unknown");
     await user.click(cell);
-    expect(await within(grid).findByText(/0 fired of 0 rules that had their data, of \d+/)).toBeVisible();
+    expect(await within(grid).findByText(/0 matched of 0 evaluated rules, \d+ in total/)).toBeVisible();
   });
 });
 
 describe("charts over time", () => {
   it("are read at the cursor by keys, every number at its own line", async () => {
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     const disk = await picture(/^Disk over time/);
-    const slider = within(disk).getByRole("slider", { name: /instant that is read/ });
+    const slider = within(disk).getByRole("slider", { name: /selected instant/ });
     fireEvent.change(slider, { target: { value: "1" } });
-    expect(within(disk).getByRole("link", { name: /Time of a request, Writes 2.66/ })).toHaveAttribute(
+    expect(within(disk).getByRole("link", { name: /^2.66.*Time of a request, Writes/ })).toHaveAttribute(
       "href",
       expect.stringContaining("line=21"),
     );
@@ -98,7 +98,7 @@ describe("charts over time", () => {
   });
 
   it("mark kills with the line of the kernel's log, in words as well", async () => {
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     const [group] = await screen.findAllByRole("region", { name: /^Memory of control groups.*\/h1lab\/app/ });
     const kill = within(group as HTMLElement).getByRole("link", {
       name: /Killed for want of memory python3/,
@@ -107,7 +107,7 @@ describe("charts over time", () => {
   });
 
   it("name where blocked tasks stand", async () => {
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     const load = await picture("What the load is made of");
     expect(within(load).getByText("folio_wait_bit_common")).toBeVisible();
   });
@@ -119,7 +119,7 @@ describe("charts over time", () => {
       unit: "count",
       values,
       lines: values.map(() => 0),
-      cite,
+      citation,
     });
     show({
       kind: "panels",
@@ -130,16 +130,16 @@ describe("charts over time", () => {
           id: "p",
           label: "p",
           unit: "count",
-          look: "line",
+          shape: "line",
           t_ns: [0, 1e9, 2e9, 3e9, 4e9],
           tracks: [track([0, 0, null, null, 0])],
-          beside: [],
+          related: [],
           levels: [],
         },
       ],
-      moments: [{ t_ns: -9e9, label: "Killed", detail: "x 1", grave: true, cite }],
+      moments: [{ t_ns: -9e9, label: "Killed", detail: "x 1", is_critical: true, citation }],
       facts: [],
-      parts_say: "",
+      parts_label: "",
       parts: [],
     });
     const region = await picture("Only one");
@@ -149,12 +149,12 @@ describe("charts over time", () => {
 });
 
 describe("nodes of memory", () => {
-  it("mark what is on the wrong node and say why", async () => {
-    open(`/runs/${RUN}`);
+  it("mark what is on the wrong node and show the reason", async () => {
+    openScreen(`/runs/${RUN}`);
     const [matrix] = await screen.findAllByRole("region", { name: /^Memory by node/ });
     const region = within(matrix as HTMLElement);
     expect(
-      region.getByText(/^✕ \/services\/api may run on node 0 and has its memory on node 1/),
+      region.getByText(/^✕ The cpuset of \/services\/api allows node 0 for CPUs and node 1 for memory/),
     ).toBeVisible();
     expect(
       region.getByRole("link", { name: /CPUs of node 0, memory of node 1: 1,913/ }).querySelector("rect"),
@@ -164,9 +164,9 @@ describe("nodes of memory", () => {
 });
 
 describe("waits for a CPU", () => {
-  it("stand beside those of the run before, and name who ran instead", async () => {
+  it("are next to those of the run before, and name what ran instead", async () => {
     const user = userEvent.setup();
-    open(`/runs/${RUN}?before=r-0199`);
+    openScreen(`/runs/${RUN}?before=r-0199`);
     const waits = await picture("Waits for a CPU");
     expect(within(waits).getByText("before", { exact: false, selector: "dt" })).toBeVisible();
     expect(within(waits).getAllByText(/^postgres 11130/)[0]).toBeVisible();
@@ -180,7 +180,7 @@ describe("waits for a CPU", () => {
 describe("softirqs on each CPU", () => {
   it("show one vector at a time, and what a brushed range holds", async () => {
     const user = userEvent.setup();
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     const heat = await picture("Softirqs, CPU by CPU");
     expect(within(heat).getByText(/^CPU 1 196/)).toBeVisible();
     await user.click(within(heat).getByRole("radio", { name: "TIMER" }));
@@ -192,12 +192,12 @@ describe("softirqs on each CPU", () => {
 
 describe("peers", () => {
   it("name the host that is unlike the others, and lead to its line", async () => {
-    open(`/runs/${RUN}`);
-    const peers = await picture("Beside its peers");
+    openScreen(`/runs/${RUN}`);
+    const peers = await picture("Compared with peers");
     expect(
-      within(peers).getAllByRole("link", { name: /^CPU busy, this host, unlike the others: 100/ })[0],
+      within(peers).getAllByRole("link", { name: /^CPU busy, this host, outlier: 100/ })[0],
     ).toBeVisible();
-    expect(within(peers).getAllByText(/1 of 24 unlike the others$/)[0]).toBeInTheDocument();
+    expect(within(peers).getAllByText(/1 of 24 are outliers$/)[0]).toBeInTheDocument();
   });
 });
 
@@ -208,7 +208,7 @@ describe("pictures of hosts that are empty or crowded", () => {
     waits: 0,
     average: figure(0, "ms"),
     p99: figure(0, "ms"),
-    most: figure(0, "ms"),
+    maximum: figure(0, "ms"),
     lost_share: 0,
   };
   const many = Array.from({ length: 256 }, (_, i) => String(i));
@@ -221,8 +221,8 @@ describe("pictures of hosts that are empty or crowded", () => {
   }));
   it.each<Visual["body"]>([
     { kind: "use_grid", rows: [] },
-    { kind: "panels", from_ns: 0, to_ns: 0, panels: [], moments: [], facts: [], parts_say: "", parts: [] },
-    { kind: "numa_matrix", says: "", unit: "kb", columns: [], rows: [], far_pct: null, cpusets: [] },
+    { kind: "panels", from_ns: 0, to_ns: 0, panels: [], moments: [], facts: [], parts_label: "", parts: [] },
+    { kind: "numa_matrix", value_label: "", unit: "kb", columns: [], rows: [], far_pct: null, cpusets: [] },
     { kind: "sched_latency", now: waits, before: null, worst: [] },
     { kind: "cpu_heat", t_ns: [], step_ns: 1, cpus: [], matrices: [], busy: [] },
     {
@@ -236,9 +236,9 @@ describe("pictures of hosts that are empty or crowded", () => {
           unit: "per_s",
           values: many.map((_, i) => [i, i === 9 ? null : 2]),
           lines: [1, 2],
-          cite,
+          citation,
           total: figure(1, "per_s"),
-          most: figure(255, "per_s"),
+          maximum: figure(255, "per_s"),
           uneven: null,
           busiest: "255",
         },

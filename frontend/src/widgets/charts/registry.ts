@@ -1,36 +1,36 @@
-/** Which renderer draws which kind of picture; the types refuse a kind that nobody draws. */
+/** The renderer of each kind of chart; the types refuse a kind without one. */
 import type { ComponentType } from "react";
-import type { BodyOf, VisualKind } from "../../client/visuals";
-import { CpuHeatTable, CpuHeatView } from "./CpuHeatView";
-import { GanttTable, GanttView } from "./GanttView";
-import { GaugesTable, GaugesView } from "./GaugesView";
-import { GraphTable, GraphView } from "./GraphView";
-import { HistogramTable, HistogramView } from "./HistogramView";
-import { LadderTable, LadderView } from "./LadderView";
-import { NumaMatrixTable, NumaMatrixView } from "./NumaMatrixView";
-import { PanelsTable } from "./PanelsText";
-import { PanelsView } from "./PanelsView";
-import { PathTable, PathView } from "./PathView";
-import { PeerStripsTable, PeerStripsView } from "./PeerStripsView";
-import { SchedLatencyTable, SchedLatencyView } from "./SchedLatencyView";
-import { StackedTable, StackedView } from "./StackedView";
-import { StagesTable, StagesView } from "./StagesView";
-import { UseGridTable, UseGridView } from "./UseGridView";
+import type { BodyOf, VisualKind } from "./api";
+import { GaugesTable, GaugesView } from "./distributions/GaugesView";
+import { HistogramTable, HistogramView } from "./distributions/HistogramView";
+import { PeerStripsTable, PeerStripsView } from "./distributions/PeerStripsView";
+import { SchedLatencyTable, SchedLatencyView } from "./distributions/SchedLatencyView";
+import { GraphTable, GraphView } from "./graphs/GraphView";
+import { LadderTable, LadderView } from "./graphs/LadderView";
+import { PathTable, PathView } from "./graphs/PathView";
+import { StagesTable, StagesView } from "./graphs/StagesView";
+import { NumaMatrixTable, NumaMatrixView } from "./grids/NumaMatrixView";
+import { UseGridTable, UseGridView } from "./grids/UseGridView";
+import { CpuHeatTable, CpuHeatView } from "./series/CpuHeatView";
+import { GanttTable, GanttView } from "./series/GanttView";
+import { PanelsTable } from "./series/PanelsText";
+import { PanelsView } from "./series/PanelsView";
+import { StackedTable, StackedView } from "./series/StackedView";
 
 /** `label` names the picture for those who do not see it. */
-export interface Drawing<K extends VisualKind> {
+export interface ChartProps<K extends VisualKind> {
   body: BodyOf<K>;
   label: string;
 }
 
 /** A picture, and the same numbers as a table; `wide` ones take the whole width. */
-export interface Renderer<K extends VisualKind> {
+export interface ChartRenderer<K extends VisualKind> {
   wide?: boolean;
-  Picture: ComponentType<Drawing<K>>;
-  Table: ComponentType<Drawing<K>>;
+  Picture: ComponentType<ChartProps<K>>;
+  Table: ComponentType<ChartProps<K>>;
 }
 
-export const RENDERERS: { [K in VisualKind]: Renderer<K> } = {
+export const CHART_RENDERERS: { [K in VisualKind]: ChartRenderer<K> } = {
   cpu_heat: { wide: true, Picture: CpuHeatView, Table: CpuHeatTable },
   gantt: { wide: true, Picture: GanttView, Table: GanttTable },
   gauges: { Picture: GaugesView, Table: GaugesTable },

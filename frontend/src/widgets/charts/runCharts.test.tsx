@@ -1,17 +1,17 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { allCaptures } from "../../mock/live";
-import { answerInstead } from "../../mock/msw";
-import dropLadder from "../../mock/visuals/drop-ladder.json" with { type: "json" };
-import type { RunVisuals, Visual } from "../client/types";
-import { open } from "../testing/screen";
+import { state } from "../../../mock/api";
+import dropLadder from "../../../mock/captures/charts/drop-ladder.json" with { type: "json" };
+import { allCaptures } from "../../../mock/captures/live";
+import { answerInstead } from "../../../mock/server/msw";
+import { openScreen } from "../../testing/screen";
+import type { RunVisuals, Visual } from "./api";
 
-const runIn = (wanted: string) =>
+const runIn = (state: string) =>
   allCaptures()
     .flatMap((capture) => capture.runs)
-    .find((run) => run.state === wanted)?.id ?? "";
+    .find((run) => run.state === state)?.id ?? "";
 const RUN = runIn("done");
 /** A picture by its heading; a table within it is a region of that name as well, and comes after. */
 const picture = async (name: string | RegExp) =>
@@ -19,13 +19,13 @@ const picture = async (name: string | RegExp) =>
 
 /** The run page with these pictures instead. */
 function show(...visuals: Partial<Visual>[]) {
-  const all = visuals.map((one) => ({ ...(dropLadder[0] as unknown as Visual), ...one }));
+  const all = visuals.map((visual) => ({ ...(dropLadder[0] as unknown as Visual), ...visual }));
   answerInstead(({ path }) =>
-    path.endsWith("/visuals")
-      ? { status: 200, body: { run_id: RUN, visuals: all } satisfies RunVisuals }
+    path.endsWith("/charts")
+      ? { status: 200, body: { run_id: RUN, charts: all } satisfies RunVisuals }
       : undefined,
   );
-  return open(`/runs/${RUN}`);
+  return openScreen(`/runs/${RUN}`);
 }
 
 afterEach(() => {
@@ -35,13 +35,13 @@ afterEach(() => {
 
 describe("the pictures of a run", () => {
   it("show where packets are lost, each loss at the line that it was read from", async () => {
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     const ladder = await picture("Where packets are lost");
     const layers = within(ladder).getAllByRole("listitem");
-    expect(layers.map((one) => one.getAttribute("data-state"))).toContain("no_data");
-    const softnet = layers.find((one) => within(one).queryByText("softnet queue")) as HTMLElement;
+    expect(layers.map((layer) => layer.getAttribute("data-state"))).toContain("no_data");
+    const softnet = layers.find((layer) => within(layer).queryByText("softnet queue")) as HTMLElement;
     expect(within(softnet).getByText("lost here")).toBeVisible();
-    expect(within(softnet).getByRole("link", { name: /a CPU's queue was full .*\/s: open/ })).toHaveAttribute(
+    expect(within(softnet).getByRole("link", { name: /\/s.* a CPU's queue was full: open/ })).toHaveAttribute(
       "href",
       expect.stringMatching(/\/artifacts\/softnet\?line=\d+/),
     );
@@ -50,7 +50,7 @@ describe("the pictures of a run", () => {
 
   it("are tables as well, with the same numbers and the same lines", async () => {
     const user = userEvent.setup();
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     for (const [name, cell] of [
       ["Queues of listening sockets", "0.0.0.0:8081 python"],
       ["TCP sockets by state", "CLOSE-WAIT"],
@@ -71,40 +71,38 @@ describe("the pictures of a run", () => {
   });
 
   it("tell how often a SYN was sent again, and what was never answered", async () => {
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     const region = await picture(/^How long connecting took/);
-    expect(within(region).getByText("SYN retransmit 1 s", { exact: false }).closest("li")).toHaveTextContent(
-      "49",
-    );
-    expect(within(region).getByText("no answer in time", { exact: false }).closest("li")).toHaveTextContent(
-      "5",
-    );
+    expect(
+      within(region).getAllByText("SYN retransmit 1 s", { exact: false })[0]?.closest("li"),
+    ).toHaveTextContent("49");
+    expect(
+      within(region).getAllByText("no answer in time", { exact: false })[0]?.closest("li"),
+    ).toHaveTextContent("5");
   });
 
   it("name those that nothing was collected for, with the reason", async () => {
     const user = userEvent.setup();
-    open(`/runs/${runIn("partial")}`);
-    await user.click(await screen.findByRole("button", { name: /^Pictures without data/ }));
+    openScreen(`/runs/${runIn("partial")}`);
+    await user.click(await screen.findByRole("button", { name: /^Charts without data/ }));
     expect((await screen.findAllByText(/was not collected\.$/))[0]).toBeVisible();
   });
 
-  it("say what failed in their place, and the rest of the page stands", async () => {
+  it("show what failed in their place, and the rest of the page is intact", async () => {
     answerInstead(({ path }) =>
-      path.endsWith("/visuals")
+      path.endsWith("/charts")
         ? { status: 503, body: { title: "Unavailable", status: 503, detail: "" } }
         : undefined,
     );
-    open(`/runs/${RUN}`);
-    const panel = (await screen.findByRole("heading", { name: "Pictures" })).closest(
-      "section",
-    ) as HTMLElement;
+    openScreen(`/runs/${RUN}`);
+    const panel = (await screen.findByRole("heading", { name: "Charts" })).closest("section") as HTMLElement;
     expect(await within(panel).findByRole("alert")).toBeVisible();
     expect(screen.getByRole("heading", { name: "Collectors" })).toBeVisible();
   });
 
   it("show a viewer the numbers without a way to the artifact", async () => {
     state.role = "viewer";
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     const region = await picture("Queues of listening sockets");
     expect(within(region).queryByRole("link")).toBeNull();
     expect(within(region).getByText(/✕ 6 \/ 5/)).toBeInTheDocument();
@@ -112,7 +110,7 @@ describe("the pictures of a run", () => {
 });
 
 describe("the timeline of threads", () => {
-  const cite = {
+  const citation = {
     run: "",
     collector: "strace",
     artifact: "a",
@@ -121,17 +119,24 @@ describe("the timeline of threads", () => {
     profile: "",
     frame: "",
   };
-  const span = (at_ms: number, label: string) => ({ at_ms, ms: 20, cls: "net", label, line: 7, mark: "" });
+  const span = (at_ms: number, label: string) => ({
+    at_ms,
+    ms: 20,
+    category: "net",
+    label,
+    line: 7,
+    mark: "",
+  });
   const body: Visual["body"] = {
     kind: "gantt",
     start_ms: 0,
     span_ms: 1000,
-    classes: [["net", { en: "network", zh: "" }]],
-    lanes: [
+    categories: [["net", { en: "network", zh: "" }]],
+    tracks: [
       {
         id: "7",
         label: "feed 7",
-        cite,
+        citation,
         spans: [span(100, "recvfrom redis"), span(900, "write log")],
         brackets: [
           { at_ms: 80, ms: 200, label: "TCP:[8080]", line: 3, open: false },
@@ -162,16 +167,16 @@ describe("the timeline of threads", () => {
     await waitFor(() => expect(router.state.location.search).toMatchObject({ span: "379950~620050" }));
     await user.keyboard("{ArrowLeft}");
     await waitFor(() => expect(router.state.location.search).toMatchObject({ span: "355940~596040" }));
-    await user.click(screen.getByRole("button", { name: "Show all of the time" }));
+    await user.click(screen.getByRole("button", { name: "Show full time range" }));
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty("span"));
   });
 });
 
 describe("pictures of next to nothing", () => {
-  const cite = { run: "", collector: "c", artifact: "a", part: "p", lines: [3], profile: "", frame: "" };
-  const nine = { value: 9, unit: "ms", cite };
+  const citation = { run: "", collector: "c", artifact: "a", part: "p", lines: [3], profile: "", frame: "" };
+  const nine = { value: 9, unit: "ms", citation };
   it.each<Visual["body"]>([
-    { kind: "gauges", value_says: "v", capacity_says: "c", rows: [] },
+    { kind: "gauges", value_label: "v", capacity_label: "c", rows: [] },
     { kind: "ladder", layers: [] },
     { kind: "stacked", unit: "count", t_ms: [], tracks: [] },
     {
@@ -180,12 +185,12 @@ describe("pictures of next to nothing", () => {
       bins: [],
       bands: [],
       markers: [["p50", nine]],
-      beside: [["lost", nine, "bad"]],
+      unbinned: [["lost", nine, "bad"]],
     },
     { kind: "graph", nodes: [], edges: [] },
-    { kind: "gantt", start_ms: 0, span_ms: 0.001, classes: [], lanes: [] },
+    { kind: "gantt", start_ms: 0, span_ms: 0.001, categories: [], tracks: [] },
     { kind: "path", hops: [] },
-    { kind: "stages", row_says: "stage", columns: [], rows: [] },
+    { kind: "stages", row_label: "stage", columns: [], rows: [] },
   ])("draw without falling over: %o", async (body) => {
     const user = userEvent.setup();
     show({ title: { en: "Hardly anything", zh: "" }, body });

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
-import { clampInto, ordered, pan, type Range, span, toTime, zoomAt } from "../../core/range";
-import { timeAct } from "../../core/timekeys";
+import { clampInto, ordered, pan, type Range, span, toTime, zoomAt } from "../../core/time/range";
+import { timeAction } from "../../core/time/timekeys";
 import { rangeField, useUrlState } from "../../lib/urlState";
 
 /** Where of a drawing its time is: pixels from its left edge, and how many. */
@@ -15,8 +15,8 @@ const LEAST_DRAG_PX = 4;
 const REST_MS = 250;
 
 /**
- * Zoom of a drawing over one time axis: drag, Ctrl-wheel, Shift-wheel, and the keys of a timeline while the drawing has
- * the focus. What is looked at stands in the address once the hand rests; times are nanoseconds since its beginning.
+ * Zoom of a drawing over one time axis: drag, Ctrl-wheel, Shift-wheel, and the keys of a timeline while the drawing
+ * has the focus. The address holds the range once the pointer is still; times are nanoseconds since its beginning.
  */
 export function useZoom(whole: Range, plot: Plot) {
   const [url, setUrl] = useUrlState(FIELDS);
@@ -24,8 +24,9 @@ export function useZoom(whole: Range, plot: Plot) {
   const [drag, setDrag] = useState<{ from: number; to: number }>();
   const box = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const asked = live ?? url.span;
-  const range = asked && asked.from < whole.to && asked.to > whole.from ? clampInto(asked, whole) : whole;
+  const requested = live ?? url.span;
+  const range =
+    requested && requested.from < whole.to && requested.to > whole.from ? clampInto(requested, whole) : whole;
   const zoomed = range.from > whole.from || range.to < whole.to;
   const go = (next: Range) => {
     setLive(next);
@@ -66,7 +67,7 @@ export function useZoom(whole: Range, plot: Plot) {
   }, []);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const act = timeAct(event);
+    const act = timeAction(event);
     const middle = (range.from + range.to) / 2;
     if (act?.act === "zoom") go(zoomAt(range, middle, act.factor, whole));
     else if (act?.act === "pan") go(pan(range, act.share, whole));

@@ -1,33 +1,33 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
-import { hash01 } from "../../core/flame";
-import { duration } from "../../core/format";
-import { ordered, pan, type Range, span, toTime, toX, zoomAt } from "../../core/range";
-import { useTimeFormat } from "../../lib/useFormat";
-import classes from "./Sched.module.css";
+import { hash01 } from "../../core/profiles/flame";
+import { duration } from "../../core/text/format";
+import { ordered, pan, type Range, span, toTime, toX, zoomAt } from "../../core/time/range";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import classes from "./CpuTracks.module.css";
 
-interface Lanes {
+interface Tracks {
   t0_ns: number;
   cpus: { cpu: number; segments: number[][] }[];
   tasks: ({ task: string; pid: number } | string)[];
 }
 interface Props {
-  lanes: Lanes;
+  tracks: Tracks;
   range: Range;
   whole: Range;
   label: string;
-  /** While dragging; `onRange` says where it ended. */
+  /** While dragging; `onRange` receives the final range. */
   onLive(range: Range | undefined): void;
   onRange(range: Range): void;
 }
 
-const LANE_PX = 16;
+const TRACK_PX = 16;
 const GUTTER_PX = 56;
 const MAX_PX = 480;
 
-/** One lane per CPU: a colour per task, a gap where the CPU was idle. Drag zooms, W/S and A/D zoom and pan. */
-export function CpuLanes({ lanes, range, whole, label, onLive, onRange }: Props) {
+/** One track per CPU: a color per task, a gap where the CPU was idle. Drag zooms, W/S and A/D zoom and pan. */
+export function CpuTracks({ tracks, range, whole, label, onLive, onRange }: Props) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const scheme = useComputedColorScheme("dark");
@@ -35,7 +35,7 @@ export function CpuLanes({ lanes, range, whole, label, onLive, onRange }: Props)
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
   const [hover, setHover] = useState("");
   const inner = Math.max(1, width - GUTTER_PX);
-  const height = lanes.cpus.length * LANE_PX;
+  const height = tracks.cpus.length * TRACK_PX;
 
   useEffect(() => {
     const element = canvas.current;
@@ -46,16 +46,16 @@ export function CpuLanes({ lanes, range, whole, label, onLive, onRange }: Props)
     element.height = Math.round(height * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, inner, height);
-    lanes.cpus.forEach((lane, row) => {
-      for (const [offset = 0, length = 0, task = 0] of lane.segments) {
-        const left = toX(lanes.t0_ns + offset, range, inner);
-        const right = toX(lanes.t0_ns + offset + length, range, inner);
+    tracks.cpus.forEach((track, row) => {
+      for (const [offset = 0, length = 0, task = 0] of track.segments) {
+        const left = toX(tracks.t0_ns + offset, range, inner);
+        const right = toX(tracks.t0_ns + offset + length, range, inner);
         if (right < 0 || left > inner) continue;
-        context.fillStyle = taskColour(nameOf(lanes.tasks[task]), scheme === "dark");
-        context.fillRect(left, row * LANE_PX + 2, Math.max(0.5, right - left), LANE_PX - 3);
+        context.fillStyle = taskColor(nameOf(tracks.tasks[task]), scheme === "dark");
+        context.fillRect(left, row * TRACK_PX + 2, Math.max(0.5, right - left), TRACK_PX - 3);
       }
     });
-  }, [lanes, range, inner, height, width, scheme]);
+  }, [tracks, range, inner, height, width, scheme]);
 
   const at = (event: PointerEvent) => {
     const box = event.currentTarget.getBoundingClientRect();
@@ -67,13 +67,14 @@ export function CpuLanes({ lanes, range, whole, label, onLive, onRange }: Props)
       setDrag({ ...drag, to: here.t });
       return;
     }
-    const lane = lanes.cpus[Math.floor(here.y / LANE_PX)];
-    const hit = lane?.segments.find(
-      ([offset = 0, length = 0]) => here.t >= lanes.t0_ns + offset && here.t < lanes.t0_ns + offset + length,
+    const track = tracks.cpus[Math.floor(here.y / TRACK_PX)];
+    const hit = track?.segments.find(
+      ([offset = 0, length = 0]) =>
+        here.t >= tracks.t0_ns + offset && here.t < tracks.t0_ns + offset + length,
     );
     setHover(
-      lane
-        ? `CPU ${lane.cpu} · ${time.time(here.t, 1e3)}${hit ? ` · ${describe(lanes.tasks[hit[2] ?? 0])} · ${duration(hit[1] ?? 0)}` : ""}`
+      track
+        ? `CPU ${track.cpu} · ${time.time(here.t, 1e3)}${hit ? ` · ${describe(tracks.tasks[hit[2] ?? 0])} · ${duration(hit[1] ?? 0)}` : ""}`
         : "",
     );
   };
@@ -100,12 +101,12 @@ export function CpuLanes({ lanes, range, whole, label, onLive, onRange }: Props)
   };
   const brush = drag ? ordered(drag.from, drag.to) : null;
   return (
-    <div className={classes.lanes}>
+    <div className={classes.tracks}>
       <div ref={ref} className={classes.scroll} style={{ maxHeight: MAX_PX }}>
         <div className={classes.gutter} style={{ width: GUTTER_PX }} aria-hidden>
-          {lanes.cpus.map((lane) => (
-            <div key={lane.cpu} style={{ height: LANE_PX }}>
-              CPU {lane.cpu}
+          {tracks.cpus.map((track) => (
+            <div key={track.cpu} style={{ height: TRACK_PX }}>
+              CPU {track.cpu}
             </div>
           ))}
         </div>
@@ -151,12 +152,12 @@ export function CpuLanes({ lanes, range, whole, label, onLive, onRange }: Props)
   );
 }
 
-const nameOf = (task: Lanes["tasks"][number] | undefined): string =>
+const nameOf = (task: Tracks["tasks"][number] | undefined): string =>
   typeof task === "string" ? task : (task?.task ?? "");
-const describe = (task: Lanes["tasks"][number] | undefined): string =>
+const describe = (task: Tracks["tasks"][number] | undefined): string =>
   typeof task === "object" ? `${task.task} ${task.pid}` : nameOf(task);
 
-function taskColour(name: string, dark: boolean): string {
+function taskColor(name: string, dark: boolean): string {
   const spread = hash01(name);
   return `hsl(${Math.round(spread * 360)} ${dark ? 48 : 55}% ${(dark ? 52 : 48) + Math.round(hash01(`${name}.`) * 12)}%)`;
 }

@@ -1,5 +1,5 @@
-import { compact, count, duration } from "../../core/format";
-import classes from "./Sched.module.css";
+import { compact, count, duration } from "../../core/text/format";
+import classes from "./CpuTracks.module.css";
 
 interface Props {
   /** Lower edges of the buckets in microseconds, ascending. */

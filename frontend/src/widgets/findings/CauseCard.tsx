@@ -1,46 +1,46 @@
 import { useTranslation } from "react-i18next";
-import type { CauseNamed, Subject } from "../../client/types";
 import { Link } from "../../components/Link";
-import { Tag } from "../../components/Mark";
-import { Verdict } from "../../components/Verdict";
-import { calledIn, figureOf } from "../../core/figures";
-import { usePick } from "../../lib/i18n";
+import { Tag } from "../../components/StatusIcon";
+import { VerdictIcon } from "../../components/VerdictIcon";
+import { calledIn, toFigure } from "../../core/text/figures";
 import { useCauses } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { Figures } from "./Figures";
+import { useLocalized } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import type { NamedCause, Subject } from "./api";
+import { FindingNumbers } from "./FindingNumbers";
 import classes from "./Findings.module.css";
 
-const SHOWN = 5;
+const MAX_FIGURES = 5;
 
 /** What on the host something is about; nothing named is the whole host. */
 export function Subjects({ of, called = "" }: { of: Subject; called?: string }) {
   const { t } = useTranslation();
   const parts = useNames().subject(of, called);
   if (parts.length === 0) return <Tag>{t("findings.wholeHost")}</Tag>;
-  return parts.map((one) => (
-    <Tag key={one} title={one}>
-      {one}
+  return parts.map((part) => (
+    <Tag key={part} title={part}>
+      {part}
     </Tag>
   ));
 }
 
 /** A named cause: what it is, the numbers that prove it, what it explains, what to do about it. */
-export function CauseCard({ cause }: { cause: CauseNamed }) {
+export function CauseCard({ cause }: { cause: NamedCause }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const names = useNames();
   const about = useCauses().data?.get(cause.id);
   const sure = cause.confidence !== "possible";
   const title = names.cause(cause.id);
   const called = cause.evidence
-    .filter((one) => one.subject.pid === cause.scope.pid)
-    .map((one) => calledIn(one.detail))
+    .filter((item) => item.subject.pid === cause.scope.pid)
+    .map((item) => calledIn(item.detail))
     .find(Boolean);
   return (
     <article className={classes.cause} data-confidence={cause.confidence}>
       <header className={classes.causeHead}>
         <span className={classes.confidence}>
-          <Verdict look={sure ? "supports" : "weak"} />
+          <VerdictIcon look={sure ? "supports" : "weak"} />
           {t(`findings.confidence.${cause.confidence}`)}
         </span>
         <h3 className={classes.causeTitle}>{title}</h3>
@@ -49,8 +49,8 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
         </span>
       </header>
       {about && <p className={classes.text}>{pick(about.what)}</p>}
-      <Figures
-        figures={cause.evidence.slice(0, SHOWN).map(figureOf)}
+      <FindingNumbers
+        figures={cause.evidence.slice(0, MAX_FIGURES).map(toFigure)}
         look="supports"
         label={t("findings.evidenceFor", { cause: title })}
         within={cause.scope}
@@ -62,7 +62,7 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
           {cause.explains.map((id, i) => (
             <span key={id}>
               {i > 0 && ", "}
-              <Link to="/rules" search={{ view: "causes", cause: id } as never}>
+              <Link to="/rules" search={{ view: "causes", cause: id }}>
                 {names.cause(id)}
               </Link>
             </span>
@@ -70,7 +70,7 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
         </p>
       )}
       {about && (
-        <dl className={classes.mend}>
+        <dl className={classes.remedy}>
           <div>
             <dt>{t("findings.fix")}</dt>
             <dd className={classes.fix}>{pick(about.fix)}</dd>

@@ -1,28 +1,29 @@
+import { VisuallyHidden } from "@mantine/core";
 import { FileText, Flame } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "../../components/Link";
-import type { Place as Where } from "../../core/figures";
-import { useMay } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import type { SourcePlace as Where } from "../../core/text/figures";
+import { usePermission } from "../../lib/queries";
+import { useNames } from "../../lib/text/useNames";
 import classes from "./Findings.module.css";
 
 /** No address holds more lines than this; the first are where the reader begins. */
 const MAX_LINES = 40;
-const SHOWN_LINES = 3;
+const VISIBLE_LINES = 3;
 
-/** The frames of a citation are a pattern; a plain name is searched as it stands, and is fit to be read. */
+/** The frames of a citation are a pattern; a plain name is searched literally and is readable. */
 const isPlain = (frame: string): boolean => /^[\w:.~ -]+$/.test(frame);
 const searchFor = (frame: string): string => (isPlain(frame) ? frame : `/${frame}/`);
 
-/** Where a number stands, in a few words: the collector and its lines, or the frame of a profile. */
-function usePlace() {
+/** The source of a number, in a few words: the collector and its lines, or the frame of a profile. */
+function useCitationText() {
   const { t } = useTranslation();
   const names = useNames();
   return ({ collector = "", part = "", lines = [], frame, profile }: Where) => {
     const what = names.collector(collector) || part;
     if (profile) return { what: frame && !isPlain(frame) ? t("findings.frames") : frame || what, where: "" };
-    const numbers = lines.slice(0, SHOWN_LINES).join(", ") + (lines.length > SHOWN_LINES ? ", …" : "");
+    const numbers = lines.slice(0, VISIBLE_LINES).join(", ") + (lines.length > VISIBLE_LINES ? ", …" : "");
     return { what, where: numbers && t("findings.line", { count: lines.length, numbers }) };
   };
 }
@@ -30,30 +31,44 @@ function usePlace() {
 interface Props {
   place: Where | undefined;
   className?: string | undefined;
-  label: string;
+  /** Meaning of the content, if the content does not state it. Screen readers read it after the content. */
+  label?: string | undefined;
+  /** Whether the content is part of an SVG drawing, which holds no hidden text. */
+  isSvg?: boolean;
   /** The process that the number is about: its share of a profile is seen among its own samples. */
   pid?: string | undefined;
   children: ReactNode;
 }
 
 /** One click from a number to where it was read: the lines of the artifact, marked, or the frame in its flame graph. */
-export function Cited({ place, className, label, pid, children }: Props) {
+export function CitedSource({ place, className, label, isSvg = false, pid, children }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
-  const placed = usePlace();
+  const may = usePermission();
+  const describePlace = useCitationText();
   const look = className ?? "";
+  const nameLink = (action: string) => {
+    const name = [label, action].filter(Boolean).join(": ");
+    if (isSvg) return { "aria-label": name, children: <g aria-hidden>{children}</g> };
+    // The name of a link begins with what is visible in it.
+    return {
+      children: (
+        <>
+          {children}
+          <VisuallyHidden>{` ${name}`}</VisuallyHidden>
+        </>
+      ),
+    };
+  };
   if (place?.profile)
     return (
       <Link
         to="/profiles/$profileId"
         params={{ profileId: place.profile }}
-        search={{ q: place.frame ? searchFor(place.frame) : undefined, pid, idle: "1" } as never}
+        search={{ q: place.frame ? searchFor(place.frame) : undefined, pid, idle: "1" }}
         className={look}
-        aria-label={t("findings.openFrame", { what: label, frame: place.frame ?? "" })}
         title={place.frame ?? ""}
-      >
-        {children}
-      </Link>
+        {...nameLink(t("findings.openFrame", { frame: place.frame ?? "" }))}
+      />
     );
   if (!place?.artifact) return <span className={look}>{children}</span>;
   if (!may("artifact.read"))
@@ -63,39 +78,34 @@ export function Cited({ place, className, label, pid, children }: Props) {
       </span>
     );
   const lines = place.lines ?? [];
-  const { what, where } = placed(place);
+  const { what, where } = describePlace(place);
   const text = [what, where].filter(Boolean).join(" ");
   return (
     <Link
       to="/artifacts/$artifactId"
       params={{ artifactId: place.artifact }}
-      search={
-        {
-          line: lines[0] ? String(lines[0]) : undefined,
-          lines: lines.length > 1 ? lines.slice(0, MAX_LINES).join(",") : undefined,
-          run: place.run || undefined,
-        } as never
-      }
+      search={{
+        line: lines[0] ? String(lines[0]) : undefined,
+        lines: lines.length > 1 ? lines.slice(0, MAX_LINES).join(",") : undefined,
+        run: place.run || undefined,
+      }}
       className={look}
-      aria-label={t("findings.openLine", { what: label, place: text })}
       title={`${text} (${place.collector ?? ""}/${place.part ?? ""})`}
-    >
-      {children}
-    </Link>
+      {...nameLink(t("findings.openLine", { place: text }))}
+    />
   );
 }
 
-/** The place itself, named. */
-export function PlaceLink({ place, label, pid }: Omit<Props, "className" | "children">) {
-  const placed = usePlace();
+/** The place itself as a link: the collector and its lines, or the frame. */
+export function CitationLink({ place, label, pid }: Omit<Props, "className" | "children">) {
+  const describePlace = useCitationText();
   if (!place) return null;
   const Icon = place.profile ? Flame : FileText;
-  const { what, where } = placed(place);
+  const { what, where } = describePlace(place);
   return (
-    <Cited place={place} label={label} pid={pid} className={classes.place}>
+    <CitedSource place={place} label={label} pid={pid} className={classes.place}>
       <Icon size={12} aria-hidden />
-      {/* The space is for those who hear it: the name of a link holds what is read in it. */}
       <span>{what}</span> {where && <span className={classes.lines}>{where}</span>}
-    </Cited>
+    </CitedSource>
   );
 }

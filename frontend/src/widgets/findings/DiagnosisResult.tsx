@@ -2,160 +2,177 @@ import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Finding, Ranking } from "../../client/types";
-import { Fold } from "../../components/Fold";
+import type { Finding } from "../../client/models";
+import { Collapsible } from "../../components/Collapsible";
+import { BlockSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { BlockSkeleton } from "../../components/States";
-import { Verdict } from "../../components/Verdict";
-import { bySeverity, figureOf } from "../../core/figures";
+import { VerdictIcon } from "../../components/VerdictIcon";
+import { sortBySeverity, toFigure } from "../../core/text/figures";
 import { useOpenDialog } from "../../lib/dialogs";
-import { useCauses, useCollectors, useMay } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import { useCauses, useCollectors, usePermission } from "../../lib/queries";
+import { useNames } from "../../lib/text/useNames";
+import type { Ranking } from "./api";
 import { CauseCard } from "./CauseCard";
-import { Figures } from "./Figures";
+import { FindingNumbers } from "./FindingNumbers";
 import { FindingRow } from "./FindingRow";
 import classes from "./Findings.module.css";
-import { Missing } from "./Missing";
+import { MissingData } from "./MissingData";
 
 interface Props {
   ranking: Ranking;
-  /** Everything that fired, where that is known beside what it adds up to. */
+  /** All matches, where they are known in addition to the causes. */
   findings?: readonly Finding[];
-  quiet?: readonly Finding[];
+  not_matched?: readonly Finding[];
   /** Collectors that were run. */
   tried: readonly string[];
   hostId: string | undefined;
-  /** Stands where the causes would, when there is none. */
+  /** Replaces the causes when there is none. */
   none: ReactNode;
   /** Where a cause is named, what it is made of stays folded. */
   compact?: boolean;
 }
 
 /** What evidence adds up to: causes, findings, and as plainly what was ruled out, not seen, and not to be relied on. */
-export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none, compact = false }: Props) {
+export function DiagnosisResult({
+  ranking,
+  findings = [],
+  not_matched = [],
+  tried,
+  hostId,
+  none,
+  compact = false,
+}: Props) {
   const { t } = useTranslation();
   const names = useNames();
   const list = (ids: readonly string[]) => ids.map(names.cause).join(", ");
-  const fired = bySeverity(findings.filter((one) => one.grade !== "context"));
+  const matched = sortBySeverity(findings.filter((finding) => finding.strength !== "context"));
   const wide = !compact || ranking.causes.length === 0;
-  const spoken = new Set(ranking.causes.map((one) => one.id));
+  const spoken = new Set(ranking.causes.map((namedCause) => namedCause.id));
   const open = ranking.open.filter((id) => !spoken.has(id));
   if (!names.ready) return <BlockSkeleton height={320} />;
   return (
     <div className={classes.answer}>
-      {ranking.causes.length > 0 ? ranking.causes.map((one) => <CauseCard key={one.id} cause={one} />) : none}
-      {fired.length > 0 && (
-        <Fold id="fired" open={wide} title={t("findings.fired")} count={fired.length}>
-          {fired.map((one, i) => (
-            <FindingRow key={`${one.rule}${i}`} finding={one} look="supports" />
+      {ranking.causes.length > 0
+        ? ranking.causes.map((namedCause) => <CauseCard key={namedCause.id} cause={namedCause} />)
+        : none}
+      {matched.length > 0 && (
+        <Collapsible id="matched" open={wide} title={t("findings.matched")} count={matched.length}>
+          {matched.map((finding, i) => (
+            <FindingRow key={`${finding.rule}${i}`} finding={finding} look="supports" />
           ))}
-        </Fold>
+        </Collapsible>
       )}
       {ranking.inconclusive.length > 0 && (
-        <Fold
+        <Collapsible
           id="inconclusive"
           open={wide}
-          title={<Titled look="inconclusive">{t("findings.look.inconclusive")}</Titled>}
+          title={<Section look="inconclusive">{t("findings.verdict.inconclusive")}</Section>}
           count={ranking.inconclusive.length}
         >
-          {ranking.inconclusive.map((one, i) => (
-            <FindingRow key={`${one.rule}${i}`} finding={one} look="inconclusive" />
+          {ranking.inconclusive.map((finding, i) => (
+            <FindingRow key={`${finding.rule}${i}`} finding={finding} look="inconclusive" />
           ))}
-        </Fold>
+        </Collapsible>
       )}
       {open.length > 0 && (
-        <Fold
+        <Collapsible
           id="open"
           open={wide}
-          title={<Titled look="absent">{t("findings.open")}</Titled>}
+          title={<Section look="absent">{t("findings.open")}</Section>}
           count={open.length}
         >
           {open.map((id) => (
-            <Suspected key={id} id={id} tried={tried} hostId={hostId} />
+            <SuspectedCauses key={id} id={id} tried={tried} hostId={hostId} />
           ))}
-        </Fold>
+        </Collapsible>
       )}
       {ranking.ruled_out.length > 0 && (
-        <Fold
+        <Collapsible
           id="ruled"
-          title={<Titled look="refutes">{t("findings.ruledOut")}</Titled>}
+          title={<Section look="refutes">{t("findings.ruledOut")}</Section>}
           count={ranking.ruled_out.length}
-          hint={list(ranking.ruled_out.map((one) => one.id))}
+          hint={list(ranking.ruled_out.map((item) => item.id))}
         >
-          {ranking.ruled_out.map((one) => (
-            <article key={one.id} className={`${classes.finding} ${classes.look_refutes}`}>
+          {ranking.ruled_out.map((item) => (
+            <article key={item.id} className={`${classes.finding} ${classes.look_refutes}`}>
               <header className={classes.findingHead}>
-                <Verdict look="refutes" label={t("findings.look.refutes")} />
-                <span className={classes.struck}>{names.cause(one.id)}</span>
+                <VerdictIcon look="refutes" label={t("findings.verdict.refutes")} />
+                <span className={classes.struck}>{names.cause(item.id)}</span>
               </header>
-              <Figures
-                figures={one.by.map(figureOf)}
+              <FindingNumbers
+                figures={item.by.map(toFigure)}
                 look="refutes"
-                label={t("findings.evidenceAgainst", { cause: names.cause(one.id) })}
+                label={t("findings.evidenceAgainst", { cause: names.cause(item.id) })}
               />
             </article>
           ))}
-        </Fold>
+        </Collapsible>
       )}
       {ranking.not_collected.length > 0 && (
-        <Fold
+        <Collapsible
           id="missing"
-          title={<Titled look="absent">{t("findings.look.absent")}</Titled>}
+          title={<Section look="absent">{t("findings.verdict.absent")}</Section>}
           count={ranking.not_collected.length}
           hint={t("findings.missingHint")}
         >
-          <Missing items={ranking.not_collected} tried={tried} hostId={hostId} />
-        </Fold>
+          <MissingData items={ranking.not_collected} tried={tried} hostId={hostId} />
+        </Collapsible>
       )}
-      <Rest id="aside" look="refutes" title={t("findings.setAside")} items={ranking.set_aside} />
-      <Rest
+      <OtherFindings id="refuted" look="refutes" title={t("findings.refuted")} items={ranking.refuted} />
+      <OtherFindings
         id="context"
         look="context"
-        title={t("findings.look.context")}
+        title={t("findings.verdict.context")}
         note={t("findings.contextText")}
         items={ranking.context}
       />
-      <Rest
-        id="quiet"
+      <OtherFindings
+        id="not_matched"
         look="refutes"
-        title={t("findings.quiet")}
-        note={t("findings.quietText")}
-        items={quiet}
+        title={t("findings.notMatched")}
+        note={t("findings.notMatchedText")}
+        items={not_matched}
       />
-      {ranking.not_looked_at.length > 0 && (
-        <Fold
+      {ranking.not_checked.length > 0 && (
+        <Collapsible
           id="unseen"
-          title={<Titled look="absent">{t("findings.notLookedAt")}</Titled>}
-          count={ranking.not_looked_at.length}
-          hint={list(ranking.not_looked_at)}
+          title={<Section look="absent">{t("findings.notChecked")}</Section>}
+          count={ranking.not_checked.length}
+          hint={list(ranking.not_checked)}
         >
-          <p className={classes.note}>{t("findings.notLookedAtText")}</p>
+          <p className={classes.note}>{t("findings.notCheckedText")}</p>
           <p className={classes.silent}>
-            {ranking.not_looked_at.map((id, i) => (
+            {ranking.not_checked.map((id, i) => (
               <span key={id}>
                 {i > 0 && " · "}
-                <Link to="/rules" search={{ view: "causes", cause: id } as never}>
+                <Link to="/rules" search={{ view: "causes", cause: id }}>
                   {names.cause(id)}
                 </Link>
               </span>
             ))}
           </p>
-        </Fold>
+        </Collapsible>
       )}
     </div>
   );
 }
 
-function Titled({ look, children }: { look: Parameters<typeof Verdict>[0]["look"]; children: ReactNode }) {
+function Section({
+  look,
+  children,
+}: {
+  look: Parameters<typeof VerdictIcon>[0]["look"];
+  children: ReactNode;
+}) {
   return (
     <>
-      <Verdict look={look} />
+      <VerdictIcon look={look} />
       {children}
     </>
   );
 }
 
-interface RestProps {
+interface OtherFindingsProps {
   id: string;
   look: "refutes" | "context";
   title: string;
@@ -163,20 +180,20 @@ interface RestProps {
   items: readonly Finding[];
 }
 
-function Rest({ id, look, title, note, items }: RestProps) {
+function OtherFindings({ id, look, title, note, items }: OtherFindingsProps) {
   if (items.length === 0) return null;
   return (
-    <Fold id={id} title={<Titled look={look}>{title}</Titled>} count={items.length}>
+    <Collapsible id={id} title={<Section look={look}>{title}</Section>} count={items.length}>
       {note && <p className={classes.note}>{note}</p>}
-      {items.map((one, i) => (
-        <FindingRow key={`${one.rule}${i}`} finding={one} look={look} />
+      {items.map((finding, i) => (
+        <FindingRow key={`${finding.rule}${i}`} finding={finding} look={look} />
       ))}
-    </Fold>
+    </Collapsible>
   );
 }
 
 /** A hypothesis that something made likely and nothing has settled, and what would settle it. */
-function Suspected({
+function SuspectedCauses({
   id,
   tried,
   hostId,
@@ -187,17 +204,17 @@ function Suspected({
 }) {
   const { t } = useTranslation();
   const names = useNames();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   const known = useCollectors().data;
   const tests = (useCauses().data?.get(id)?.tested_by ?? []).filter(
-    (one) => !tried.includes(one) && known?.some((each) => each.id === one),
+    (item) => !tried.includes(item) && known?.some((each) => each.id === item),
   );
   return (
     <article className={`${classes.finding} ${classes.look_absent}`}>
       <header className={classes.findingHead}>
-        <Verdict look="absent" label={t("findings.open")} />
-        <Link to="/rules" search={{ view: "causes", cause: id } as never} className={classes.ruleName ?? ""}>
+        <VerdictIcon look="absent" label={t("findings.open")} />
+        <Link to="/rules" search={{ view: "causes", cause: id }} className={classes.ruleName ?? ""}>
           {names.cause(id)}
         </Link>
         {tests.length > 0 && hostId && may("capture.light") ? (

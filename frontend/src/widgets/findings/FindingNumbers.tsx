@@ -1,65 +1,60 @@
 import { useTranslation } from "react-i18next";
-import { type Look, Verdict } from "../../components/Verdict";
-import { type Figure, timesBeyond, wasCompared } from "../../core/figures";
-import { number, quantity } from "../../core/format";
-import type { SubjectMap } from "../../core/subject";
-import { useNames } from "../../lib/useNames";
+import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
+import type { SubjectMap } from "../../core/hosts/subject";
+import { type FindingFigure, timesBeyond, wasCompared } from "../../core/text/figures";
+import { number, quantity } from "../../core/text/format";
+import { useNames } from "../../lib/text/useNames";
+import { CitationLink, CitedSource } from "./CitationLink";
 import classes from "./Findings.module.css";
 import { Gauge } from "./Gauge";
-import { Cited, PlaceLink } from "./Place";
 
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 
 interface Props {
-  figures: readonly Figure[];
-  look: Look;
-  /** What they say together, for those who do not see where they stand. */
+  figures: readonly FindingFigure[];
+  look: VerdictState;
+  /** Accessible name of the list. */
   label: string;
-  /** What they are about in common: it stands over them already. */
+  /** Subject of all numbers, which is not repeated. */
   within?: SubjectMap;
 }
 
-/** Numbers, one a row: what was measured, how much, against what, and the line that it was read from. */
-export function Figures({ figures, look, label, within = {} }: Props) {
+/** Numbers, one per row: measure, value, threshold and source. */
+export function FindingNumbers({ figures, look, label, within = {} }: Props) {
   return (
     <ul className={classes.figures} aria-label={label}>
-      {figures.map((one, i) => (
-        <Row key={i} figure={one} look={look} within={within} />
+      {figures.map((figure, i) => (
+        <Row key={i} figure={figure} look={look} within={within} />
       ))}
     </ul>
   );
 }
 
-function Row({ figure, look, within }: { figure: Figure; look: Look; within: SubjectMap }) {
+function Row({ figure, look, within }: { figure: FindingFigure; look: VerdictState; within: SubjectMap }) {
   const { t } = useTranslation();
   const names = useNames();
-  const { value, unit, baseline, places, subject, n } = figure;
+  const { value, unit, baseline, places, subject, sample_count } = figure;
   const compared = wasCompared(figure) ? figure : undefined;
   const title = names.measure(figure.measure, figure.rule);
   const about = names.subject(subject, figure.called, within);
-  const cited = places.filter((one) => one.profile || one.artifact);
+  const cited = places.filter((sourcePlace) => sourcePlace.profile || sourcePlace.artifact);
   const times = compared && timesBeyond(value, compared.threshold, compared.op);
   return (
     <li className={classes.figure}>
-      <Verdict look={compared ? look : "context"} />
+      <VerdictIcon look={compared ? look : "context"} />
       <span className={classes.what}>
         <span title={figure.measure}>{title}</span>
-        {about.map((one) => (
-          <span key={one} className={classes.about}>
-            {one}
+        {about.map((item) => (
+          <span key={item} className={classes.about}>
+            {item}
           </span>
         ))}
       </span>
-      <Cited
-        place={places[0]}
-        pid={subject.pid}
-        label={`${title} ${quantity(value, unit)}`}
-        className={classes.number}
-      >
+      <CitedSource place={places[0]} pid={subject.pid} label={title} className={classes.number}>
         {quantity(value, unit)}
-      </Cited>
+      </CitedSource>
       {compared ? (
-        <Gauge figure={compared} quiet={look === "refutes"} />
+        <Gauge figure={compared} not_matched={look === "refutes"} />
       ) : (
         <span className={classes.noGauge} aria-hidden />
       )}
@@ -75,16 +70,19 @@ function Row({ figure, look, within }: { figure: Figure; look: Look; within: Sub
         {baseline !== null && (
           <span className={classes.was}>{t("findings.before", { value: quantity(baseline, unit) })}</span>
         )}
-        {n > 0 && (
-          <span className={classes.n} title={t("findings.observed", { n: number(n) })}>
-            n = {number(n)}
+        {sample_count > 0 && (
+          <span
+            className={classes.sampleCount}
+            title={t("findings.sampleCount", { n: number(sample_count) })}
+          >
+            n = {number(sample_count)}
           </span>
         )}
       </span>
       <span className={classes.where}>
-        {cited.length === 0 && <span className={classes.n}>{t("findings.noLine")}</span>}
+        {cited.length === 0 && <span className={classes.sampleCount}>{t("findings.noSource")}</span>}
         {cited.slice(0, 2).map((place, i) => (
-          <PlaceLink key={i} place={place} pid={subject.pid} label={title} />
+          <CitationLink key={i} place={place} pid={subject.pid} label={title} />
         ))}
       </span>
     </li>

@@ -1,45 +1,45 @@
 import { useTranslation } from "react-i18next";
-import type { Finding } from "../../client/types";
+import type { Finding } from "../../client/models";
 import { Link } from "../../components/Link";
-import { Mark, type Tone } from "../../components/Mark";
-import { type Look, Verdict } from "../../components/Verdict";
+import { StatusIcon, type Tone } from "../../components/StatusIcon";
+import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
 import { cx } from "../../core/cx";
-import { calledIn, figuresOf, saying } from "../../core/figures";
-import { usePick, useSentence } from "../../lib/i18n";
+import { calledIn, describeMeasure, toFigures } from "../../core/text/figures";
 import { useRules } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
 import { Subjects } from "./CauseCard";
-import { Figures } from "./Figures";
+import { FindingNumbers } from "./FindingNumbers";
 import classes from "./Findings.module.css";
 
 const TONES: Record<Finding["severity"], Tone> = { critical: "bad", warn: "warn", info: "off" };
 
 interface Props {
   finding: Finding;
-  look: Look;
+  look: VerdictState;
 }
 
-/** What one rule said about one thing: its sentence, its numbers, and why not to build on it where that is so. */
+/** The finding of one rule about one subject: its sentence, its numbers, and its caveats. */
 export function FindingRow({ finding, look }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
   const rule = useRules().data?.get(finding.rule);
-  const fired = look === "supports";
-  const says = rule && finding.numbers.length > 0 ? saying(pick(rule.says), finding) : "";
-  const told = finding.state === "fired" || finding.state === "inconclusive";
+  const matched = look === "supports";
+  const summary = rule && finding.numbers.length > 0 ? describeMeasure(pick(rule.summary), finding) : "";
+  const isVisible = finding.state === "matched" || finding.state === "inconclusive";
   return (
     <article className={cx(classes.finding, classes[`look_${look}`])}>
       <header className={classes.findingHead}>
-        {fired ? (
-          <Mark tone={TONES[finding.severity]}>{t(`findings.severity.${finding.severity}`)}</Mark>
+        {matched ? (
+          <StatusIcon tone={TONES[finding.severity]}>{t(`findings.severity.${finding.severity}`)}</StatusIcon>
         ) : (
-          <Verdict look={look} label={t(`findings.look.${look}`)} />
+          <VerdictIcon look={look} label={t(`findings.verdict.${look}`)} />
         )}
         <Link
           to="/rules"
-          search={{ rule: finding.rule } as never}
+          search={{ rule: finding.rule }}
           className={cx(classes.ruleName, look === "refutes" && classes.struck)}
           title={finding.rule}
         >
@@ -48,21 +48,21 @@ export function FindingRow({ finding, look }: Props) {
         <span className={classes.tags}>
           <Subjects of={finding.subject} called={calledIn(finding.detail)} />
         </span>
-        <span className={classes.grade} title={t(`findings.gradeMeaning.${finding.grade}`)}>
-          {t(`findings.grade.${finding.grade}`)}
+        <span className={classes.strength} title={t(`findings.strengthMeaning.${finding.strength}`)}>
+          {t(`findings.strength.${finding.strength}`)}
         </span>
       </header>
-      {told && says && <p className={classes.text}>{says}</p>}
+      {isVisible && summary && <p className={classes.text}>{summary}</p>}
       {finding.reason && <p className={classes.reason}>{sentence(names.reason(finding.reason))}</p>}
       {finding.numbers.length > 0 && (
-        <Figures
-          figures={figuresOf(finding)}
+        <FindingNumbers
+          figures={toFigures(finding)}
           look={look}
           label={names.rule(finding.rule)}
           within={finding.subject}
         />
       )}
-      {fired && rule?.traps && <p className={classes.note}>{pick(rule.traps)}</p>}
+      {matched && rule?.caveats && <p className={classes.note}>{pick(rule.caveats)}</p>}
     </article>
   );
 }

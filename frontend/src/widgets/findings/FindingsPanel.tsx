@@ -1,56 +1,56 @@
 import { useTranslation } from "react-i18next";
-import type { RunFindings } from "../../client/types";
+import type { RunFindings } from "../../client/models";
 import { Link } from "../../components/Link";
-import { Verdict } from "../../components/Verdict";
-import { milliseconds } from "../../core/format";
-import { Answer } from "./Answer";
+import { VerdictIcon } from "../../components/VerdictIcon";
+import { milliseconds } from "../../core/text/format";
+import { DiagnosisResult } from "./DiagnosisResult";
 import classes from "./Findings.module.css";
 
 interface Props {
-  found: RunFindings;
+  runFindings: RunFindings;
   hostId: string | undefined;
   tried?: readonly string[];
   compact?: boolean;
 }
 
 /** How much was looked at, in one line. */
-export function Looked({ found }: { found: RunFindings }) {
+export function CheckedSummary({ runFindings }: { runFindings: RunFindings }) {
   const { t } = useTranslation();
-  const { findings, quiet, not_evaluated, ranking } = found;
+  const { findings, not_matched, not_evaluated, ranking } = runFindings;
   const rules = new Set(
-    [...findings, ...quiet, ...not_evaluated, ...ranking.inconclusive].map((one) => one.rule),
+    [...findings, ...not_matched, ...not_evaluated, ...ranking.inconclusive].map((finding) => finding.rule),
   );
   return (
     <>
-      <span>{t("findings.looked", { count: rules.size })}</span>
-      {found.elapsed_ms !== null && <span className="num">{milliseconds(found.elapsed_ms)}</span>}
+      <span>{t("findings.ruleCount", { count: rules.size })}</span>
+      {runFindings.elapsed_ms !== null && <span className="num">{milliseconds(runFindings.elapsed_ms)}</span>}
       <Link to="/rules">{t("nav.rules")}</Link>
     </>
   );
 }
 
-/** No cause is an answer too: what was ruled out and what was not seen stands beneath it. */
-export function NoCause({ children }: { children?: React.ReactNode }) {
+/** A result without causes: lists what was ruled out and what was not captured. */
+export function NoCauseNote({ children }: { children?: React.ReactNode }) {
   const { t } = useTranslation();
   return (
     <p className={classes.noneText}>
-      <Verdict look="refutes" />
+      <VerdictIcon look="refutes" />
       <strong>{t("findings.noCause")}</strong>
       <span className="dim">{children ?? t("findings.noCauseText")}</span>
     </p>
   );
 }
 
-/** Everything that rules said about one run. */
-export function FindingsBody({ found, hostId, tried = [], compact = false }: Props) {
+/** All findings of one run. */
+export function FindingsBody({ runFindings, hostId, tried = [], compact = false }: Props) {
   return (
-    <Answer
-      ranking={found.ranking}
-      findings={found.findings}
-      quiet={found.quiet}
+    <DiagnosisResult
+      ranking={runFindings.ranking}
+      findings={runFindings.findings}
+      not_matched={runFindings.not_matched}
       tried={tried}
       hostId={hostId}
-      none={<NoCause />}
+      none={<NoCauseNote />}
       compact={compact}
     />
   );

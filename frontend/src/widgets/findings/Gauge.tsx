@@ -1,14 +1,14 @@
 import { cx } from "../../core/cx";
-import { type Compared, scaleOf } from "../../core/figures";
+import { type Compared, scaleOf } from "../../core/text/figures";
 import classes from "./Findings.module.css";
 
 const SHARES = new Set(["pct", "percent", "%", "ratio"]);
 
 /**
- * A number on a line with its threshold (a full tick) and what it was before (a hollow one). The figures stand
- * beside it in words; this is for the eye. Logarithmic, marked so, where they are far apart.
+ * A number on a line with its threshold (a full tick) and its earlier value (a hollow one). The text next to it holds
+ * the figures. Logarithmic, and marked so, where they are far apart.
  */
-export function Gauge({ figure, quiet = false }: { figure: Compared; quiet?: boolean }) {
+export function Gauge({ figure, not_matched = false }: { figure: Compared; not_matched?: boolean }) {
   const { value, threshold, baseline, unit, op } = figure;
   const seen = [value, threshold, ...(baseline === null ? [] : [baseline])];
   const scale = scaleOf(seen, SHARES.has(unit) && unit !== "ratio");
@@ -22,7 +22,7 @@ export function Gauge({ figure, quiet = false }: { figure: Compared; quiet?: boo
         style={below ? { left: 0, width: left(threshold) } : { left: left(threshold), right: 0 }}
       />
       <span
-        className={cx(classes.value, quiet && classes.within)}
+        className={cx(classes.value, not_matched && classes.within)}
         style={{ width: value === 0 ? 2 : `max(2px, ${left(value)})` }}
       />
       {!below && value > threshold && (

@@ -1,14 +1,14 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { THRESHOLDS } from "../../mock/knowledge";
-import { answerInstead, sent } from "../../mock/msw";
-import { CAPTURES, HOSTS } from "../../mock/world";
-import { open } from "../testing/screen";
+import { THRESHOLDS } from "../../../mock/analysis/knowledge";
+import { state } from "../../../mock/api";
+import { answerInstead, sent } from "../../../mock/server/msw";
+import { CAPTURES, HOSTS } from "../../../mock/world";
+import { openScreen } from "../../testing/screen";
 
-const [, SICK, WELL, UNASKED] = HOSTS as [unknown, ...(typeof HOSTS)[number][]];
-const RUN = CAPTURES.find((one) => one.state === "done")?.runs[0]?.id ?? "";
+const [, UNHEALTHY, WELL, UNASKED] = HOSTS as [unknown, ...(typeof HOSTS)[number][]];
+const RUN = CAPTURES.find((capture) => capture.state === "done")?.runs[0]?.id ?? "";
 
 afterEach(() => {
   state.role = "admin";
@@ -16,22 +16,22 @@ afterEach(() => {
 });
 
 describe("the findings of a host", () => {
-  it("begin with the causes, then what stands out by severity, each number at its line", async () => {
-    open(`/hosts/${SICK?.id}?fold=fired`);
+  it("begin with the causes, then the matches by severity, each number at its line", async () => {
+    openScreen(`/hosts/${UNHEALTHY?.id}?fold=matched`);
     expect(await screen.findByRole("heading", { name: "A listen queue overflows" })).toBeVisible();
     expect(screen.getByText("Possible")).toBeVisible();
     expect(
-      await screen.findByText("1,586 connections a second found their accept queue full and were not taken."),
+      await screen.findByText("1,586 connections a second were dropped because their accept queue was full."),
     ).toBeVisible();
-    const first = screen.getAllByText(/^critical$|^warning$/).map((one) => one.textContent);
+    const first = screen.getAllByText(/^critical$|^warning$/).map((item) => item.textContent);
     expect(first).toEqual(["critical", "critical", "warning"]);
     expect(
       screen.getAllByRole("link", { name: /Listen queue overflows.*open .* lines 10, 59/ })[0],
     ).toHaveAttribute("href", expect.stringContaining("line=10"));
   });
 
-  it("tell beside them what was compared with nothing, without a threshold and at its line as well", async () => {
-    open(`/hosts/${SICK?.id}?fold=fired`);
+  it("list related numbers with them, without a threshold and at their line as well", async () => {
+    openScreen(`/hosts/${UNHEALTHY?.id}?fold=matched`);
     const named = await screen.findAllByText("Places in the fullest queue");
     const row = named[0]?.closest("li") as HTMLElement;
     expect(within(row).getByText("128")).toBeVisible();
@@ -43,9 +43,9 @@ describe("the findings of a host", () => {
 
   it("show what is inconclusive with its reason, and context only as context", async () => {
     const user = userEvent.setup();
-    open(`/hosts/${SICK?.id}?fold=inconclusive`);
+    openScreen(`/hosts/${UNHEALTHY?.id}?fold=inconclusive`);
     expect(
-      await screen.findByText("Only 31 samples; at least 200 are needed before shares mean anything."),
+      await screen.findByText("Only 31 samples. At least 200 are needed for meaningful shares."),
     ).toBeVisible();
     expect(screen.queryByText("The load is 287.")).toBeNull();
     await user.click(screen.getByRole("button", { name: /^Context/ }));
@@ -54,7 +54,7 @@ describe("the findings of a host", () => {
 
   it("offer to collect what is missing", async () => {
     const user = userEvent.setup();
-    const router = open(`/hosts/${WELL?.id}?fold=missing`);
+    const router = openScreen(`/hosts/${WELL?.id}?fold=missing`);
     expect(await screen.findByText("No cause found")).toBeVisible();
     await user.click(await screen.findByRole("button", { name: "Collect NUMA allocation" }));
     await waitFor(() =>
@@ -68,26 +68,26 @@ describe("the findings of a host", () => {
   });
 
   it("invite to a diagnosis where nothing was looked at", async () => {
-    open(`/hosts/${UNASKED?.id}`);
-    expect(await screen.findByText(/No run on this host has been looked at yet/)).toBeVisible();
+    openScreen(`/hosts/${UNASKED?.id}`);
+    expect(await screen.findByText(/No run of this host has been evaluated/)).toBeVisible();
     expect(screen.getAllByRole("button", { name: "Diagnose" }).length).toBe(2);
   });
 
   it("are no links for those who may not read raw artifacts", async () => {
     state.role = "viewer";
-    open(`/hosts/${SICK?.id}`);
+    openScreen(`/hosts/${UNHEALTHY?.id}`);
     expect((await screen.findAllByText("1,586/s"))[0]?.closest("a")).toBeNull();
   });
 });
 
 describe("the findings of a run", () => {
   it("stand above its parts", async () => {
-    open(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}`);
     expect(await screen.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
-    expect(screen.getByText("8 rules looked at it")).toBeVisible();
+    expect(screen.getByText("8 rules evaluated")).toBeVisible();
   });
 
-  it("say so where no rule has looked", async () => {
+  it("show when no rule has been evaluated", async () => {
     answerInstead(({ path }) =>
       path === `/runs/${RUN}/findings`
         ? {
@@ -97,30 +97,30 @@ describe("the findings of a run", () => {
               evaluated_at: null,
               elapsed_ms: null,
               findings: [],
-              quiet: [],
+              not_matched: [],
               not_evaluated: [],
               ranking: {
                 causes: [],
                 ruled_out: [],
-                not_looked_at: [],
+                not_checked: [],
                 open: [],
                 not_collected: [],
                 inconclusive: [],
-                set_aside: [],
+                refuted: [],
                 context: [],
               },
             },
           }
         : undefined,
     );
-    open(`/runs/${RUN}`);
-    expect(await screen.findByText("No rule has looked at this run")).toBeVisible();
+    openScreen(`/runs/${RUN}`);
+    expect(await screen.findByText("Run not evaluated")).toBeVisible();
   });
 });
 
 describe("a cited line", () => {
   it("is marked in its artifact, with the others that belong to it", async () => {
-    open("/artifacts/0193?line=59&lines=10,59");
+    openScreen("/artifacts/0193?line=59&lines=10,59");
     await waitFor(() => expect(document.querySelectorAll("[data-cited]").length).toBe(1));
     expect(document.getElementById("L59")).toHaveAttribute("data-cited");
     await userEvent.setup().click(screen.getByRole("button", { name: "10" }));
@@ -130,7 +130,7 @@ describe("a cited line", () => {
 
 describe("the rules", () => {
   it("show their thresholds with where those are from, and what was changed", async () => {
-    open("/rules?rule=F-CPU-RUNQ-DELAY");
+    openScreen("/rules?rule=F-CPU-RUNQ-DELAY");
     const table = await screen.findByRole("region", { name: "Thresholds" });
     expect(within(table).getByText("what a person notices in one request")).toBeVisible();
     expect(within(table).getAllByText("> 3 ms")[0]).toBeVisible();
@@ -140,7 +140,7 @@ describe("the rules", () => {
 
   it("let an admin change a threshold for hosts with a label, and never without a reason", async () => {
     const user = userEvent.setup();
-    open("/rules?rule=F-MEM-RECLAIM");
+    openScreen("/rules?rule=F-MEM-RECLAIM");
     await user.click(await screen.findByRole("button", { name: "Change the threshold warn" }));
     const dialog = await screen.findByRole("dialog");
     const value = within(dialog).getByRole("textbox", { name: /^New value/ });
@@ -148,11 +148,11 @@ describe("the rules", () => {
     await user.type(value, "20");
     await user.click(within(dialog).getByRole("radio", { name: "Hosts with a label" }));
     await user.type(await within(dialog).findByRole("combobox", { name: "Label" }), "role=db");
-    expect(within(dialog).getByRole("button", { name: "Set the threshold" })).toBeDisabled();
-    await user.type(within(dialog).getByRole("textbox", { name: /^Why/ }), "reclaim is normal there");
-    await user.click(within(dialog).getByRole("button", { name: "Set the threshold" }));
+    expect(within(dialog).getByRole("button", { name: "Set threshold" })).toBeDisabled();
+    await user.type(within(dialog).getByRole("textbox", { name: /^Reason/ }), "reclaim is normal there");
+    await user.click(within(dialog).getByRole("button", { name: "Set threshold" }));
     await waitFor(() =>
-      expect(sent.find((one) => one.method === "PUT")?.body).toEqual({
+      expect(sent.find((request) => request.method === "PUT")?.body).toEqual({
         name: "F-MEM-RECLAIM.warn",
         value: 20,
         label_name: "role",
@@ -164,27 +164,29 @@ describe("the rules", () => {
 
   it("list what was changed, and take it back at the second press", async () => {
     const user = userEvent.setup();
-    open("/rules?view=changed");
+    openScreen("/rules?view=changed");
     expect(await screen.findByText(/Archive disks of the databases/)).toBeVisible();
     expect(screen.getByText("role=db")).toBeVisible();
     const row = screen.getByText("role=db").closest("tr") as HTMLElement;
-    await user.click(within(row).getByRole("button", { name: "Take back" }));
-    expect(sent.some((one) => one.method === "DELETE")).toBe(false);
-    await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Take back" }));
-    await waitFor(() => expect(sent.some((one) => one.method === "DELETE")).toBe(true));
+    await user.click(within(row).getByRole("button", { name: "Reset to default" }));
+    expect(sent.some((request) => request.method === "DELETE")).toBe(false);
+    await user.click(
+      within(await screen.findByRole("dialog")).getByRole("button", { name: "Reset to default" }),
+    );
+    await waitFor(() => expect(sent.some((request) => request.method === "DELETE")).toBe(true));
     await waitFor(() => expect(screen.queryByText("role=db")).toBeNull());
   });
 
   it("are changed by admins only", async () => {
     state.role = "oncall";
-    open("/rules?rule=F-MEM-RECLAIM");
+    openScreen("/rules?rule=F-MEM-RECLAIM");
     await screen.findByRole("region", { name: "Thresholds" });
     expect(screen.queryByRole("button", { name: /^Change/ })).toBeNull();
   });
 
   it("tell of a cause how far its name may be trusted", async () => {
-    open("/rules?view=causes&cause=listen-queue-overflow");
-    expect(await screen.findByText(/never more than possible/)).toBeVisible();
+    openScreen("/rules?view=causes&cause=listen-queue-overflow");
+    expect(await screen.findByText(/at most possible/)).toBeVisible();
     expect(screen.getByRole("link", { name: "A listen queue overflows" })).toHaveAttribute(
       "href",
       expect.stringContaining("rule=F-NET-LISTEN-OVERFLOW"),

@@ -2,8 +2,8 @@ import { useTranslation } from "react-i18next";
 import { cx } from "../../core/cx";
 import classes from "./Difference.module.css";
 
-/** What the colours of a differential flame graph mean, with signs for those who do not see them. */
-export function DiffLegend() {
+/** What the colors of a differential flame graph mean, with signs as a second cue. */
+export function ComparisonLegend() {
   const { t } = useTranslation();
   return (
     <span className={classes.legend}>

@@ -3,16 +3,16 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
-import { BlockSkeleton, ErrorLine, Loaded } from "../../components/States";
-import { type DiffState, type DiffTree, isBuilt, sharesOf } from "../../core/difference";
-import type { FlameNode } from "../../core/flame";
-import { useSentence } from "../../lib/i18n";
+import { RunStateIcon } from "../../components/StatusIcon";
+import { type DiffState, isBuilt, sharesOf } from "../../core/profiles/difference";
+import type { FlameNode } from "../../core/profiles/flame";
 import { get } from "../../lib/queries";
-import { PinButton } from "../incident/PinButton";
+import { useMessage } from "../../lib/text/i18n";
+import { PinButton } from "../pins/PinButton";
+import { ComparisonLegend } from "./ComparisonLegend";
 import classes from "./Difference.module.css";
-import { DiffLegend } from "./DiffLegend";
 import { FlameGraph } from "./FlameGraph";
 import flame from "./FlameGraph.module.css";
 import { MergedNames } from "./MergedNames";
@@ -20,12 +20,12 @@ import { MergedNames } from "./MergedNames";
 const POLL_MS = 1000;
 
 /** A differential flame graph at a glance, as soon as it is built; a click opens it whole at that frame. */
-export function DiffGlance({ id }: { id: string }) {
+export function ComparisonPreview({ id }: { id: string }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const query = useQuery({
     queryKey: ["diffs", id],
-    queryFn: () => get<DiffState>(`/diffs/${id}`),
+    queryFn: () => get(`/comparisons/${id}`),
     refetchInterval: ({ state }) => (state.data && !isBuilt(state.data) ? POLL_MS : false),
   });
   const diff = query.data;
@@ -33,13 +33,15 @@ export function DiffGlance({ id }: { id: string }) {
     <section aria-label={t("compare.inCode")}>
       <div className={classes.head}>
         <h4 className={classes.title}>{t("compare.inCode")}</h4>
-        <DiffLegend />
+        <ComparisonLegend />
         {diff && (
           <PinButton
             small
-            kind="comparison"
-            of={{ left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" }}
-            view={`/diffs/${id}`}
+            target={{
+              kind: "comparison",
+              ref: { left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" },
+            }}
+            view={`/comparisons/${id}`}
             label={t("incidents.pin.comparison")}
           />
         )}
@@ -47,17 +49,17 @@ export function DiffGlance({ id }: { id: string }) {
       <ErrorLine error={query.error} />
       {!diff && !query.error && <BlockSkeleton height={240} />}
       {diff?.state === "failed" && (
-        <p className={classes.says}>
+        <p className={classes.summary}>
           {t("compare.failed")}: {sentence(diff.failure)}
         </p>
       )}
-      {diff && !isBuilt(diff) && <StateMark state={diff.state} />}
-      {diff?.state === "ready" && <Drawn diff={diff} />}
+      {diff && !isBuilt(diff) && <RunStateIcon state={diff.state} />}
+      {diff?.state === "ready" && <ComparisonTree diff={diff} />}
     </section>
   );
 }
 
-function Drawn({ diff }: { diff: DiffState }) {
+function ComparisonTree({ diff }: { diff: DiffState }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const { ref, width } = useElementSize<HTMLElement>();
@@ -65,7 +67,7 @@ function Drawn({ diff }: { diff: DiffState }) {
   const wide = Math.round(width / 50) * 50;
   const query = useQuery({
     queryKey: ["diffs", diff.id, "tree", { width: wide, root: undefined }],
-    queryFn: ({ signal }) => get<DiffTree>(`/diffs/${diff.id}/tree`, { width: wide }, signal),
+    queryFn: ({ signal }) => get(`/comparisons/${diff.id}/tree`, { width: wide }, signal),
     enabled: wide > 0,
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: keepPreviousData,
@@ -73,7 +75,7 @@ function Drawn({ diff }: { diff: DiffState }) {
   const data = query.data;
   return (
     <>
-      <p className={classes.says}>
+      <p className={classes.summary}>
         {t("compare.sidesText", { before: diff.a.profiles, after: diff.b.profiles })}
       </p>
       <figure ref={ref} className={flame.glance}>
@@ -88,9 +90,9 @@ function Drawn({ diff }: { diff: DiffState }) {
               title={(node) => `${node.name}\n${sharesOf(node, loaded.total_a, loaded.total_b)}`}
               onZoom={(root) =>
                 void navigate({
-                  to: "/diffs/$diffId",
+                  to: "/comparisons/$diffId",
                   params: { diffId: diff.id },
-                  search: { root: String(root) } as never,
+                  search: { root: String(root) },
                 })
               }
               onFocus={setFocus}
@@ -103,7 +105,7 @@ function Drawn({ diff }: { diff: DiffState }) {
               ? `${focus.name} · ${sharesOf(focus, data.total_a, data.total_b)}`
               : t("compare.hint")}
           </span>
-          <Link to="/diffs/$diffId" params={{ diffId: diff.id }}>
+          <Link to="/comparisons/$diffId" params={{ diffId: diff.id }}>
             {t("compare.open")}
           </Link>
         </figcaption>

@@ -6,12 +6,12 @@ import {
   deltaFill,
   deltaGlyph,
   type FlameNode,
-  find,
+  findFrame,
   frameFill,
   neighbour,
   type PathStep,
   underAncestors,
-} from "../../core/flame";
+} from "../../core/profiles/flame";
 import { drawFlame, frameElement } from "./d3";
 import classes from "./FlameGraph.module.css";
 
@@ -20,9 +20,9 @@ interface Props {
   /** Ancestors of `tree`, outermost first; empty at the root. */
   path: readonly PathStep[];
   inverted: boolean;
-  /** Ids of frames that a search found. */
-  found?: ReadonlySet<FlameNode["id"]> | undefined;
-  /** Colours by change instead of by kind. */
+  /** Ids of frames that a search matches. */
+  matches?: ReadonlySet<FlameNode["id"]> | undefined;
+  /** Colors by change instead of by kind. */
   differential?: boolean;
   label: string;
   onZoom(id: FlameNode["id"]): void;
@@ -34,26 +34,26 @@ const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "previous", ArrowR
 
 /** A flame graph or icicle that is driven by mouse and keyboard alike. */
 export function FlameGraph(props: Props) {
-  const { tree, path, inverted, found, differential = false, onZoom, onFocus, title } = props;
+  const { tree, path, inverted, matches, differential = false, onZoom, onFocus, title } = props;
   const scheme = useComputedColorScheme("dark");
   const { ref, width } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLDivElement>(null);
   const outer = useRef<HTMLDivElement>(null);
   const [cursor, setCursor] = useState<FlameNode["id"] | null>(null);
-  const drawnTree = useMemo(() => underAncestors(path, tree), [path, tree]);
+  const visibleTree = useMemo(() => underAncestors(path, tree), [path, tree]);
   const calls = useRef({ onZoom, onFocus, title });
   calls.current = { onZoom, onFocus, title };
 
   useEffect(() => {
     const element = canvas.current;
     if (!element || width < 50) return;
-    const extent = differential ? deltaExtent(drawnTree) : 0;
-    const flame = drawFlame(element, drawnTree, {
+    const extent = differential ? deltaExtent(visibleTree) : 0;
+    const flame = drawFlame(element, visibleTree, {
       width: Math.floor(width),
       inverted,
       fill: (node) => {
-        if (found && found.size > 0) {
-          if (found.has(node.id)) return scheme === "dark" ? "#c77dff" : "#b14cf0";
+        if (matches && matches.size > 0) {
+          if (matches.has(node.id)) return scheme === "dark" ? "#c77dff" : "#b14cf0";
           return scheme === "dark" ? "#7a8591" : "#e3e6ea";
         }
         if (differential) return deltaFill(node.above ? 0 : (node.delta ?? 0), extent, scheme);
@@ -72,7 +72,7 @@ export function FlameGraph(props: Props) {
     // The root is where reading begins: at the bottom of a flame graph, at the top of an icicle.
     if (frame) frame.scrollTop = inverted ? 0 : frame.scrollHeight;
     return () => flame.destroy();
-  }, [drawnTree, inverted, width, found, differential, scheme]);
+  }, [visibleTree, inverted, width, matches, differential, scheme]);
 
   useEffect(() => {
     const element = canvas.current;
@@ -95,7 +95,9 @@ export function FlameGraph(props: Props) {
     const direction =
       arrow === "up" || arrow === "down" ? (arrow === towardsLeaves ? "child" : "parent") : arrow;
     const next =
-      cursor === null || !find(drawnTree, cursor) ? drawnTree : neighbour(drawnTree, cursor, direction);
+      cursor === null || !findFrame(visibleTree, cursor)
+        ? visibleTree
+        : neighbour(visibleTree, cursor, direction);
     if (!next) return;
     setCursor(next.id);
     onFocus(next);

@@ -1,6 +1,6 @@
 import { useTranslation } from "react-i18next";
-import { Fold } from "../../components/Fold";
-import { Grid } from "../../components/Grid";
+import { Collapsible } from "../../components/Collapsible";
+import { DataTable } from "../../components/tables/DataTable";
 import classes from "./Difference.module.css";
 
 /** Which names of functions are drawn under which: marks of a build are taken off, so that builds can be compared. */
@@ -15,8 +15,8 @@ export function MergedNames({
   const rows = Object.entries(merged);
   if (rows.length === 0) return null;
   return (
-    <Fold id={id} title={t("compare.merged")} count={rows.length} hint={t("compare.mergedHint")}>
-      <Grid label={t("compare.merged")} maxHeight={320}>
+    <Collapsible id={id} title={t("compare.merged")} count={rows.length} hint={t("compare.mergedHint")}>
+      <DataTable label={t("compare.merged")} maxHeight={320}>
         <thead>
           <tr>
             <th>{t("compare.drawnAs")}</th>
@@ -31,7 +31,7 @@ export function MergedNames({
             </tr>
           ))}
         </tbody>
-      </Grid>
-    </Fold>
+      </DataTable>
+    </Collapsible>
   );
 }

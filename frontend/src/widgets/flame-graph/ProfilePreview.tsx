@@ -3,20 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { BlockSkeleton, Loaded } from "../../components/States";
-import { type FlameNode, namesWith, type PathStep } from "../../core/flame";
-import { percent } from "../../core/format";
+import { type FlameNode, namesWith } from "../../core/profiles/flame";
+import { percent } from "../../core/text/format";
 import { get, keys } from "../../lib/queries";
 import { FlameGraph } from "./FlameGraph";
 import classes from "./FlameGraph.module.css";
-
-interface Tree {
-  tree: FlameNode;
-  path?: PathStep[];
-  total: number;
-  samples: number;
-}
 
 interface Props {
   profile: string;
@@ -29,20 +22,20 @@ function matching(tree: FlameNode, frame: string): Set<FlameNode["id"]> {
   if (/^[\w:.~ -]+$/.test(frame)) return namesWith(tree, frame);
   try {
     const pattern = new RegExp(frame);
-    const found = new Set<FlameNode["id"]>();
+    const matches = new Set<FlameNode["id"]>();
     const left = [tree];
     for (let node = left.pop(); node; node = left.pop()) {
-      if (pattern.test(node.name)) found.add(node.id);
+      if (pattern.test(node.name)) matches.add(node.id);
       left.push(...(node.children ?? []));
     }
-    return found;
+    return matches;
   } catch {
     return new Set();
   }
 }
 
-/** A flame graph at a glance, with the frames that a finding speaks of marked; a click opens it whole. */
-export function ProfileGlance({ profile, frame }: Props) {
+/** A small flame graph with the frames of a finding marked; a click opens it in full. */
+export function ProfilePreview({ profile, frame }: Props) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const { ref, width } = useElementSize<HTMLDivElement>();
@@ -50,17 +43,17 @@ export function ProfileGlance({ profile, frame }: Props) {
   const wide = Math.round(width / 50) * 50;
   const query = useQuery({
     queryKey: [...keys.profiles, profile, "tree", { hide_idle: true }, { width: wide }],
-    queryFn: ({ signal }) => get<Tree>(`/profiles/${profile}/tree`, { hide_idle: true, width: wide }, signal),
+    queryFn: ({ signal }) => get(`/profiles/${profile}/tree`, { hide_idle: true, width: wide }, signal),
     enabled: wide > 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
   const tree = query.data?.tree;
-  const found = useMemo(() => (tree && frame ? matching(tree, frame) : undefined), [tree, frame]);
+  const matches = useMemo(() => (tree && frame ? matching(tree, frame) : undefined), [tree, frame]);
   const open = (root: FlameNode["id"]) =>
     void navigate({
       to: "/profiles/$profileId",
       params: { profileId: profile },
-      search: { root: String(root), idle: "1" } as never,
+      search: { root: String(root), idle: "1" },
     });
   return (
     <figure ref={ref} className={classes.glance}>
@@ -70,7 +63,7 @@ export function ProfileGlance({ profile, frame }: Props) {
             tree={data.tree}
             path={data.path ?? []}
             inverted={false}
-            found={found}
+            matches={matches}
             label={t("profile.drawing", { samples: data.samples })}
             title={(node) => node.name}
             onZoom={open}
@@ -84,7 +77,7 @@ export function ProfileGlance({ profile, frame }: Props) {
             ? `${focus.name} · ${percent(query.data && query.data.total > 0 ? focus.value / query.data.total : 0)}`
             : t("profile.hint")}
         </span>
-        <Link to="/profiles/$profileId" params={{ profileId: profile }} search={{ idle: "1" } as never}>
+        <Link to="/profiles/$profileId" params={{ profileId: profile }} search={{ idle: "1" }}>
           {t("incidents.views.profile")}
         </Link>
       </figcaption>

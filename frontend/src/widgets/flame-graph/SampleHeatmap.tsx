@@ -1,9 +1,9 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
-import { brushed, columns, type Heat, heatRange, peak, strength } from "../../core/heat";
-import { type Range, span, toX } from "../../core/range";
-import classes from "./HeatStrip.module.css";
+import { brushedColumns, columns, type Heat, heatRange, peak, strength } from "../../core/charts/heat";
+import { type Range, span, toX } from "../../core/time/range";
+import classes from "./SampleHeatmap.module.css";
 
 interface Props {
   heat: Heat;
@@ -19,7 +19,7 @@ interface Props {
 const ROW_PX = 4;
 
 /** Samples over time as a heat map; drag to brush, Shift-drag for the baseline, Esc to give the range back. */
-export function HeatStrip({ heat, brush, baseline, label, rowPx = ROW_PX, onBrush }: Props) {
+export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, onBrush }: Props) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const scheme = useComputedColorScheme("dark");
@@ -52,7 +52,7 @@ export function HeatStrip({ heat, brush, baseline, label, rowPx = ROW_PX, onBrus
     if (!drag) return;
     setDrag(null);
     const still = Math.abs(drag.to - drag.from) * width < 3;
-    onBrush(still ? undefined : brushed(heat, drag.from, drag.to), drag.baseline);
+    onBrush(still ? undefined : brushedColumns(heat, drag.from, drag.to), drag.baseline);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
@@ -70,13 +70,15 @@ export function HeatStrip({ heat, brush, baseline, label, rowPx = ROW_PX, onBrus
     if (next.from >= whole.from && next.to <= whole.to && next.to > next.from) onBrush(next, false);
   };
 
-  const shown = drag && !drag.baseline ? brushed(heat, drag.from, drag.to) : brush;
-  const shownBase = drag?.baseline ? brushed(heat, drag.from, drag.to) : baseline;
+  const visibleBrush = drag && !drag.baseline ? brushedColumns(heat, drag.from, drag.to) : brush;
+  const visibleBaseline = drag?.baseline ? brushedColumns(heat, drag.from, drag.to) : baseline;
   return (
     <div ref={ref} className={classes.strip} style={{ height }}>
       <canvas ref={canvas} className={classes.canvas} style={{ width: "100%", height }} />
-      {shownBase && width > 0 && <Brush range={shownBase} whole={whole} width={width} name="baseline" />}
-      {shown && width > 0 && <Brush range={shown} whole={whole} width={width} name="brush" />}
+      {visibleBaseline && width > 0 && (
+        <Brush range={visibleBaseline} whole={whole} width={width} name="baseline" />
+      )}
+      {visibleBrush && width > 0 && <Brush range={visibleBrush} whole={whole} width={width} name="brush" />}
       {/* biome-ignore lint/a11y/useSemanticElements: a range over a drawing has no element of its own */}
       <div
         className={classes.surface}

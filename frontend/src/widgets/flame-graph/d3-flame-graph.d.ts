@@ -19,7 +19,7 @@ declare module "d3-flame-graph" {
     title(text: string): Chart<D>;
     getName(read: (frame: Frame<D>) => string): Chart<D>;
     setLabelHandler(label: (frame: Frame<D>) => string): Chart<D>;
-    setColorMapper(colour: (frame: Frame<D>, original: string) => string): Chart<D>;
+    setColorMapper(color: (frame: Frame<D>, original: string) => string): Chart<D>;
     onHover(handler: (frame: Frame<D>) => void): Chart<D>;
     update(data?: D): Chart<D>;
     destroy(): void;
@@ -27,9 +27,10 @@ declare module "d3-flame-graph" {
   export default function flamegraph<D>(): Chart<D>;
 }
 
-/** The one function of d3-selection that d3-flame-graph wants its container wrapped with. */
+/** The one function of d3-selection: it wraps the container for d3-flame-graph, and returns the datum of an element. */
 declare module "d3-selection" {
-  export function select(element: Element): {
+  export function select<D>(element: Element): {
+    datum(): D;
     datum(data: unknown): { call(chart: (selection: never) => void): unknown };
   };
 }

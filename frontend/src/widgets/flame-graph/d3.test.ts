@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { deltaFill, type FlameNode } from "../../core/flame";
+import { deltaFill, type FlameNode } from "../../core/profiles/flame";
 import { drawFlame, frameElement } from "./d3";
 
 const node = (
@@ -52,10 +52,10 @@ it("renders red for what grew, blue for what shrank and grey for what stayed", (
 });
 
 it("names the picked frame and leaves zooming to its caller", () => {
-  const given = options();
-  const flame = drawFlame(element, tree, given);
+  const chartOptions = options();
+  const flame = drawFlame(element, tree, chartOptions);
   frameElement(element, 2)?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-  expect(given.onPick).toHaveBeenCalledWith(expect.objectContaining({ name: "shrank" }));
+  expect(chartOptions.onPick).toHaveBeenCalledWith(expect.objectContaining({ name: "shrank" }));
   flame.destroy();
 });
 

@@ -1,15 +1,10 @@
 import flamegraph, { type Chart, type Frame } from "d3-flame-graph";
 import { select } from "d3-selection";
-import type { FlameNode } from "../../core/flame";
+import type { FlameNode } from "../../core/profiles/flame";
 
 /** Frames narrower than this are not drawn; the server has pruned below half of it. */
 const MIN_FRAME_PX = 1;
 export const CELL_PX = 18;
-
-/** d3 keeps the datum of an element on the element. */
-interface Bound {
-  __data__: Frame<FlameNode>;
-}
 
 export interface FlameOptions {
   width: number;
@@ -39,16 +34,14 @@ export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameO
     .setLabelHandler((frame) => options.title(frame.data))
     .setColorMapper((frame) => options.fill(frame.data))
     .onHover((frame) => options.onHover(frame.data));
-  select(element)
-    .datum(tree)
-    .call(chart as never);
+  select(element).datum(tree).call(chart);
   const leave = () => options.onHover(null);
   // Taken before the library sees it: its own zoom would draw a second time, with less detail.
   const pick = (event: MouseEvent) => {
     const group = (event.target as Element | null)?.closest("g.frame");
     if (!group) return;
     event.stopPropagation();
-    options.onPick((group as unknown as Bound).__data__.data);
+    options.onPick(nodeOf(group));
   };
   element.addEventListener("click", pick, true);
   element.addEventListener("mouseleave", leave);
@@ -65,10 +58,13 @@ export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameO
 /** The drawn group of a frame, for the keyboard's outline and for tests. */
 export function frameElement(element: HTMLElement, id: FlameNode["id"]): SVGGElement | undefined {
   for (const group of element.querySelectorAll<SVGGElement>("g.frame")) {
-    if ((group as unknown as Bound).__data__.data.id === id) return group;
+    if (nodeOf(group).id === id) return group;
   }
   return undefined;
 }
+
+/** The node that a frame displays. */
+const nodeOf = (group: Element): FlameNode => select<Frame<FlameNode>>(group).datum().data;
 
 function byName(a: Frame<FlameNode>, b: Frame<FlameNode>): number {
   return a.data.name < b.data.name ? -1 : a.data.name > b.data.name ? 1 : 0;

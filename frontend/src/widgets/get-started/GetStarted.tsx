@@ -3,58 +3,58 @@ import { useNavigate } from "@tanstack/react-router";
 import { BookOpen, Camera, FileInput, Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Capture, Preview } from "../../client/types";
+import type { Preview } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
-import { TierTag } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
+import { TierTag } from "../../components/StatusIcon";
+import { usePreview } from "../../lib/captures/usePreview";
 import { useOpenDialog } from "../../lib/dialogs";
-import { keys, post, useAction, useMay, useMe } from "../../lib/queries";
-import { usePreview } from "../../lib/usePreview";
-import classes from "./Doors.module.css";
+import { keys, post, useAction, useMe, usePermission } from "../../lib/queries";
+import classes from "./GetStarted.module.css";
 
 const SECONDS = 20;
 
-/** Three ways to begin, each one click or one command: this machine, a host, a recording. */
-export function Doors({ first }: { first: boolean }) {
+/** Three entry points: this machine, another host, a recording. */
+export function GetStarted({ first }: { first: boolean }) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   return (
-    <div className={classes.doors}>
-      <ThisMachine primary={first} />
-      <Door title={t("start.add")} text={t("start.addText")}>
-        {may("host.enrol") ? (
+    <div className={classes.choices}>
+      <CaptureThisHost primary={first} />
+      <Choice title={t("start.add")} text={t("start.addText")}>
+        {may("host.add") ? (
           <>
             <ButtonLink to="/hosts/new" variant="default" leftSection={<Plus size={14} />}>
               {t("nav.addHost")}
             </ButtonLink>
-            <ButtonLink to="/hosts" search={{ bulk: "1" } as never} variant="subtle">
+            <ButtonLink to="/hosts" search={{ bulk: "1" }} variant="subtle">
               {t("hosts.bulk")}
             </ButtonLink>
           </>
         ) : (
           <span className="dim">{t("addHost.notAllowed")}</span>
         )}
-      </Door>
-      <Door title={t("start.open")} text={t("start.openText")}>
-        <Example />
+      </Choice>
+      <Choice title={t("start.open")} text={t("start.openText")}>
+        <ExampleCapture />
         {may("capture.import") && (
           <Button variant="subtle" leftSection={<FileInput size={14} />} onClick={() => openDialog("import")}>
             {t("start.import")}
           </Button>
         )}
-      </Door>
+      </Choice>
     </div>
   );
 }
 
-interface DoorProps {
+interface ChoiceProps {
   title: string;
   text: ReactNode;
   children: ReactNode;
 }
 
-function Door({ title, text, children }: DoorProps) {
+function Choice({ title, text, children }: ChoiceProps) {
   return (
     <section className={classes.door}>
       <h2>{title}</h2>
@@ -64,11 +64,11 @@ function Door({ title, text, children }: DoorProps) {
   );
 }
 
-/** One click: busy if wanted, then a capture with the plan `cpu`; what it runs and costs stands beside it. */
-function ThisMachine({ primary }: { primary: boolean }) {
+/** Starts demo load if wanted, then a capture with the plan `cpu`; the text next to it lists what it runs and costs. */
+function CaptureThisHost({ primary }: { primary: boolean }) {
   const { t } = useTranslation();
   const me = useMe();
-  const may = useMay();
+  const may = usePermission();
   const navigate = useNavigate();
   const here = me.data?.this_host ?? undefined;
   const [busy, setBusy] = useState(true);
@@ -77,29 +77,29 @@ function ThisMachine({ primary }: { primary: boolean }) {
   const preview = usePreview(body, here !== undefined && allowed);
   const go = useAction(
     async () => {
-      if (busy && may("demo.busy")) await post("/demo/busy", { seconds: SECONDS }).catch(() => undefined);
-      return post<Capture>("/captures", { ...body, reason: t("start.reason") }, crypto.randomUUID());
+      if (busy && may("demo.load")) await post("/demo/load", { seconds: SECONDS }).catch(() => undefined);
+      return post("/captures", { ...body, reason: t("start.reason") }, crypto.randomUUID());
     },
     [keys.captures, keys.hosts],
     (capture) => void navigate({ to: "/captures/$captureId", params: { captureId: capture.id } }),
   );
   if (!here)
     return (
-      <Door title={t("start.here")} text={t("start.notEnrolled")}>
+      <Choice title={t("start.here")} text={t("start.notEnrolled")}>
         <code className="mono">./culprit up</code>
-      </Door>
+      </Choice>
     );
   return (
-    <Door
+    <Choice
       title={t("start.here")}
       text={
         <>
           {t("start.hereText")}
-          {preview.data && <What preview={preview.data} />}
+          {preview.data && <ChoiceText preview={preview.data} />}
         </>
       }
     >
-      {may("demo.busy") && (
+      {may("demo.load") && (
         <Checkbox
           size="xs"
           label={t("start.busyToo")}
@@ -118,13 +118,13 @@ function ThisMachine({ primary }: { primary: boolean }) {
       </Button>
       {!allowed && <span className="dim">{t("error.forbidden")}</span>}
       <ErrorLine error={go.error ?? preview.error} />
-    </Door>
+    </Choice>
   );
 }
 
-function What({ preview }: { preview: Preview }) {
+function ChoiceText({ preview }: { preview: Preview }) {
   const { t } = useTranslation();
-  const cpu = preview.collectors.reduce((sum, one) => sum + one.cost.cpu_pct, 0);
+  const cpu = preview.collectors.reduce((sum, collector) => sum + collector.cost.cpu_pct, 0);
   return (
     <div className={classes.what}>
       <TierTag tier={preview.tier} />{" "}
@@ -137,12 +137,12 @@ function What({ preview }: { preview: Preview }) {
   );
 }
 
-function Example() {
+function ExampleCapture() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const navigate = useNavigate();
   const open = useAction(
-    () => post<Capture>("/imports/example", {}, crypto.randomUUID()),
+    () => post("/imports/example", undefined, crypto.randomUUID()),
     [keys.captures, keys.hosts],
     (capture) => {
       const run = capture.runs[0];

@@ -1,101 +1,108 @@
 import { useTranslation } from "react-i18next";
-import type { ContextTwin, Difference, HostContext } from "../../client/types";
+import type { Difference, HostContext } from "../../client/models";
 import { Link } from "../../components/Link";
-import { Mark, Tag } from "../../components/Mark";
-import { NO_VALUE, number, percent, quantity } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
+import { StatusIcon, Tag } from "../../components/StatusIcon";
+import { NO_VALUE, number, percent, quantity } from "../../core/text/format";
 import { useMetrics } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import classes from "./Whereabouts.module.css";
+import { useMessage } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import type { ContextPeer } from "./api";
+import classes from "./HostContext.module.css";
 
-const MOST = 12;
+const MAX_PEERS = 12;
 
-/** Is an identical instance healthy, and in what is this one unlike it? */
-export function Twins({ twins }: { twins: HostContext["twins"] }) {
+/** Peers of the host with their health, and the differences from them. */
+export function PeerComparison({ comparison }: { comparison: HostContext["peer_comparison"] }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (
-    <section className={classes.twins} aria-label={t("context.twins")}>
+    <section className={classes.peers} aria-label={t("context.peers")}>
       <h3 className={classes.title}>
-        {t("context.twins")}
-        {Object.entries(twins.labels).map(([name, value]) => (
+        {t("context.peers")}
+        {Object.entries(comparison.labels).map(([name, value]) => (
           <Tag key={name}>
             {name}={value}
           </Tag>
         ))}
       </h3>
-      {twins.twins.length > 0 && (
+      {comparison.peers.length > 0 && (
         <ul className={classes.hosts}>
-          {twins.twins.map((one) => (
-            <Twin key={one.host.id} twin={one} />
+          {comparison.peers.map((peer) => (
+            <PeerItem key={peer.host.id} peer={peer} />
           ))}
         </ul>
       )}
-      {twins.why && <p className={classes.nothing}>{sentence(twins.why)}</p>}
-      {twins.compared.length > 0 && <Unlike twins={twins} />}
+      {comparison.reason && <p className={classes.nothing}>{sentence(comparison.reason)}</p>}
+      {comparison.compared.length > 0 && <PeerDifferences comparison={comparison} />}
     </section>
   );
 }
 
-function Twin({ twin }: { twin: ContextTwin }) {
+function PeerItem({ peer }: { peer: ContextPeer }) {
   const { t } = useTranslation();
   const names = useNames();
-  const tone = twin.healthy === null ? "idle" : twin.healthy ? "ok" : "bad";
+  const tone = peer.healthy === null ? "idle" : peer.healthy ? "ok" : "bad";
   const state =
-    twin.run_id === null ? "noRun" : twin.healthy === null ? "unasked" : twin.healthy ? "well" : "sick";
+    peer.run_id === null
+      ? "notCaptured"
+      : peer.healthy === null
+        ? "notEvaluated"
+        : peer.healthy
+          ? "healthy"
+          : "unhealthy";
   return (
     <li>
-      <Mark tone={twin.run_id === null ? "off" : tone}>
-        {twin.run_id ? (
-          <Link to="/runs/$runId" params={{ runId: twin.run_id }}>
-            {twin.host.name}
+      <StatusIcon tone={peer.run_id === null ? "off" : tone}>
+        {peer.run_id ? (
+          <Link to="/runs/$runId" params={{ runId: peer.run_id }}>
+            {peer.host.name}
           </Link>
         ) : (
-          twin.host.name
+          peer.host.name
         )}
-      </Mark>{" "}
+      </StatusIcon>{" "}
       <span className="dim">
-        {t(`context.twin.${state}`)}
-        {twin.causes.length > 0 && ` ${twin.causes.map(names.cause).join(", ")}`}
+        {t(`context.peer.${state}`)}
+        {peer.causes.length > 0 && ` ${peer.causes.map(names.cause).join(", ")}`}
       </span>
     </li>
   );
 }
 
-function Unlike({ twins }: { twins: HostContext["twins"] }) {
+function PeerDifferences({ comparison }: { comparison: HostContext["peer_comparison"] }) {
   const { t } = useTranslation();
   const names = useNames();
   const metrics = useMetrics().data;
-  const metricOf = (one: Difference): string => one.name.split("{")[0] ?? one.name;
-  const shown = (one: Difference, value: Difference["here"] | undefined): string => {
+  const metricOf = (difference: Difference): string => difference.name.split("{")[0] ?? difference.name;
+  const formatDifference = (difference: Difference, value: Difference["local"] | undefined): string => {
     if (value === null || value === undefined) return NO_VALUE;
     if (typeof value !== "number") return String(value);
-    if (one.kind === "stack") return quantity(value, "pct");
-    const unit = metrics?.find((each) => each.id === metricOf(one))?.unit;
-    return one.kind === "metric" && unit ? quantity(value, unit) : number(value);
+    if (difference.kind === "stack") return quantity(value, "pct");
+    const unit = metrics?.find((each) => each.id === metricOf(difference))?.unit;
+    return difference.kind === "metric" && unit ? quantity(value, unit) : number(value);
   };
-  if (twins.differences.length === 0)
-    return <p className={classes.nothing}>{t("context.alike", { names: twins.compared.join(", ") })}</p>;
+  if (comparison.differences.length === 0)
+    return <p className={classes.nothing}>{t("context.same", { names: comparison.compared.join(", ") })}</p>;
   return (
     <>
-      <p className={classes.nothing}>{t("context.unlike", { names: twins.compared.join(", ") })}</p>
+      <p className={classes.nothing}>{t("context.different", { names: comparison.compared.join(", ") })}</p>
       <dl className={classes.items}>
-        {twins.differences.slice(0, MOST).map((one) => (
-          <div key={`${one.kind}${one.name}`} className={classes.item}>
-            <dt className={one.kind === "metric" ? undefined : "mono"} title={one.name}>
-              {one.kind === "metric" ? names.metric(metricOf(one)) : one.name}
+        {comparison.differences.slice(0, MAX_PEERS).map((difference) => (
+          <div key={`${difference.kind}${difference.name}`} className={classes.item}>
+            <dt className={difference.kind === "metric" ? undefined : "mono"} title={difference.name}>
+              {difference.kind === "metric" ? names.metric(metricOf(difference)) : difference.name}
             </dt>
             <dd>
-              <strong className="num">{shown(one, one.here)}</strong>{" "}
+              <strong className="num">{formatDifference(difference, difference.local)}</strong>{" "}
               <span className="dim">
-                {Object.entries(one.there)
+                {Object.entries(difference.peers)
                   .slice(0, 3)
-                  .map(([name, value]) => `${name} ${shown(one, value)}`)
+                  .map(([name, value]) => `${name} ${formatDifference(difference, value)}`)
                   .join(" · ")}
               </span>
-              <span className={classes.looked}>
+              <span className={classes.note}>
                 {" "}
-                {t("context.surprise", { share: percent(one.surprise) })}
+                {t("context.surpriseScore", { share: percent(difference.surprise_score) })}
               </span>
             </dd>
           </div>

@@ -3,19 +3,18 @@ import { useLocation } from "@tanstack/react-router";
 import { Pin } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { Mark } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { currentIncident } from "../../lib/currentIncident";
-import { useIncidents } from "../../lib/incidents";
-import { useMay } from "../../lib/queries";
-import { type PinDraft, usePin } from "../../lib/usePin";
+import { StatusIcon } from "../../components/StatusIcon";
+import { currentIncident } from "../../lib/incidents/currentIncident";
+import { useIncidents } from "../../lib/incidents/incidents";
+import { type PinTarget, usePin } from "../../lib/incidents/usePin";
+import { usePermission } from "../../lib/queries";
 import classes from "./Pin.module.css";
 
 interface Props {
-  kind: PinDraft["kind"];
-  of: Record<string, unknown>;
-  /** The view that shows it again, where that is not the address as it stands. */
+  target: PinTarget;
+  /** The view that shows it again, where that is not the current address. */
   view?: string;
   /** What is pinned, for those who do not see it. */
   label: string;
@@ -27,7 +26,7 @@ interface Props {
 /** Makes what is shown here evidence of an incident: the one that was looked at last, or another that is open. */
 export function PinButton({ label, small = false, disabled = false, ...draft }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const [open, setOpen] = useState(false);
   if (!may("incident.edit")) return null;
   const flip = () => setOpen(!open);
@@ -56,29 +55,29 @@ export function PinButton({ label, small = false, disabled = false, ...draft }: 
           </Button>
         )}
       </Popover.Target>
-      <Popover.Dropdown>{open && <Ask draft={draft} label={label} />}</Popover.Dropdown>
+      <Popover.Dropdown>{open && <IncidentSelect draft={draft} label={label} />}</Popover.Dropdown>
     </Popover>
   );
 }
 
-function Ask({ draft, label }: { draft: Omit<Props, "label">; label: string }) {
+function IncidentSelect({ draft, label }: { draft: Omit<Props, "label">; label: string }) {
   const { t } = useTranslation();
   const here = useLocation();
   const incidents = useIncidents();
   const [current] = useState(currentIncident);
   const [chosen, setChosen] = useState(current?.incident);
   const pin = usePin();
-  const open = (incidents.data ?? []).filter((one) => one.state !== "resolved");
-  const incident = open.find((one) => one.id === chosen) ?? open[0];
+  const open = (incidents.data ?? []).filter((incident) => incident.state !== "resolved");
+  const incident = open.find((incident) => incident.id === chosen) ?? open[0];
   const step = incident && incident.id === current?.incident ? current.step : "";
   if (pin.isSuccess && incident)
     return (
       <p className={classes.done} role="status">
-        <Mark tone="ok">{t("incidents.pin.done")}</Mark>
+        <StatusIcon tone="ok">{t("incidents.pin.done")}</StatusIcon>
         <Link
           to="/incidents/$incidentId"
           params={{ incidentId: incident.id }}
-          search={{ step, pane: "pins" } as never}
+          search={{ step, pane: "pins" }}
         >
           {t("incidents.number", { number: incident.number })}
         </Link>
@@ -95,7 +94,10 @@ function Ask({ draft, label }: { draft: Omit<Props, "label">; label: string }) {
         <Select
           size="xs"
           aria-label={t("incidents.pin.to")}
-          data={open.map((one) => ({ value: one.id, label: `#${one.number} ${one.title}` }))}
+          data={open.map((incident) => ({
+            value: incident.id,
+            label: `#${incident.number} ${incident.title}`,
+          }))}
           value={incident?.id ?? null}
           onChange={(value) => setChosen(value ?? undefined)}
           allowDeselect={false}
@@ -112,8 +114,7 @@ function Ask({ draft, label }: { draft: Omit<Props, "label">; label: string }) {
             incident: incident.id,
             step,
             draft: {
-              kind: draft.kind,
-              ref: draft.of,
+              ...draft.target,
               view: draft.view ?? `${here.pathname}${here.searchStr}`,
             },
           })

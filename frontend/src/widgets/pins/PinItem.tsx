@@ -1,15 +1,15 @@
 import { FileText, Flame, GitCompareArrows, type LucideIcon, Rows3, UnfoldHorizontal } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident, Pin, PinKind } from "../../client/incidents";
-import { Ago } from "../../components/Ago";
+import type { Incident, Pin, PinKind } from "../../client/models";
 import { Link } from "../../components/Link";
-import { Mark, type Tone } from "../../components/Mark";
-import { duration } from "../../core/format";
-import { saidText } from "../../core/said";
+import { StatusIcon, type Tone } from "../../components/StatusIcon";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { pinText } from "../../core/incidents/pinText";
 import { parseSearch } from "../../core/search";
-import { usePinCheck } from "../../lib/incidents";
-import { useTimeFormat } from "../../lib/useFormat";
+import { duration } from "../../core/text/format";
+import { usePinCheck } from "../../lib/incidents/incidents";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import classes from "./Pin.module.css";
 
 const ICONS: Record<PinKind, LucideIcon> = {
@@ -26,7 +26,7 @@ export function ViewLink({ view, children }: { view: string; children: ReactNode
   if (!/^\/(?!\/)/.test(view)) return <span>{children}</span>;
   const [path = "/", query = ""] = view.split("?");
   return (
-    <Link to={path as "/"} search={parseSearch(query) as never} className={classes.link ?? ""}>
+    <Link to={path as "/"} search={parseSearch(query)} className={classes.link ?? ""}>
       {children}
     </Link>
   );
@@ -35,7 +35,7 @@ export function ViewLink({ view, children }: { view: string; children: ReactNode
 interface Props {
   incident: Pick<Incident, "id" | "hosts" | "origin">;
   pin: Pin;
-  /** Stands right: what can be done with it. */
+  /** The actions for the pin, at the right end. */
   action?: ReactNode;
   /** Holds the bytes behind it against their digest. */
   check?: boolean;
@@ -46,23 +46,23 @@ export function PinItem({ incident, pin, action, check = true }: Props) {
   const { t } = useTranslation();
   const Icon = ICONS[pin.kind] ?? FileText;
   const time = useTimeFormat();
-  const said = [pin.kind === "range" ? rangeText(pin.ref, time) : "", saidText(pin.said)]
+  const texts = [pin.kind === "range" ? rangeText(pin.ref, time) : "", pinText(pin.snapshot)]
     .filter(Boolean)
     .join("\n");
-  const host = incident.hosts.length > 1 && incident.hosts.find((one) => one.id === pin.said.host_id);
+  const host = incident.hosts.length > 1 && incident.hosts.find((host) => host.id === pin.snapshot.host_id);
   return (
     <li className={classes.pin}>
       <Icon size={14} aria-hidden />
       <span className={classes.link}>
         <ViewLink view={pin.view}>{t(`incidents.pin.kind.${pin.kind}`)}</ViewLink>
         {host && <span className="mono dim"> {host.name}</span>}
-        {said && <code className={classes.said}>{said}</code>}
+        {texts && <code className={classes.texts}>{texts}</code>}
       </span>
       {action ?? <span />}
       <span className={classes.meta}>
-        <span>{pin.by?.name ?? incident.origin?.said_by[pin.id] ?? "Culprit"}</span>
-        <Ago at={pin.created_at} />
-        {check && <Checked incidentId={incident.id} pinId={pin.id} />}
+        <span>{pin.by?.name ?? incident.origin?.authors[pin.id] ?? "Culprit"}</span>
+        <RelativeTime at={pin.created_at} />
+        {check && <PinIntegrity incidentId={incident.id} pinId={pin.id} />}
       </span>
     </li>
   );
@@ -76,13 +76,13 @@ function rangeText(ref: Pin["ref"], time: ReturnType<typeof useTimeFormat>): str
   return `${time.instant(from, step)} – ${time.time(to, step)} · ${duration(to - from)}`;
 }
 
-function Checked({ incidentId, pinId }: { incidentId: string; pinId: string }) {
+function PinIntegrity({ incidentId, pinId }: { incidentId: string; pinId: string }) {
   const { t } = useTranslation();
   const { data } = usePinCheck(incidentId, pinId);
   if (!data?.state) return null;
   return (
-    <Mark tone={TONES[data.state]} title={t(`incidents.pin.stateMeaning.${data.state}`)}>
+    <StatusIcon tone={TONES[data.state]} title={t(`incidents.pin.stateMeaning.${data.state}`)}>
       {t(`incidents.pin.state.${data.state}`)}
-    </Mark>
+    </StatusIcon>
   );
 }

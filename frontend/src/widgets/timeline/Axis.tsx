@@ -1,9 +1,9 @@
 import { useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
-import type { CaptureBlock } from "../../client/types";
-import type { Tick } from "../../core/clock";
-import { ordered, type Range, span, toTime, toX } from "../../core/range";
-import { useTimeFormat } from "../../lib/useFormat";
+import type { Tick } from "../../core/time/clock";
+import { ordered, type Range, span, toTime, toX } from "../../core/time/range";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { CaptureBlock } from "./api";
 import classes from "./Timeline.module.css";
 
 interface AxisProps {

@@ -3,22 +3,24 @@ import { useLocation, useSearch } from "@tanstack/react-router";
 import { Flame, GitCompareArrows, ZoomIn } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { CaptureBlock, Profile } from "../../client/types";
+import type { Profile } from "../../client/models";
 import { ButtonLink } from "../../components/Link";
 import { cx } from "../../core/cx";
-import { duration } from "../../core/format";
-import { formatRange, overlaps, type Range } from "../../core/range";
 import { formatSearch, type Search } from "../../core/search";
+import { duration } from "../../core/text/format";
+import { formatRange, overlaps, type Range } from "../../core/time/range";
 import { useProfiles } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { PinButton } from "../incident/PinButton";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { PinButton } from "../pins/PinButton";
+import type { CaptureBlock } from "./api";
 import classes from "./Timeline.module.css";
 
 /** The capture that saw most of a range. */
 export function runOf(runs: readonly CaptureBlock[], range: Range): CaptureBlock | undefined {
-  const shared = (one: CaptureBlock) => Math.min(one.to_ns, range.to) - Math.max(one.from_ns, range.from);
+  const shared = (block: CaptureBlock) =>
+    Math.min(block.to_ns, range.to) - Math.max(block.from_ns, range.from);
   return runs
-    .filter((one) => shared(one) > 0)
+    .filter((block) => shared(block) > 0)
     .reduce<CaptureBlock | undefined>((a, b) => (a && shared(a) >= shared(b) ? a : b), undefined);
 }
 
@@ -43,8 +45,8 @@ interface Props {
   hostId: string;
   brush: Range | undefined;
   baseline: Range | undefined;
-  /** What the lanes show: a pin opens the same again, whatever was captured since. */
-  shown: Range;
+  /** The visible range of the tracks: a pin opens the same range, even after later captures. */
+  visibleRange: Range;
   /** Captures of the host: a range that is pinned belongs to the one that saw most of it. */
   runs: readonly CaptureBlock[];
   onClear: (which: "brush" | "baseline") => void;
@@ -52,7 +54,7 @@ interface Props {
 }
 
 /** What can be done with the brushed ranges. */
-export function BrushBar({ hostId, brush, baseline, shown, runs, onClear, onZoomTo }: Props) {
+export function BrushBar({ hostId, brush, baseline, visibleRange, runs, onClear, onZoomTo }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const here = useLocation();
@@ -90,21 +92,23 @@ export function BrushBar({ hostId, brush, baseline, shown, runs, onClear, onZoom
         )}
         {brush && run && (
           <PinButton
-            kind="range"
-            of={{
-              run_id: run.run_id,
-              host_id: hostId,
-              from_ns: Math.round(brush.from),
-              to_ns: Math.round(brush.to),
+            target={{
+              kind: "range",
+              ref: {
+                run_id: run.run_id,
+                host_id: hostId,
+                from_ns: Math.round(brush.from),
+                to_ns: Math.round(brush.to),
+              },
             }}
-            view={`${here.pathname}${formatSearch({ ...search, t: formatRange(shown) })}`}
+            view={`${here.pathname}${formatSearch({ ...search, t: formatRange(visibleRange) })}`}
             label={t("incidents.pin.range", { range: text(brush) })}
           />
         )}
         {brush && baseline && a && b ? (
           <ButtonLink
             to="/compare"
-            search={{ ap: a.id, a: formatRange(baseline), bp: b.id, b: formatRange(brush) } as never}
+            search={{ ap: a.id, a: formatRange(baseline), bp: b.id, b: formatRange(brush) }}
             leftSection={<GitCompareArrows size={14} />}
           >
             {t("timeline.compare")}
@@ -113,7 +117,7 @@ export function BrushBar({ hostId, brush, baseline, shown, runs, onClear, onZoom
           <ButtonLink
             to="/profiles/$profileId"
             params={{ profileId: b.id }}
-            search={{ b: formatRange(brush) } as never}
+            search={{ b: formatRange(brush) }}
             leftSection={<Flame size={14} />}
           >
             {t("timeline.profileOf")}

@@ -1,11 +1,11 @@
 import { type PointerEvent as ReactPointerEvent, useEffect, useRef, useState } from "react";
-import { duration } from "../../core/format";
-import { ordered, type Range, toTime, toX } from "../../core/range";
-import { useTimeFormat } from "../../lib/useFormat";
+import { duration } from "../../core/text/format";
+import { ordered, type Range, toTime, toX } from "../../core/time/range";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import { type CursorStore, useCursor } from "./cursor";
 import classes from "./Timeline.module.css";
 
-export interface Picked {
+export interface TimeSelection {
   readonly t: number;
   readonly row: string;
   readonly share: number;
@@ -23,7 +23,7 @@ interface Props {
   onBaseline: (range: Range) => void;
   onZoom: (factor: number, at: number) => void;
   onPan: (share: number) => void;
-  onPick: (picked: Picked) => void;
+  onPick: (picked: TimeSelection) => void;
   onEnter: (t: number) => void;
 }
 
@@ -33,8 +33,8 @@ interface Drag {
   last: number;
 }
 
-/** Lies over all lanes: shared cursor, the two brushes, wheel and pointer. */
-export function Overlay(props: Props) {
+/** Covers all tracks: shared cursor, the two brushes, wheel and pointer. */
+export function BrushOverlay(props: Props) {
   const { range, width, cursor, brush, baseline } = props;
   const layer = useRef<HTMLDivElement>(null);
   const drag = useRef<Drag | undefined>(undefined);
@@ -62,11 +62,11 @@ export function Overlay(props: Props) {
 
   const rowAt = (event: ReactPointerEvent) => {
     for (const node of document.elementsFromPoint(event.clientX, event.clientY)) {
-      const lane = node.closest<HTMLElement>("[data-row]");
-      if (!lane) continue;
-      const box = lane.getBoundingClientRect();
+      const track = node.closest<HTMLElement>("[data-row]");
+      if (!track) continue;
+      const box = track.getBoundingClientRect();
       return {
-        row: lane.dataset.row as string,
+        row: track.dataset.row as string,
         share: Math.min(0.999, Math.max(0, (event.clientY - box.top) / box.height)),
       };
     }

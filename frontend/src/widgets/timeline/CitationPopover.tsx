@@ -2,54 +2,57 @@ import { Popover, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Citation, Lane } from "../../client/types";
+import { ErrorLine, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { ErrorLine, RowSkeleton } from "../../components/States";
-import { quantity } from "../../core/format";
-import { labelText, type Row } from "../../core/lanes";
-import { MIN_DAYS, usualAt } from "../../core/usual";
+import { labelText, type TrackRow } from "../../core/charts/tracks";
+import { MIN_DAYS, typicalAt } from "../../core/charts/typicalRange";
+import { quantity } from "../../core/text/format";
 import { get } from "../../lib/api";
-import { useSentence } from "../../lib/i18n";
-import { useTimeFormat } from "../../lib/useFormat";
-import type { Picked } from "./Overlay";
+import { useMessage } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import type { Track } from "./api";
+import type { TimeSelection } from "./BrushOverlay";
 import classes from "./Timeline.module.css";
 
 interface Props {
   hostId: string;
-  picked: Picked;
-  row: Row;
+  picked: TimeSelection;
+  row: TrackRow;
   title: string;
-  lanes: readonly Lane[];
+  tracks: readonly Track[];
   onClose: () => void;
 }
 
-/** Where a drawn value comes from: the very line of the artifact. */
-export function CitePopover({ hostId, picked, row, title, lanes, onClose }: Props) {
+/** Where a drawn value comes from: the line of the artifact. */
+export function CitationPopover({ hostId, picked, row, title, tracks, onClose }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const say = useSentence();
+  const formatMessage = useMessage();
   const [which, setWhich] = useState("0");
-  const lane = lanes[Number(which)];
+  const track = tracks[Number(which)];
   const axisValue =
-    row.kind === "heatmap" && lane?.axis_values
-      ? lane.axis_values[Math.floor(picked.share * lane.axis_values.length)]
+    row.kind === "heatmap" && track?.axis_values
+      ? track.axis_values[Math.floor(picked.share * track.axis_values.length)]
       : undefined;
   const cite = useQuery({
-    queryKey: ["cite", hostId, row.metric, lane ? labelText(lane.labels) : "", Math.round(picked.t)],
+    queryKey: ["cite", hostId, row.metric, track ? labelText(track.labels) : "", Math.round(picked.t)],
     queryFn: () =>
-      get<Citation>("/cite", {
+      get("/citations", {
         host_id: hostId,
         metric: row.metric,
-        labels: JSON.stringify(lane?.labels ?? {}),
+        labels: JSON.stringify(track?.labels ?? {}),
         t_ns: Math.round(picked.t),
       }),
-    enabled: lane !== undefined,
+    enabled: track !== undefined,
     retry: false,
   });
   const values = Object.entries(cite.data?.values ?? {});
-  const shown = axisValue !== undefined ? values.filter(([name]) => name === axisValue) : values.slice(0, 4);
-  const span = lane?.usual?.find((one) => picked.t >= one.from_ns && picked.t <= one.to_ns);
-  const usual = span && usualAt([span], picked.t);
+  const displayed =
+    axisValue !== undefined ? values.filter(([name]) => name === axisValue) : values.slice(0, 4);
+  const span = track?.typical?.find(
+    (typicalSpan) => picked.t >= typicalSpan.from_ns && picked.t <= typicalSpan.to_ns,
+  );
+  const typical = span && typicalAt([span], picked.t);
   return (
     <Popover opened onChange={onClose} position="bottom-start" width={420} withinPortal trapFocus returnFocus>
       <Popover.Target>
@@ -61,46 +64,49 @@ export function CitePopover({ hostId, picked, row, title, lanes, onClose }: Prop
             <strong>{title}</strong>{" "}
             <span className="num dim">{time.instant(cite.data?.t_ns ?? picked.t, 1e6)}</span>
           </div>
-          {lanes.length > 1 && (
+          {tracks.length > 1 && (
             <Select
               size="xs"
-              data={lanes.map((one, i) => ({ value: String(i), label: labelText(one.labels) || row.metric }))}
+              data={tracks.map((track, i) => ({
+                value: String(i),
+                label: labelText(track.labels) || row.metric,
+              }))}
               value={which}
               onChange={(value) => setWhich(value ?? "0")}
               aria-label={t("timeline.series")}
             />
           )}
-          {shown.map(([name, value]) => (
+          {displayed.map(([name, value]) => (
             <div key={name} className="num">
-              {lane?.axis ? `${lane.axis} ${name} ` : ""}
+              {track?.axis ? `${track.axis} ${name} ` : ""}
               {value === null ? t("timeline.noData") : quantity(value, row.unit)}
             </div>
           ))}
           {span && (
             <div className="dim">
-              {usual
-                ? t("timeline.usual.at", {
-                    low: quantity(usual.low, row.unit),
-                    high: quantity(usual.high, row.unit),
-                    median: quantity(usual.median, row.unit),
-                    count: usual.days,
+              {typical
+                ? t("timeline.typical.at", {
+                    low: quantity(typical.low, row.unit),
+                    high: quantity(typical.high, row.unit),
+                    median: quantity(typical.median, row.unit),
+                    count: typical.days,
                   })
                 : span.failure
-                  ? t("timeline.usual.failed", { why: say(span.failure) })
-                  : t("timeline.usual.few", { count: Math.max(0, ...span.days), needed: MIN_DAYS })}{" "}
+                  ? t("timeline.typical.failed", { why: formatMessage(span.failure) })
+                  : t("timeline.typical.few", { count: Math.max(0, ...span.days), needed: MIN_DAYS })}{" "}
               {span.artifact_id && (
                 <Link
                   to="/artifacts/$artifactId"
                   params={{ artifactId: span.artifact_id }}
-                  search={{ run: span.run_id } as never}
+                  search={{ run: span.run_id }}
                 >
-                  {t("timeline.usual.source")}
+                  {t("timeline.typical.source")}
                 </Link>
               )}
             </div>
           )}
-          {cite.isPending && lane && <RowSkeleton rows={2} />}
-          {!lane && <span>{t("timeline.noDataHere")}</span>}
+          {cite.isPending && track && <RowSkeleton rows={2} />}
+          {!track && <span>{t("timeline.noDataHere")}</span>}
           <ErrorLine error={cite.error} />
           {cite.data && (
             <>
@@ -109,12 +115,10 @@ export function CitePopover({ hostId, picked, row, title, lanes, onClose }: Prop
                 <Link
                   to="/artifacts/$artifactId"
                   params={{ artifactId: cite.data.artifact_id }}
-                  search={
-                    {
-                      line: cite.data.line ? String(cite.data.line) : undefined,
-                      run: cite.data.run_id,
-                    } as never
-                  }
+                  search={{
+                    line: cite.data.line ? String(cite.data.line) : undefined,
+                    run: cite.data.run_id,
+                  }}
                 >
                   {cite.data.line
                     ? t("timeline.openLine", { part: cite.data.part, line: cite.data.line })

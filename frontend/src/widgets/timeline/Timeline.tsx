@@ -3,29 +3,36 @@ import { useElementSize } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { BlockSkeleton, Empty, ErrorState } from "../../components/States";
-import { duration } from "../../core/format";
-import { applyChoice, buildGroups, choiceChanges, defaultRows, labelText, type Row } from "../../core/lanes";
-import { NS_PER_S, padded, type Range } from "../../core/range";
-import { usePick } from "../../lib/i18n";
+import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptyState";
+import {
+  applyChoice,
+  buildGroups,
+  choiceChanges,
+  defaultRows,
+  labelText,
+  type TrackRow,
+} from "../../core/charts/tracks";
+import { duration } from "../../core/text/format";
+import { NS_PER_S, padded, type Range } from "../../core/time/range";
 import { useMetrics } from "../../lib/queries";
+import { useLocalized } from "../../lib/text/i18n";
+import { useTimeFormat } from "../../lib/text/useFormat";
 import { listField, useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
 import { Axis, OverviewStrip } from "./Axis";
 import { BrushBar } from "./BrushBar";
-import { CitePopover } from "./CitePopover";
+import { BrushOverlay, type TimeSelection } from "./BrushOverlay";
+import { CitationPopover } from "./CitationPopover";
 import { useCursorStore } from "./cursor";
-import { LanePicker } from "./LanePicker";
-import { LaneRow } from "./LaneRow";
-import { MarkStrip, type TimeMark } from "./MarkStrip";
-import { Overlay, type Picked } from "./Overlay";
-import { CaptureStrip, EventStrip } from "./Strips";
+import { MarkStrip, type TimeMark } from "./marks/MarkStrip";
+import { CaptureStrip, EventStrip } from "./marks/Strips";
 import classes from "./Timeline.module.css";
+import { TrackPicker } from "./tracks/TrackPicker";
+import { TrackView } from "./tracks/TrackView";
 import { useTimeKeys } from "./useTimeKeys";
 import { useOverview, useTimelineData } from "./useTimelineData";
 import { useTimeView } from "./useTimeView";
 
-const FIELDS = { lanes: listField, fold: listField };
+const FIELDS = { tracks: listField, fold: listField };
 const GUTTER = 232;
 
 interface Props {
@@ -34,11 +41,11 @@ interface Props {
   initial?: Range;
   /** What to offer where the host has no past yet. */
   empty?: ReactNode;
-  /** What people did meanwhile, under its name. */
+  /** Actions of people at that time, under the name of their row. */
   marks?: { name: string; items: readonly TimeMark[] };
 }
 
-/** All that is known of one host, on one clock: lanes, captures, events; one cursor, two brushes. */
+/** All that is known of one host, on one clock: tracks, captures, events; one cursor, two brushes. */
 export function Timeline({ hostId, initial, empty, marks }: Props) {
   const { t } = useTranslation();
   const overview = useOverview(hostId);
@@ -49,9 +56,9 @@ export function Timeline({ hostId, initial, empty, marks }: Props) {
     return <ErrorState error={metrics.error} retry={() => void metrics.refetch()} />;
   if (!overview.data || !metrics.data) return <BlockSkeleton height={560} />;
   if (overview.data.first_ns === null && overview.data.runs.length === 0)
-    return <Empty title={t("timeline.empty")}>{empty ?? t("timeline.emptyText")}</Empty>;
+    return <EmptyState title={t("timeline.empty")}>{empty ?? t("timeline.emptyText")}</EmptyState>;
   return (
-    <Drawn
+    <LoadedTimeline
       hostId={hostId}
       overview={overview.data}
       metrics={metrics.data}
@@ -61,14 +68,14 @@ export function Timeline({ hostId, initial, empty, marks }: Props) {
   );
 }
 
-type DrawnProps = Pick<Props, "hostId" | "initial" | "marks"> & {
+type LoadedTimelineProps = Pick<Props, "hostId" | "initial" | "marks"> & {
   overview: NonNullable<ReturnType<typeof useOverview>["data"]>;
   metrics: NonNullable<ReturnType<typeof useMetrics>["data"]>;
 };
 
-function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
+function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTimelineProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const time = useTimeFormat();
   const scheme = useComputedColorScheme("dark");
   const { ref, width: whole } = useElementSize<HTMLDivElement>();
@@ -76,29 +83,29 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
   const { view, limit, brush, baseline, go, zoom, move, setUrl } = useTimeView(overview, initial);
   const [choice, setChoice] = useUrlState(FIELDS);
   const cursor = useCursorStore();
-  const [picked, setPicked] = useState<Picked>();
+  const [picked, setPicked] = useState<TimeSelection>();
 
-  const groups = useMemo(() => buildGroups(overview.lanes, metrics), [overview.lanes, metrics]);
+  const groups = useMemo(() => buildGroups(overview.tracks, metrics), [overview.tracks, metrics]);
   const defaults = useMemo(() => defaultRows(groups), [groups]);
-  const shown = useMemo(() => applyChoice(defaults, choice.lanes), [defaults, choice.lanes]);
+  const selected = useMemo(() => applyChoice(defaults, choice.tracks), [defaults, choice.tracks]);
   const folded = useMemo(() => new Set(choice.fold), [choice.fold]);
   const visible = useMemo(
     () =>
       groups
-        .map((group) => ({ ...group, rows: group.rows.filter((row) => shown.has(row.key)) }))
+        .map((group) => ({ ...group, rows: group.rows.filter((row) => selected.has(row.key)) }))
         .filter((g) => g.rows.length > 0),
-    [groups, shown],
+    [groups, selected],
   );
-  const drawn = useMemo(
+  const visibleRows = useMemo(
     () => visible.filter((g) => !folded.has(g.id)).flatMap((g) => g.rows),
     [visible, folded],
   );
-  const { lines, heats, byRow } = useTimelineData(hostId, view, width, drawn);
+  const { lines, heats, byRow } = useTimelineData(hostId, view, width, visibleRows);
   const ticks = useMemo(() => (view ? time.ticks(view.from, view.to, width) : []), [view, width, time]);
   const tickTimes = useMemo(() => ticks.map((tick) => tick.t), [ticks]);
   const known = useMemo(() => new Map(metrics.map((metric) => [metric.id, metric])), [metrics]);
   const title = useCallback(
-    (row: Row) => {
+    (row: TrackRow) => {
       const name = pick(known.get(row.metric)?.title) || row.metric;
       return row.labels && Object.keys(row.labels).length > 0
         ? `${name} · ${labelText(row.labels)
@@ -110,14 +117,15 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
   );
   const groupTitle = useCallback(
     (id: string) =>
-      pick(metrics.find((one) => one.lane.group === id)?.lane.group_title) || t("timeline.group.other"),
+      pick(metrics.find((metric) => metric.track.group === id)?.track.group_title) ||
+      t("timeline.group.other"),
     [t, metrics, pick],
   );
   const choose = useCallback(
-    (next: ReadonlySet<string>) => setChoice({ lanes: choiceChanges(defaults, next) }),
+    (next: ReadonlySet<string>) => setChoice({ tracks: choiceChanges(defaults, next) }),
     [setChoice, defaults],
   );
-  const resetLanes = useCallback(() => setChoice({ lanes: [] }), [setChoice]);
+  const resetTracks = useCallback(() => setChoice({ tracks: [] }), [setChoice]);
   const setBrush = useCallback((range: Range | undefined) => setUrl({ b: range }, { push: true }), [setUrl]);
   const setBaseline = useCallback(
     (range: Range | undefined) => setUrl({ c: range }, { push: true }),
@@ -139,7 +147,7 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
 
   const enter = (at: number) => {
     if (brush && at >= brush.from && at <= brush.to) return go(padded(brush, 0.02));
-    const run = overview.runs.find((one) => at >= one.from_ns && at <= one.to_ns);
+    const run = overview.runs.find((block) => at >= block.from_ns && at <= block.to_ns);
     if (run) go(padded({ from: run.from_ns, to: run.to_ns }, 0.05, NS_PER_S));
   };
   const fold = (id: string) => {
@@ -148,7 +156,7 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
     setChoice({ fold: [...next] });
   };
   const blocks = lines.data?.captures ?? overview.runs;
-  const row = picked && drawn.find((one) => one.key === picked.row);
+  const row = picked && visibleRows.find((trackRow) => trackRow.key === picked.row);
   const last = overview.runs.reduce((a, b) => (a && a.to_ns >= b.to_ns ? a : b), overview.runs[0]);
   const preset = (span_s: number) => {
     if (limit) go({ from: limit.to - span_s * NS_PER_S, to: limit.to });
@@ -194,13 +202,13 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
             </Button>
           )}
         </span>
-        <LanePicker
+        <TrackPicker
           groups={groups}
-          shown={shown}
+          selected={selected}
           title={title}
           groupTitle={groupTitle}
           onChange={choose}
-          onReset={resetLanes}
+          onReset={resetTracks}
         />
       </div>
       {(brush || baseline) && view && (
@@ -208,7 +216,7 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
           hostId={hostId}
           brush={brush}
           baseline={baseline}
-          shown={view}
+          visibleRange={view}
           runs={overview.runs}
           onClear={(which) => (which === "brush" ? setBrush(undefined) : setBaseline(undefined))}
           onZoomTo={(range) => go(padded(range, 0.02))}
@@ -226,7 +234,7 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
           {lines.error && !lines.data ? (
             <ErrorState error={lines.error} retry={() => void lines.refetch()} />
           ) : (
-            <section className={classes.lanes} aria-label={t("timeline.lanesOf")}>
+            <section className={classes.tracks} aria-label={t("timeline.tracksOf")}>
               {visible.map((group) => (
                 <div key={group.id}>
                   <div className={classes.group}>
@@ -241,15 +249,15 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
                     </button>
                   </div>
                   {!folded.has(group.id) &&
-                    group.rows.map((one) => {
-                      const slice = one.kind === "heatmap" ? heats : lines;
+                    group.rows.map((trackRow) => {
+                      const slice = trackRow.kind === "heatmap" ? heats : lines;
                       return (
-                        <LaneRow
-                          key={one.key}
-                          row={one}
-                          title={title(one)}
-                          meaning={pick(known.get(one.metric)?.meaning)}
-                          lanes={slice.data ? (byRow.get(one.key) ?? NONE) : undefined}
+                        <TrackView
+                          key={trackRow.key}
+                          row={trackRow}
+                          title={title(trackRow)}
+                          meaning={pick(known.get(trackRow.metric)?.meaning)}
+                          tracks={slice.data ? (byRow.get(trackRow.key) ?? NONE) : undefined}
                           range={view}
                           width={width}
                           scheme={scheme}
@@ -264,7 +272,7 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
                     })}
                 </div>
               ))}
-              <Overlay
+              <BrushOverlay
                 range={view}
                 width={width}
                 cursor={cursor}
@@ -284,12 +292,12 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
         <BlockSkeleton height={480} />
       )}
       {picked && row && (
-        <CitePopover
+        <CitationPopover
           hostId={hostId}
           picked={picked}
           row={row}
           title={title(row)}
-          lanes={byRow.get(row.key) ?? NONE}
+          tracks={byRow.get(row.key) ?? NONE}
           onClose={() => setPicked(undefined)}
         />
       )}

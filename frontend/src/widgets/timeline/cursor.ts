@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Where the pointer is on the time axis, shared by all lanes without drawing them anew. */
+/** The position of the pointer on the time axis, shared by all tracks without a new render. */
 export interface Cursor {
   readonly t: number;
   /** Key of the row under the pointer, and the share of its height from the top. */

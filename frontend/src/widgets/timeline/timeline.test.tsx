@@ -1,34 +1,34 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
-import { answerInstead, sent } from "../../mock/msw";
-import { blocks, HOSTS, TAKEN } from "../../mock/world";
-import type { Host } from "../client/types";
-import { parseRange } from "../core/range";
-import { open } from "../testing/screen";
+import { answerInstead, sent } from "../../../mock/server/msw";
+import { blocks, HOSTS, TAKEN } from "../../../mock/world";
+import type { Host } from "../../client/models";
+import { parseRange } from "../../core/time/range";
+import { openScreen } from "../../testing/screen";
 
 const HOST = HOSTS[2] as Host;
 const AT = `/hosts/${HOST.id}`;
 const LAST = TAKEN[TAKEN.length - 1] as (typeof TAKEN)[number];
 
-const lanes = () => screen.findByRole("region", { name: "Lanes of measurements over time" });
+const tracks = () => screen.findByRole("region", { name: "Tracks of measurements over time" });
 
 describe("the timeline of a host", () => {
-  it("begins at the last capture, with the lanes one looks at first", async () => {
-    open(AT);
-    const region = await lanes();
+  it("begins at the last capture, with the tracks one looks at first", async () => {
+    openScreen(AT);
+    const region = await tracks();
     expect(within(region).getByText("CPU busy")).toBeVisible();
     expect(within(region).getByText("Softirqs, per CPU · NET_RX")).toBeVisible();
-    await waitFor(() => expect(sent.some((one) => one.path.endsWith("/timeline"))).toBe(true));
-    const asked = sent.find((one) => one.path.endsWith("/timeline"))?.query;
-    expect(Number(asked?.get("from_ns"))).toBeLessThan(LAST.from * 1e9);
-    expect(Number(asked?.get("to_ns"))).toBeGreaterThan((LAST.from + LAST.seconds) * 1e9);
-    expect(Number(asked?.get("width"))).toBeLessThanOrEqual(4000);
+    await waitFor(() => expect(sent.some((request) => request.path.endsWith("/timeline"))).toBe(true));
+    const query = sent.find((request) => request.path.endsWith("/timeline"))?.query;
+    expect(Number(query?.get("from_ns"))).toBeLessThan(LAST.from * 1e9);
+    expect(Number(query?.get("to_ns"))).toBeGreaterThan((LAST.from + LAST.seconds) * 1e9);
+    expect(Number(query?.get("width"))).toBeLessThanOrEqual(4000);
   });
 
   it("writes where it is looked at into the address, by keyboard", async () => {
-    const router = open(AT);
-    await lanes();
+    const router = openScreen(AT);
+    await tracks();
     fireEvent.keyDown(window, { key: "0" });
     await waitFor(() => expect(router.state.location.search).toHaveProperty("t"));
     const all = parseRange((router.state.location.search as { t: string }).t);
@@ -41,16 +41,16 @@ describe("the timeline of a host", () => {
     });
   });
 
-  it("takes range, brush, baseline and lanes from the address, and offers the comparison", async () => {
+  it("takes range, brush, baseline and tracks from the address, and offers the comparison", async () => {
     const from = LAST.from * 1e6;
-    open(
-      `${AT}?b=${from + 60e6}~${from + 80e6}&c=${from}~${from + 20e6}&fold=tasks&lanes=-cpu.total_busy_pct`,
+    openScreen(
+      `${AT}?b=${from + 60e6}~${from + 80e6}&c=${from}~${from + 20e6}&fold=tasks&tracks=-cpu.total_busy_pct`,
     );
-    const region = await lanes();
+    const region = await tracks();
     expect(within(region).queryByText("CPU busy")).toBeNull();
     expect(within(region).queryByText("Runnable tasks")).toBeNull();
-    expect(await screen.findByRole("button", { name: "Clear the baseline" })).toBeVisible();
-    const compare = await screen.findByRole("link", { name: "Compare the profiles" });
+    expect(await screen.findByRole("button", { name: "Clear baseline" })).toBeVisible();
+    const compare = await screen.findByRole("link", { name: "Compare profiles" });
     const sides = new URL(compare.getAttribute("href") ?? "", "http://here").searchParams;
     expect(sides.get("ap")).toBeTruthy();
     expect(sides.get("bp")).toBeTruthy();
@@ -63,8 +63,8 @@ describe("the timeline of a host", () => {
 
   it("gives the baseline back with Esc, then the selection", async () => {
     const from = LAST.from * 1e6;
-    const router = open(`${AT}?b=${from + 60e6}~${from + 80e6}&c=${from}~${from + 20e6}`);
-    await lanes();
+    const router = openScreen(`${AT}?b=${from + 60e6}~${from + 80e6}&c=${from}~${from + 20e6}`);
+    await tracks();
     fireEvent.keyDown(window, { key: "Escape" });
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty("c"));
     expect(router.state.location.search).toHaveProperty("b");
@@ -72,9 +72,9 @@ describe("the timeline of a host", () => {
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty("b"));
   });
 
-  it("leaves keys to whoever types", async () => {
-    const router = open(AT);
-    await lanes();
+  it("leaves keys to the user who types", async () => {
+    const router = openScreen(AT);
+    await tracks();
     const field = document.createElement("input");
     document.body.append(field);
     fireEvent.keyDown(field, { key: "0" });
@@ -83,10 +83,10 @@ describe("the timeline of a host", () => {
     field.remove();
   });
 
-  it("shows events with their detail and the line that says so", async () => {
+  it("shows events with their detail and their source line", async () => {
     const user = userEvent.setup();
-    open(AT);
-    await lanes();
+    openScreen(AT);
+    await tracks();
     const mark = await screen.findByRole("button", { name: /Out of memory/ });
     await user.click(mark);
     expect(await screen.findByText(/Killed process 48211/)).toBeVisible();
@@ -96,23 +96,23 @@ describe("the timeline of a host", () => {
     );
   });
 
-  it("says when nothing was captured, and when it cannot be had", async () => {
+  it("shows when nothing was captured, and when data is unavailable", async () => {
     answerInstead(({ path }) =>
       path.endsWith("/overview")
-        ? { status: 200, body: { first_ns: null, last_ns: null, runs: [], lanes: [] } }
+        ? { status: 200, body: { first_ns: null, last_ns: null, runs: [], tracks: [] } }
         : undefined,
     );
-    open(AT);
-    expect(await screen.findByRole("button", { name: "Take the first capture" })).toBeVisible();
+    openScreen(AT);
+    expect(await screen.findByRole("button", { name: "Start first capture" })).toBeVisible();
   });
 
-  it("keeps the strips when the lanes cannot be had", async () => {
+  it("keeps the strips when the tracks cannot be had", async () => {
     answerInstead(({ path }) =>
       path.endsWith("/timeline")
         ? { status: 503, body: { status: 503, title: "", detail: "busy", key: "" } }
         : undefined,
     );
-    open(AT);
+    openScreen(AT);
     expect(await screen.findByText("busy")).toBeVisible();
     expect(
       screen.getByRole("button", { name: new RegExp(`#${blocks(HOST.id).at(-1)?.number} cpu`, "i") }),

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useState } from "react";
 
 /** Whether an element is on the screen or nearly so: what is far away is not drawn. */
-export function useNear(target: RefObject<Element | null>, margin = "400px"): boolean {
+export function useIsNearViewport(target: RefObject<Element | null>, margin = "400px"): boolean {
   const [near, setNear] = useState(typeof IntersectionObserver === "undefined");
   useEffect(() => {
     const node = target.current;

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
-import type { CaptureBlock } from "../../client/types";
-import { NS_PER_S, ordered, padded, type Range, span } from "../../core/range";
-import { timeAct } from "../../core/timekeys";
+import { NS_PER_S, ordered, padded, type Range, span } from "../../core/time/range";
+import { timeAction } from "../../core/time/timekeys";
+import type { CaptureBlock } from "./api";
 import type { CursorStore } from "./cursor";
 
 interface Hands {
@@ -20,7 +20,7 @@ interface Hands {
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** Keys belong to the timeline unless somebody types, a dialog is open, or a control wants them. */
+/** Keys belong to the timeline unless the user types, a dialog is open, or a control handles them. */
 function isFree(event: KeyboardEvent): boolean {
   if (event.defaultPrevented) return false;
   const target = event.target instanceof HTMLElement ? event.target : undefined;
@@ -40,7 +40,7 @@ export function useTimeKeys(hands: Hands): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const h = now.current;
-      const act = timeAct(event);
+      const act = timeAction(event);
       if (!act || !h.view || !isFree(event)) return;
       const view = h.view;
       const at = h.cursor.value?.t;
@@ -102,9 +102,9 @@ function jump(h: Hands, direction: "previous" | "next"): void {
   const centre = (run: CaptureBlock) => (run.from_ns + run.to_ns) / 2;
   const sorted = [...h.runs].sort((a, b) => a.from_ns - b.from_ns);
   const tolerance = span(view) * 0.02;
-  const found =
+  const match =
     direction === "next"
       ? sorted.find((run) => centre(run) > middle + tolerance)
       : sorted.reverse().find((run) => centre(run) < middle - tolerance);
-  if (found) h.go(padded({ from: found.from_ns, to: found.to_ns }, 0.08, NS_PER_S));
+  if (match) h.go(padded({ from: match.from_ns, to: match.to_ns }, 0.08, NS_PER_S));
 }

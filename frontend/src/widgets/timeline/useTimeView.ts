@@ -1,16 +1,16 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { CaptureBlock, TimelineOverview } from "../../client/types";
-import { formatRange, NS_PER_S, padded, pan, type Range, zoomAt } from "../../core/range";
+import { formatRange, NS_PER_S, padded, pan, type Range, zoomAt } from "../../core/time/range";
 import { useTimeState } from "../../lib/urlState";
+import type { CaptureBlock, TimelineOverview } from "./api";
 
 /** So much of a look-back is shown at first; a hand finds the rest. */
-const LOOK_BACK_SHOWN_S = 60;
+const INITIAL_LOOK_BACK_S = 60;
 
-/** Where a timeline begins when the address does not say: around the last capture and what was just before it. */
-export function firstView(runs: readonly CaptureBlock[], limit: Range): Range {
+/** The initial range of a timeline without one in the address: around the last capture and just before it. */
+export function initialView(runs: readonly CaptureBlock[], limit: Range): Range {
   const last = runs.reduce<CaptureBlock | undefined>((a, b) => (a && a.to_ns >= b.to_ns ? a : b), undefined);
   if (!last) return limit;
-  const before = Math.max(last.look_back_ns ?? last.from_ns, last.from_ns - LOOK_BACK_SHOWN_S * NS_PER_S);
+  const before = Math.max(last.look_back_ns ?? last.from_ns, last.from_ns - INITIAL_LOOK_BACK_S * NS_PER_S);
   return padded({ from: before, to: last.to_ns }, 0.08, NS_PER_S);
 }
 
@@ -35,7 +35,7 @@ export function useTimeView(overview: TimelineOverview | undefined, initial?: Ra
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const limit = useMemo(() => (overview ? limitOf(overview) : undefined), [overview]);
   const fallback = useMemo(
-    () => initial ?? (overview && limit ? firstView(overview.runs, limit) : undefined),
+    () => initial ?? (overview && limit ? initialView(overview.runs, limit) : undefined),
     [initial, overview, limit],
   );
   const written = url.t ? formatRange(url.t) : "";

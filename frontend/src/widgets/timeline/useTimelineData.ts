@@ -1,15 +1,15 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Lane, Timeline, TimelineOverview } from "../../client/types";
-import type { Row } from "../../core/lanes";
-import { fetchRange, labelText } from "../../core/lanes";
-import type { Range } from "../../core/range";
+import type { TrackRow } from "../../core/charts/tracks";
+import { fetchRange, labelText } from "../../core/charts/tracks";
+import type { Range } from "../../core/time/range";
 import { get } from "../../lib/api";
+import type { Track } from "./api";
 
 export const useOverview = (hostId: string) =>
   useQuery({
     queryKey: ["hosts", hostId, "timeline", "overview"],
-    queryFn: () => get<TimelineOverview>(`/hosts/${hostId}/timeline/overview`),
+    queryFn: () => get(`/hosts/${hostId}/timeline/overview`),
     staleTime: 10_000,
   });
 
@@ -22,18 +22,18 @@ function useSlice(
   metrics: readonly string[],
   kind: string,
 ) {
-  const asked = view ? fetchRange(view) : undefined;
-  const share = asked && view ? (asked.to - asked.from) / (view.to - view.from) : 1;
-  // The width is asked for in steps, so that a window being resized does not ask again with every pixel.
+  const requested = view ? fetchRange(view) : undefined;
+  const share = requested && view ? (requested.to - requested.from) / (view.to - view.from) : 1;
+  // The width is requested in steps, so that a window being resized does not ask again with every pixel.
   const wide = Math.min(MAX_WIDTH, Math.ceil((width * share) / 256) * 256);
   return useQuery({
-    queryKey: ["hosts", hostId, "timeline", kind, asked?.from, asked?.to, wide, metrics.join(",")],
+    queryKey: ["hosts", hostId, "timeline", kind, requested?.from, requested?.to, wide, metrics.join(",")],
     queryFn: ({ signal }) =>
-      get<Timeline>(
+      get(
         `/hosts/${hostId}/timeline`,
         {
-          from_ns: Math.max(0, asked?.from ?? 0),
-          to_ns: asked?.to,
+          from_ns: Math.max(0, requested?.from ?? 0),
+          to_ns: requested?.to,
           width: wide,
           metrics: metrics.join(","),
         },
@@ -45,25 +45,25 @@ function useSlice(
   });
 }
 
-/** The lanes of the rows that are shown. Matrices are asked for apart: they are heavy, lines must not wait. */
+/** The tracks of the visible rows. Matrices are requested separately: they are heavy, lines must not wait. */
 export function useTimelineData(
   hostId: string,
   view: Range | undefined,
   width: number,
-  rows: readonly Row[],
+  rows: readonly TrackRow[],
 ) {
   const lineMetrics = useMemo(() => unique(rows.filter((row) => row.kind !== "heatmap")), [rows]);
   const heatMetrics = useMemo(() => unique(rows.filter((row) => row.kind === "heatmap")), [rows]);
   const lines = useSlice(hostId, view, width, lineMetrics, "lines");
   const heats = useSlice(hostId, view, Math.min(width, 1000), heatMetrics, "heats");
   const byRow = useMemo(() => {
-    const lanes = [...(lines.data?.lanes ?? []), ...(heats.data?.lanes ?? [])];
-    const out = new Map<string, Lane[]>();
-    for (const lane of lanes) {
-      for (const key of [lane.metric, `${lane.metric}{${labelText(lane.labels)}}`]) {
+    const tracks = [...(lines.data?.tracks ?? []), ...(heats.data?.tracks ?? [])];
+    const out = new Map<string, Track[]>();
+    for (const track of tracks) {
+      for (const key of [track.metric, `${track.metric}{${labelText(track.labels)}}`]) {
         const list = out.get(key);
-        if (list) list.push(lane);
-        else out.set(key, [lane]);
+        if (list) list.push(track);
+        else out.set(key, [track]);
       }
     }
     return out;
@@ -71,4 +71,4 @@ export function useTimelineData(
   return { lines, heats, byRow };
 }
 
-const unique = (rows: readonly Row[]): string[] => [...new Set(rows.map((row) => row.metric))].sort();
+const unique = (rows: readonly TrackRow[]): string[] => [...new Set(rows.map((row) => row.metric))].sort();

@@ -1,4 +1,4 @@
-import classes from "./standbys.module.css";
+import classes from "./watchers.module.css";
 
 const WIDTH = 96;
 const HEIGHT = 18;
@@ -12,8 +12,8 @@ interface Props {
 }
 
 /** The last readings, small. Without any the strip is hatched: no data is not zero. */
-export function Spark({ values, limit, label }: Props) {
-  const known = values.filter((one) => one !== null);
+export function Sparkline({ values, limit, label }: Props) {
+  const known = values.filter((value) => value !== null);
   if (known.length === 0) return <span className={classes.nothing} role="img" aria-label={label} />;
   const low = Math.min(0, ...known, limit ?? 0);
   const high = Math.max(...known, limit ?? 0, low + 1e-9);

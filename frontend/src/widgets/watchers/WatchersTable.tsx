@@ -1,153 +1,161 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Standby, StandbyState } from "../../client/standbys";
-import { Ago } from "../../components/Ago";
-import { Grid } from "../../components/Grid";
+import type { Watcher } from "../../client/models";
+import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { Mark, type Tone } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { bytes, NO_VALUE, quantity, seconds } from "../../core/format";
-import { useLocale, useSentence } from "../../lib/i18n";
-import { post, useAction, useMay } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { conditionText, lastReading, titleOf } from "./conditionText";
-import { STANDBYS, useConditionKinds } from "./data";
-import { Spark } from "./Spark";
-import classes from "./standbys.module.css";
+import { StatusIcon, type Tone } from "../../components/StatusIcon";
+import { DataTable } from "../../components/tables/DataTable";
+import { RelativeTime } from "../../components/text/RelativeTime";
+import { bytes, NO_VALUE, quantity, seconds } from "../../core/text/format";
+import { post, useAction, usePermission } from "../../lib/queries";
+import { useLocale, useMessage } from "../../lib/text/i18n";
+import { useNames } from "../../lib/text/useNames";
+import type { WatcherState } from "./api";
+import { useConditionKinds, WATCHERS } from "./api";
+import { conditionText, lastReading, watcherTitle } from "./conditionText";
+import { Sparkline } from "./Sparkline";
+import classes from "./watchers.module.css";
 
-const TONES: Record<StandbyState, Tone> = {
+const TONES: Record<WatcherState, Tone> = {
   waiting: "idle",
   watching: "busy",
-  fired: "ok",
+  completed: "ok",
   expired: "off",
-  cancelled: "off",
+  canceled: "off",
   failed: "bad",
 };
 
 interface Props {
-  rows: readonly Standby[];
-  /** On the page of a host its name says nothing. */
+  rows: readonly Watcher[];
+  /** The page of a host leaves out the column with its name. */
   onHost?: boolean;
 }
 
 /** What waits on hosts: for what, with which last readings, until when, at what cost, and what it has started. */
-export function StandbysTable({ rows, onHost = false }: Props) {
+export function WatchersTable({ rows, onHost = false }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
-  const end = useAction((id: string) => post<Standby>(`/standbys/${id}/end`, {}), [STANDBYS]);
+  const may = usePermission();
+  const end = useAction((id: string) => post(`/watchers/${id}/stop`), [WATCHERS]);
   return (
     <>
-      <Grid stack label={t("standbys.title")}>
+      <DataTable stack label={t("watchers.title")}>
         <thead>
           <tr>
-            <th>{t("standbys.number")}</th>
-            {!onHost && <th>{t("standbys.host")}</th>}
+            <th>{t("watchers.number")}</th>
+            {!onHost && <th>{t("watchers.host")}</th>}
             <th>{t("captures.state")}</th>
-            <th>{t("standbys.waitsFor")}</th>
-            <th>{t("standbys.until")}</th>
-            <th>{t("standbys.cost")}</th>
-            <th>{t("standbys.started")}</th>
-            <th>{t("standbys.by")}</th>
+            <th>{t("watchers.waitsFor")}</th>
+            <th>{t("watchers.until")}</th>
+            <th>{t("watchers.cost")}</th>
+            <th>{t("watchers.started")}</th>
+            <th>{t("watchers.by")}</th>
             <th>
-              <span className="visually-hidden">{t("standbys.end")}</span>
+              <span className="visually-hidden">{t("watchers.end")}</span>
             </th>
           </tr>
         </thead>
         <tbody>
-          {rows.map((one) => (
-            <tr key={one.id}>
-              <td className="num">#{one.number}</td>
+          {rows.map((watcher) => (
+            <tr key={watcher.id}>
+              <td className="num">#{watcher.number}</td>
               {!onHost && (
                 <td>
-                  <Link to="/hosts/$hostId" params={{ hostId: one.host.id }}>
-                    {one.host.name}
+                  <Link to="/hosts/$hostId" params={{ hostId: watcher.host.id }}>
+                    {watcher.host.name}
                   </Link>
                 </td>
               )}
               <td className={classes.why}>
-                <State one={one} />
+                <WatcherStateCell watcher={watcher} />
               </td>
-              <td>{one.kind === "ring" ? <Kept one={one} /> : <Watched one={one} />}</td>
-              <td className="num">
-                <Ago at={one.ended_at ?? one.until} />
+              <td>
+                {watcher.kind === "lookback" ? (
+                  <BufferCell watcher={watcher} />
+                ) : (
+                  <ConditionCell watcher={watcher} />
+                )}
               </td>
               <td className="num">
-                <Cost one={one} />
+                <RelativeTime at={watcher.ended_at ?? watcher.expires_at} />
+              </td>
+              <td className="num">
+                <CostCell watcher={watcher} />
               </td>
               <td className={classes.why}>
-                <Started one={one} />
+                <CaptureLinks watcher={watcher} />
               </td>
-              <td>{one.by?.name ?? <span className="dim">{NO_VALUE}</span>}</td>
+              <td>{watcher.requested_by?.name ?? <span className="dim">{NO_VALUE}</span>}</td>
               <td>
-                {one.ended_at === null && may(one.kind === "ring" ? "ring.manage" : "armed.manage") && (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    loading={end.isPending && end.variables === one.id}
-                    onClick={() => end.mutate(one.id)}
-                    aria-label={t("standbys.endOne", { number: one.number, host: one.host.name })}
-                  >
-                    {t(one.kind === "ring" ? "standbys.stop" : "standbys.disarm")}
-                  </Button>
-                )}
+                {watcher.ended_at === null &&
+                  may(watcher.kind === "lookback" ? "watcher.lookback" : "watcher.conditional") && (
+                    <Button
+                      size="compact-xs"
+                      variant="default"
+                      loading={end.isPending && end.variables === watcher.id}
+                      onClick={() => end.mutate(watcher.id)}
+                      aria-label={t("watchers.endOne", { number: watcher.number, host: watcher.host.name })}
+                    >
+                      {t(watcher.kind === "lookback" ? "watchers.stop" : "watchers.disarm")}
+                    </Button>
+                  )}
               </td>
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
       <ErrorLine error={end.error} />
     </>
   );
 }
 
-function State({ one }: { one: Standby }) {
+function WatcherStateCell({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
-  const why = one.failure ?? one.waiting;
+  const sentence = useMessage();
+  const why = watcher.failure ?? watcher.wait_reason;
   return (
     <>
-      <Mark tone={TONES[one.state]}>{t(`standbys.state.${one.state}`)}</Mark>
+      <StatusIcon tone={TONES[watcher.state]}>{t(`watchers.state.${watcher.state}`)}</StatusIcon>
       {why && <div className="dim">{sentence(why)}</div>}
-      {one.interrupted > 0 && (
-        <div className="dim">{t("standbys.interrupted", { count: one.interrupted })}</div>
+      {watcher.interruption_count > 0 && (
+        <div className="dim">{t("watchers.interrupted", { count: watcher.interruption_count })}</div>
       )}
     </>
   );
 }
 
-function Kept({ one }: { one: Standby }) {
+function BufferCell({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
   return (
     <>
-      {t("standbys.keeps", { length: seconds(one.ring_s) })}
-      {one.stacks && <div className="dim">{t("standbys.withStacks")}</div>}
-      {one.kept_s !== null && (
-        <div className="dim num">{t("standbys.kept", { length: seconds(one.kept_s) })}</div>
+      {t("watchers.keeps", { length: seconds(watcher.lookback_s) })}
+      {watcher.stacks && <div className="dim">{t("watchers.withStacks")}</div>}
+      {watcher.buffered_s !== null && (
+        <div className="dim num">{t("watchers.kept", { length: seconds(watcher.buffered_s) })}</div>
       )}
     </>
   );
 }
 
-function Watched({ one }: { one: Standby }) {
+function ConditionCell({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
   const names = useNames();
   const locale = useLocale();
   const kinds = useConditionKinds().data;
   return (
     <>
-      {one.conditions.map((each, index) => {
-        const title = titleOf(kinds, each.kind, locale);
-        const values = one.readings?.values[index] ?? [];
+      {watcher.conditions.map((each, index) => {
+        const title = watcherTitle(kinds, each.kind, locale);
+        const values = watcher.readings?.values[index] ?? [];
         const text = conditionText(each, title);
         return (
           <div key={text} className={classes.watched}>
             <span>{text}</span>
-            {!each.starts && one.ended_at === null && (
+            {!each.is_start && watcher.ended_at === null && (
               <>
-                <Spark
+                <Sparkline
                   values={values}
                   limit={each.limit}
-                  label={t("standbys.lastReadings", { what: text })}
+                  label={t("watchers.lastReadings", { what: text })}
                 />
                 <span className="num dim">{lastReading(values, each.unit)}</span>
               </>
@@ -155,13 +163,13 @@ function Watched({ one }: { one: Standby }) {
           </div>
         );
       })}
-      {one.wanted && (
-        <div className="dim">{t("standbys.captures", { plan: names.plan(one.wanted.plan) })}</div>
+      {watcher.capture && (
+        <div className="dim">{t("watchers.captures", { plan: names.plan(watcher.capture.plan) })}</div>
       )}
-      {one.incident && (
+      {watcher.incident && (
         <div className="dim">
-          <Link to="/incidents/$incidentId" params={{ incidentId: one.incident.id }}>
-            {t("standbys.forIncident", { number: one.incident.number })}
+          <Link to="/incidents/$incidentId" params={{ incidentId: watcher.incident.id }}>
+            {t("watchers.forIncident", { number: watcher.incident.number })}
           </Link>
         </div>
       )}
@@ -169,42 +177,44 @@ function Watched({ one }: { one: Standby }) {
   );
 }
 
-function Cost({ one }: { one: Standby }) {
+function CostCell({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
-  if (!one.cost) return <span className="dim">{NO_VALUE}</span>;
+  if (!watcher.cost) return <span className="dim">{NO_VALUE}</span>;
   return (
     <>
-      <div title={t("standbys.cpuText")}>{quantity(one.cost.cpu_pct, "pct")} CPU</div>
-      <div className="dim" title={t("standbys.memoryText")}>
-        {bytes(one.cost.rss_kb * 1024)} + {bytes(one.cost.ring_bytes)}
+      <div title={t("watchers.cpuText")}>{quantity(watcher.cost.cpu_pct, "pct")} CPU</div>
+      <div className="dim" title={t("watchers.memoryText")}>
+        {bytes(watcher.cost.rss_kb * 1024)} + {bytes(watcher.cost.lookback_bytes)}
       </div>
     </>
   );
 }
 
-function Started({ one }: { one: Standby }) {
+function CaptureLinks({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
-  if (one.kind === "ring") return <span className="dim">{NO_VALUE}</span>;
+  const sentence = useMessage();
+  if (watcher.kind === "lookback") return <span className="dim">{NO_VALUE}</span>;
   return (
     <>
-      <div className="num">{t("standbys.fires", { count: one.fires, most: one.fires_max })}</div>
-      {one.captures.map((capture) => (
+      <div className="num">
+        {t("watchers.fires", { count: watcher.capture_count, most: watcher.max_captures })}
+      </div>
+      {watcher.captures.map((capture) => (
         <div key={capture.id}>
           <Link to="/captures/$captureId" params={{ captureId: capture.id }}>
             #{capture.number}
           </Link>{" "}
           <span className="dim">
-            <Ago at={capture.at} />
+            <RelativeTime at={capture.created_at} />
           </span>
         </div>
       ))}
-      {one.refused && (
+      {watcher.rejection && (
         <>
-          <Mark tone="warn">
-            {t("standbys.notStarted")} <Ago at={one.refused.at} />
-          </Mark>
-          <div className="dim">{sentence(one.refused.sentence)}</div>
+          <StatusIcon tone="warn">
+            {t("watchers.notStarted")} <RelativeTime at={watcher.rejection.at} />
+          </StatusIcon>
+          <div className="dim">{sentence(watcher.rejection.reason)}</div>
         </>
       )}
     </>

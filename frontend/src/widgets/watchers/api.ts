@@ -1,23 +1,24 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ConditionKind, Standby } from "../../client/standbys";
-import type { List } from "../../client/types";
+import type { Watcher } from "../../client/models";
 import { get } from "../../lib/queries";
 
-export const STANDBYS = ["standbys"] as const;
+export type WatcherState = Watcher["state"];
+
+export const WATCHERS = ["watchers"] as const;
 /** Its readings are of every five seconds; a screen that is looked at is as old as that. */
 const EVERY_MS = 5_000;
 const LIMIT = 200;
 
-export const useStandbys = (filter: { host?: string; over?: boolean } = {}) =>
+export const useWatchers = (filter: { host_id?: string; include_ended?: boolean } = {}) =>
   useQuery({
-    queryKey: [...STANDBYS, filter],
-    queryFn: () => get<List<Standby>>("/standbys", { ...filter, limit: LIMIT }).then(({ items }) => items),
+    queryKey: [...WATCHERS, filter],
+    queryFn: () => get("/watchers", { ...filter, limit: LIMIT }).then(({ items }) => items),
     refetchInterval: EVERY_MS,
   });
 
 export const useConditionKinds = () =>
   useQuery({
     queryKey: ["condition-kinds"],
-    queryFn: () => get<ConditionKind[]>("/standbys/conditions"),
+    queryFn: () => get("/watchers/conditions"),
     staleTime: Number.POSITIVE_INFINITY,
   });

@@ -1,15 +1,16 @@
-import type { Condition, ConditionKind } from "../../client/standbys";
-import { NO_VALUE, quantity } from "../../core/format";
+import type { Condition, ConditionKind } from "../../client/models";
+import { NO_VALUE, quantity } from "../../core/text/format";
 
-type Shown = Condition & { unit: string; starts: boolean };
+type ConditionDetails = Condition & { unit: string; is_start: boolean };
 
-/** A condition in words: what, and from where on it holds. `title` is what its kind is called. */
-export function conditionText(one: Shown, title: string): string {
-  const what = one.key ? `${title}: ${one.key}` : title;
-  if (one.starts) return what;
-  const sign = one.op === "over" ? "≥" : "≤";
-  const held = one.of > 1 ? ` (${one.hits}/${one.of})` : "";
-  return `${what} ${sign} ${quantity(one.limit, one.unit)}${held}`;
+/** The text of a condition. `title` is the title of its kind. */
+export function conditionText(condition: ConditionDetails, title: string): string {
+  const what = condition.key ? `${title}: ${condition.key}` : title;
+  if (condition.is_start) return what;
+  const sign = condition.op === "over" ? "≥" : "≤";
+  const hits =
+    condition.window_readings > 1 ? ` (${condition.required_hits}/${condition.window_readings})` : "";
+  return `${what} ${sign} ${quantity(condition.limit, condition.unit)}${hits}`;
 }
 
 /** The newest reading with its unit. */
@@ -18,8 +19,8 @@ export const lastReading = (values: readonly (number | null)[], unit: string): s
   return last === undefined || last === null ? NO_VALUE : quantity(last, unit);
 };
 
-export const titleOf = (
+export const watcherTitle = (
   kinds: readonly ConditionKind[] | undefined,
   kind: string,
   locale: "en" | "zh",
-): string => kinds?.find((one) => one.kind === kind)?.title[locale] ?? kind;
+): string => kinds?.find((conditionKind) => conditionKind.kind === kind)?.title[locale] ?? kind;

@@ -1,26 +1,30 @@
 import { useTranslation } from "react-i18next";
-import classes from "./Fleet.module.css";
+import classes from "../Fleet.module.css";
 
 interface Props {
   host: string | undefined;
   column: string | undefined;
-  words: string | undefined;
-  /** How many rules spoke and fired there, and how many there are. */
-  said?: { said: number; fired: number } | undefined;
-  asks?: number;
+  text: string | undefined;
+  /** The numbers of rules that were evaluated and matched in the cell. */
+  cell?: { evaluated: number; matched: number } | undefined;
+  ruleCount?: number;
 }
 
-/** What stands in the cell that the keys are at: in one line, at one place. */
-export function AtCell({ host, column, words, said, asks = 0 }: Props) {
+/** The content of the active cell, in one line at a fixed position. */
+export function CellDetails({ host, column, text, cell, ruleCount = 0 }: Props) {
   const { t } = useTranslation();
   return (
     <p className={classes.at} aria-live="polite">
       {host && column ? (
         <>
-          <strong>{host}</strong> <span>{column}</span> <span>{words}</span>{" "}
-          {asks > 0 && (
+          <strong>{host}</strong> <span>{column}</span> <span>{text}</span>{" "}
+          {ruleCount > 0 && (
             <span className="dim">
-              {t("fleet.spoke", { said: said?.said ?? 0, asks, fired: said?.fired ?? 0 })}
+              {t("fleet.evaluated", {
+                evaluated: cell?.evaluated ?? 0,
+                total: ruleCount,
+                matched: cell?.matched ?? 0,
+              })}
             </span>
           )}
         </>

@@ -1,31 +1,32 @@
 import { Button, Drawer } from "@mantine/core";
 import { Camera, Stethoscope } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { FleetHost, FleetWord, RunFindings } from "../../client/types";
-import { Ago } from "../../components/Ago";
-import { Link } from "../../components/Link";
-import { BlockSkeleton, Empty, Loaded } from "../../components/States";
-import type { Look } from "../../components/Verdict";
-import { bySeverity } from "../../core/figures";
-import { useOpenDialog } from "../../lib/dialogs";
-import { useMay, useRunFindings } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { FindingRow } from "../../renderers/findings/FindingRow";
-import classes from "./Fleet.module.css";
+import type { RunFindings } from "../../../client/models";
+import { BlockSkeleton, EmptyState, Loaded } from "../../../components/EmptyState";
+import { Link } from "../../../components/Link";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import type { VerdictState } from "../../../components/VerdictIcon";
+import { sortBySeverity } from "../../../core/text/figures";
+import { useOpenDialog } from "../../../lib/dialogs";
+import { usePermission, useRunFindings } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import { FindingRow } from "../../../widgets/findings/FindingRow";
+import type { FleetFinding, FleetHost } from "../api";
+import classes from "../Fleet.module.css";
 
 interface Props {
-  /** Undefined while nothing is open. The drawer itself stays, so that the keys go back to where they were. */
+  /** Undefined while nothing is open. The drawer itself stays, so that the focus returns to its cell. */
   host: FleetHost | undefined;
   title: string;
-  /** Which rules the cell is about. */
+  /** The rules of the cell. */
   about: ReadonlySet<string>;
-  /** What the cell shows; its look is the run that is read. */
-  word: FleetWord | undefined;
+  /** The finding of the cell; its details are those of its run. */
+  finding: FleetFinding | undefined;
   onClose: () => void;
 }
 
-/** What stands behind a cell: everything that its rules said in the run, with numbers down to their lines. */
-export function FindingDrawer({ host, title, about, word, onClose }: Props) {
+/** Details of a cell: every finding of its rules in the run, with numbers linked to their lines. */
+export function FindingDrawer({ host, title, about, finding, onClose }: Props) {
   const { t } = useTranslation();
   return (
     <Drawer
@@ -40,26 +41,26 @@ export function FindingDrawer({ host, title, about, word, onClose }: Props) {
       }
       closeButtonProps={{ "aria-label": t("action.close") }}
     >
-      {host && <Behind host={host} about={about} word={word} />}
+      {host && <FindingSources host={host} about={about} finding={finding} />}
     </Drawer>
   );
 }
 
-function Behind({ host, about, word }: Pick<Props, "about" | "word"> & { host: FleetHost }) {
+function FindingSources({ host, about, finding }: Pick<Props, "about" | "finding"> & { host: FleetHost }) {
   const { t } = useTranslation();
   const names = useNames();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
-  const look = host.looks[word?.look ?? 0];
+  const run = host.runs[finding?.run_index ?? 0];
   return (
     <>
       <div className={classes.drawerHead}>
-        {look && (
+        {run && (
           <span>
-            <Link to="/runs/$runId" params={{ runId: look.run_id }} hash="findings">
-              {t("findings.ofRun", { plan: names.plan(look.plan) })}
+            <Link to="/runs/$runId" params={{ runId: run.run_id }} hash="findings">
+              {t("findings.ofRun", { plan: names.plan(run.plan) })}
             </Link>{" "}
-            <Ago at={look.at} />
+            <RelativeTime at={run.at} />
           </span>
         )}
         <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
@@ -86,21 +87,23 @@ function Behind({ host, about, word }: Pick<Props, "about" | "word"> & { host: F
           </>
         )}
       </div>
-      {look && word ? (
-        <Said runId={look.run_id} about={about} />
+      {run && finding ? (
+        <FindingText runId={run.run_id} about={about} />
       ) : (
-        <Empty title={t("fleet.look.absent")}>{t("fleet.absentText", { count: about.size })}</Empty>
+        <EmptyState title={t("fleet.state.absent")}>
+          {t("fleet.absentText", { count: about.size })}
+        </EmptyState>
       )}
     </>
   );
 }
 
-function Said({ runId, about }: { runId: string; about: ReadonlySet<string> }) {
+function FindingText({ runId, about }: { runId: string; about: ReadonlySet<string> }) {
   const { t } = useTranslation();
   return (
     <Loaded query={useRunFindings(runId, false)} skeleton={<BlockSkeleton height={240} />}>
-      {(found) => {
-        const rows = spoken(found, about);
+      {(data) => {
+        const rows = listFindings(data, about);
         return rows.length > 0 ? (
           <div>
             {rows.map(([look, finding], i) => (
@@ -108,21 +111,31 @@ function Said({ runId, about }: { runId: string; about: ReadonlySet<string> }) {
             ))}
           </div>
         ) : (
-          <Empty title={t("fleet.notInRun")} />
+          <EmptyState title={t("fleet.notInRun")} />
         );
       }}
     </Loaded>
   );
 }
 
-/** What the rules of a cell said in a run: what fired first, then what is not sure, quiet, and why others did not speak. */
-function spoken(found: RunFindings, about: ReadonlySet<string>): [Look, RunFindings["findings"][number]][] {
-  const mine = (all: RunFindings["findings"]) => bySeverity(all.filter((one) => about.has(one.rule)));
-  const fired = mine(found.findings.filter((one) => one.state === "fired"));
+/** The findings of a cell in a run: matches first, then inconclusive, not matched, and rules not evaluated. */
+function listFindings(
+  data: RunFindings,
+  about: ReadonlySet<string>,
+): [VerdictState, RunFindings["findings"][number]][] {
+  const selectRules = (all: RunFindings["findings"]) =>
+    sortBySeverity(all.filter((finding) => about.has(finding.rule)));
+  const matched = selectRules(data.findings.filter((finding) => finding.state === "matched"));
   return [
-    ...fired.map((one): [Look, typeof one] => [one.grade === "context" ? "context" : "supports", one]),
-    ...mine(found.ranking.inconclusive).map((one): [Look, typeof one] => ["inconclusive", one]),
-    ...mine(found.quiet).map((one): [Look, typeof one] => ["refutes", one]),
-    ...mine(found.not_evaluated).map((one): [Look, typeof one] => ["absent", one]),
+    ...matched.map((finding): [VerdictState, typeof finding] => [
+      finding.strength === "context" ? "context" : "supports",
+      finding,
+    ]),
+    ...selectRules(data.ranking.inconclusive).map((finding): [VerdictState, typeof finding] => [
+      "inconclusive",
+      finding,
+    ]),
+    ...selectRules(data.not_matched).map((finding): [VerdictState, typeof finding] => ["refutes", finding]),
+    ...selectRules(data.not_evaluated).map((finding): [VerdictState, typeof finding] => ["absent", finding]),
   ];
 }

@@ -1,11 +1,11 @@
-import type { CellLook } from "../../core/fleet";
+import type { CellState } from "../../../core/hosts/fleet";
 
 /** In the order of the legend. */
-export const CELL_LOOKS: readonly CellLook[] = [
+export const CELL_STATES: readonly CellState[] = [
   "critical",
   "warn",
   "info",
   "inconclusive",
-  "quiet",
+  "not_matched",
   "absent",
 ];

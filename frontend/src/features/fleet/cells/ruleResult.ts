@@ -1,19 +1,19 @@
-import type { FleetFindingsHost, FleetWord } from "../../client/types";
+import type { FleetFinding, FleetFindingsHost } from "../api";
 
-/** The word of a rule about a host; what is quiet or not sure is known by its rule alone. */
-export function wordOf(host: FleetFindingsHost, rule: string): FleetWord | undefined {
-  const fired = host.fired.find((one) => one.rule === rule);
-  if (fired) return fired;
+/** The finding of a rule on a host. Without a match only its state is known. */
+export function ruleResult(host: FleetFindingsHost, rule: string): FleetFinding | undefined {
+  const matched = host.matched.find((result) => result.rule === rule);
+  if (matched) return matched;
   const unsure = host.inconclusive.includes(rule);
-  if (!unsure && !host.quiet.includes(rule)) return undefined;
+  if (!unsure && !host.not_matched.includes(rule)) return undefined;
   return {
     rule,
-    state: unsure ? "inconclusive" : "quiet",
+    state: unsure ? "inconclusive" : "not_matched",
     severity: "info",
     value: null,
     threshold: null,
     subject: {},
     subjects: 0,
-    look: 0,
+    run_index: 0,
   };
 }

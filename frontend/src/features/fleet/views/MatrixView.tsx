@@ -1,27 +1,32 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useCallback, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { FleetFindings, FleetFindingsHost } from "../../client/types";
-import { Empty } from "../../components/States";
-import { type GridCell, type GridColumn, VirtualGrid } from "../../components/VirtualGrid";
-import { cx } from "../../core/cx";
-import { ageMs, type Commonness, cellLook, commonness, rowsOf } from "../../core/fleet";
-import { percent } from "../../core/format";
-import { usePick } from "../../lib/i18n";
-import { useUrlState } from "../../lib/urlState";
-import { AtCell } from "./AtCell";
-import classes from "./Fleet.module.css";
-import { FIELDS } from "./fields";
+import type { FleetFindings } from "../../../client/models";
+import { EmptyState } from "../../../components/EmptyState";
+import {
+  VirtualTable,
+  type VirtualTableCell,
+  type VirtualTableColumn,
+} from "../../../components/tables/VirtualTable";
+import { cx } from "../../../core/cx";
+import { ageMs, type Commonness, cellState, commonness, rowsOf } from "../../../core/hosts/fleet";
+import { percent } from "../../../core/text/format";
+import { useLocalized } from "../../../lib/text/i18n";
+import { useUrlState } from "../../../lib/urlState";
+import type { FleetFindingsHost } from "../api";
+import { CellDetails } from "../cells/CellDetails";
+import { CellIcon } from "../cells/CellIcon";
+import { ruleResult } from "../cells/ruleResult";
+import { useCellText } from "../cells/useCellText";
+import classes from "../Fleet.module.css";
+import { FIELDS } from "../fields";
+import { SortStatus } from "../SortStatus";
+import { useStableOrder } from "../useStableOrder";
 import { GroupName, HostName } from "./Names";
-import { OrderLine } from "./OrderLine";
-import { Sign } from "./Sign";
-import { useCellWords } from "./useCellWords";
-import { useStandingOrder } from "./useStandingOrder";
-import { wordOf } from "./word";
 
-/** Findings that tell the bad ones from the others at least this well are told above the matrix. */
-const TELLING = 0.25;
-const MOST_TOLD = 6;
+/** Findings that separate the bad hosts from the others at least this well are listed above the matrix. */
+const MIN_SHARE = 0.25;
+const MAX_DISTINGUISHING = 6;
 const WIDTH = 40;
 
 interface Props {
@@ -33,21 +38,23 @@ interface Props {
   onHost: (host: string) => void;
 }
 
-/** Host × finding: what fired where, and what the bad ones have in common. */
+/** Host × finding: the matches of each host, and those that the bad hosts have in common. */
 export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const say = useCellWords();
+  const pick = useLocalized();
+  const cellText = useCellText();
   const [state] = useUrlState(FIELDS);
   const narrow = useMediaQuery("(max-width: 640px)");
   const [at, setAt] = useState({ row: state.label ? 1 : 0, column: 1 });
-  const order = useStandingOrder(hosts, [state.sort, state.label, state.q, state.has].join("\n"));
+  const order = useStableOrder(hosts, [state.sort, state.label, state.q, state.has].join("\n"));
   const rows = useMemo(() => rowsOf(order.rows, state.label), [order.rows, state.label]);
-  const byHand = hosts.some((one) => chosen.has(one.id));
+  const byHand = hosts.some((host) => chosen.has(host.id));
   const bad = useMemo(
     () =>
       new Set(
-        hosts.filter((one) => (byHand ? chosen.has(one.id) : one.worst === "critical")).map((one) => one.id),
+        hosts
+          .filter((host) => (byHand ? chosen.has(host.id) : host.worst === "critical"))
+          .map((host) => host.id),
       ),
     [hosts, chosen, byHand],
   );
@@ -57,15 +64,15 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
   const columns = useMemo(
     () =>
       common.map(
-        (one): GridColumn => ({
-          id: one.rule,
+        (commonness): VirtualTableColumn => ({
+          id: commonness.rule,
           width: WIDTH,
-          name: t("fleet.common", sidesOf(one, title(one.rule))),
+          name: t("fleet.common", sidesOf(commonness, title(commonness.rule))),
           head: (
             <>
-              <span className={classes.upright}>{title(one.rule)}</span>
-              <span className={cx(classes.share, "num")}>{shareOf(one.bad)}</span>
-              <span className={cx(classes.share, "num", "dim")}>{shareOf(one.good)}</span>
+              <span className={classes.upright}>{title(commonness.rule)}</span>
+              <span className={cx(classes.share, "num")}>{shareOf(commonness.bad)}</span>
+              <span className={cx(classes.share, "num", "dim")}>{shareOf(commonness.good)}</span>
             </>
           ),
         }),
@@ -74,19 +81,21 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
   );
   const staleMs = Number(state.fresh) * 1000;
   const cell = useCallback(
-    (host: FleetFindingsHost, rule: string): GridCell => {
-      const word = wordOf(host, rule);
-      const look = cellLook(word);
-      const age = word?.state === "fired" ? ageMs(host, word, now) : undefined;
-      const words = word ? say(word, rules[rule], age) : `${t("fleet.look.absent")} · ${title(rule)}`;
+    (host: FleetFindingsHost, rule: string): VirtualTableCell => {
+      const finding = ruleResult(host, rule);
+      const look = cellState(finding);
+      const age = finding?.state === "matched" ? ageMs(host, finding, now) : undefined;
+      const words = finding
+        ? cellText(finding, rules[rule], age)
+        : `${t("fleet.state.absent")} · ${title(rule)}`;
       const stale = age !== undefined && age > staleMs;
-      return { look, stale, words, content: word && <Sign look={look} /> };
+      return { look, stale, words, content: finding && <CellIcon state={look} /> };
     },
-    [rules, now, staleMs, say, t, title],
+    [rules, now, staleMs, cellText, t, title],
   );
   const toggle = useCallback(
     (host: { id: string }) =>
-      onChoose(chosen.has(host.id) ? [...chosen].filter((one) => one !== host.id) : [...chosen, host.id]),
+      onChoose(chosen.has(host.id) ? [...chosen].filter((item) => item !== host.id) : [...chosen, host.id]),
     [chosen, onChoose],
   );
   const name = useCallback(
@@ -107,15 +116,20 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
     [onOpen, onHost],
   );
   if (common.length === 0)
-    return <Empty title={t("fleet.nothingFired")}>{t("fleet.nothingFiredText")}</Empty>;
+    return <EmptyState title={t("fleet.noMatches")}>{t("fleet.noMatchesText")}</EmptyState>;
   const row = rows[Math.min(at.row, rows.length - 1)];
   const host = row?.kind === "host" ? row.host : undefined;
   const rule = columns[at.column - 1]?.id;
   return (
     <div className={cx(classes.grid, classes.matrix)}>
-      <Telling common={common} bad={bad.size} byHand={byHand} title={title} />
-      <OrderLine stale={order.stale} onRenew={order.renew} shown={hosts.length} of={fleet.hosts.length} />
-      <VirtualGrid
+      <DistinguishingFindings common={common} bad={bad.size} byHand={byHand} title={title} />
+      <SortStatus
+        stale={order.stale}
+        onRenew={order.renew}
+        visible={hosts.length}
+        total={fleet.hosts.length}
+      />
+      <VirtualTable
         label={t("fleet.views.findings")}
         rows={rows}
         columns={columns}
@@ -124,7 +138,7 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
         nameHead={
           <span className={classes.corner}>{t(byHand ? "fleet.sidesChosen" : "fleet.sidesCritical")}</span>
         }
-        group={(one) => <GroupName label={state.label} row={one} chosen={chosen} onChoose={onChoose} />}
+        group={(item) => <GroupName label={state.label} row={item} chosen={chosen} onChoose={onChoose} />}
         name={name}
         cell={cell}
         cellClass={classes.cell}
@@ -134,16 +148,17 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
         onOpen={open}
         onChoose={toggle}
       />
-      <AtCell
+      <CellDetails
         host={host?.name}
         column={rule && title(rule)}
-        words={host && rule ? cell(host, rule).words : undefined}
+        text={host && rule ? cell(host, rule).words : undefined}
       />
     </div>
   );
 }
 
-const shareOf = ([fired, asked]: readonly [number, number]) => (asked === 0 ? "–" : percent(fired / asked));
+const shareOf = ([matched, evaluated]: readonly [number, number]) =>
+  evaluated === 0 ? "–" : percent(matched / evaluated);
 
 const sidesOf = ({ bad, good }: Commonness, title: string) => ({
   title,
@@ -153,31 +168,39 @@ const sidesOf = ({ bad, good }: Commonness, title: string) => ({
   ofGood: good[1],
 });
 
-interface TellingProps {
+interface DistinguishingFindingsProps {
   common: readonly Commonness[];
   bad: number;
   byHand: boolean;
   title: (rule: string) => string;
 }
 
-/** What the bad ones have and the others have not, with how many of how many. */
-function Telling({ common, bad, byHand, title }: TellingProps) {
+/** The findings of the bad hosts that the others do not have, with counts. */
+function DistinguishingFindings({ common, bad, byHand, title }: DistinguishingFindingsProps) {
   const { t } = useTranslation();
-  const told = common.filter((one) => one.tells >= TELLING).slice(0, MOST_TOLD);
+  const distinguishing = common
+    .filter((commonness) => commonness.distinction >= MIN_SHARE)
+    .slice(0, MAX_DISTINGUISHING);
   return (
-    <section className={classes.telling} aria-label={t("fleet.telling")}>
-      <h2>{t(byHand ? "fleet.tellingChosen" : "fleet.tellingCritical", { count: bad })}</h2>
-      {told.length === 0 ? (
-        <p className="dim">{t("fleet.tellsNothing")}</p>
+    <section className={classes.distinguishing} aria-label={t("fleet.distinguishing")}>
+      <h2>{t(byHand ? "fleet.distinguishingChosen" : "fleet.distinguishingCritical", { count: bad })}</h2>
+      {distinguishing.length === 0 ? (
+        <p className="dim">{t("fleet.distinguishingNone")}</p>
       ) : (
         <ol>
-          {told.map((one) => (
-            <li key={one.rule}>
+          {distinguishing.map((commonness) => (
+            <li key={commonness.rule}>
               <span className={classes.both} aria-hidden>
-                <span style={{ width: `${(100 * one.bad[0]) / (one.bad[1] || 1)}%` }} data-side="bad" />
-                <span style={{ width: `${(100 * one.good[0]) / (one.good[1] || 1)}%` }} data-side="good" />
+                <span
+                  style={{ width: `${(100 * commonness.bad[0]) / (commonness.bad[1] || 1)}%` }}
+                  data-side="bad"
+                />
+                <span
+                  style={{ width: `${(100 * commonness.good[0]) / (commonness.good[1] || 1)}%` }}
+                  data-side="good"
+                />
               </span>
-              <span>{t("fleet.common", sidesOf(one, title(one.rule)))}</span>
+              <span>{t("fleet.common", sidesOf(commonness, title(commonness.rule)))}</span>
             </li>
           ))}
         </ol>

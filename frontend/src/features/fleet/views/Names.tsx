@@ -1,10 +1,10 @@
 import { useTranslation } from "react-i18next";
-import type { FleetHost } from "../../client/types";
-import { Link } from "../../components/Link";
-import { Mark } from "../../components/Mark";
-import { cx } from "../../core/cx";
-import { ageMs, type Row, roughAge } from "../../core/fleet";
-import classes from "./Fleet.module.css";
+import { Link } from "../../../components/Link";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { cx } from "../../../core/cx";
+import { ageMs, type Row, roughAge } from "../../../core/hosts/fleet";
+import type { FleetHost } from "../api";
+import classes from "../Fleet.module.css";
 
 interface HostNameProps {
   host: FleetHost;
@@ -15,10 +15,11 @@ interface HostNameProps {
   dense: boolean;
 }
 
-/** A host in its row: to be chosen, its name, and how old its newest look is. */
+/** A host in its row: a checkbox, its name, and the age of its newest run. */
 export function HostName({ host, now, staleMs, chosen, onToggle, dense }: HostNameProps) {
   const { t } = useTranslation();
   const age = ageMs(host, undefined, now);
+  const checked = age === undefined ? t("fleet.never") : t("fleet.checked", { age: roughAge(age) });
   return (
     <>
       <input
@@ -40,8 +41,11 @@ export function HostName({ host, now, staleMs, chosen, onToggle, dense }: HostNa
           {host.name}
         </Link>
         {!dense && (
-          <span className={cx(classes.seen, age !== undefined && age > staleMs && classes.old)}>
-            {age === undefined ? t("fleet.never") : t("fleet.seen", { age: roughAge(age) })}
+          <span
+            className={cx(classes.checked, age !== undefined && age > staleMs && classes.old)}
+            title={checked}
+          >
+            {checked}
           </span>
         )}
       </span>
@@ -56,12 +60,12 @@ interface GroupNameProps<H extends FleetHost> {
   onChoose: (ids: readonly string[]) => void;
 }
 
-/** The heading of a group: its label, how many hosts, how many of them are in trouble. */
+/** The heading of a group: its label, how many hosts, how many are critical. */
 export function GroupName<H extends FleetHost>({ label, row, chosen, onChoose }: GroupNameProps<H>) {
   const { t } = useTranslation();
-  const bad = row.hosts.filter((one) => one.worst === "critical").length;
-  const ids = row.hosts.map((one) => one.id);
-  const all = ids.every((one) => chosen.has(one));
+  const bad = row.hosts.filter((host) => host.worst === "critical").length;
+  const ids = row.hosts.map((host) => host.id);
+  const all = ids.every((item) => chosen.has(item));
   const title = row.value === null ? t("fleet.without", { label }) : `${label}=${row.value}`;
   return (
     <>
@@ -71,13 +75,15 @@ export function GroupName<H extends FleetHost>({ label, row, chosen, onChoose }:
         className={classes.check}
         checked={all}
         onChange={() =>
-          onChoose(all ? [...chosen].filter((one) => !ids.includes(one)) : [...new Set([...chosen, ...ids])])
+          onChoose(
+            all ? [...chosen].filter((item) => !ids.includes(item)) : [...new Set([...chosen, ...ids])],
+          )
         }
         aria-label={t("fleet.chooseGroup", { group: title })}
       />
       <strong>{title}</strong>
       <span className={classes.members}>{t("hosts.count", { count: row.hosts.length })}</span>
-      {bad > 0 && <Mark tone="bad">{t("fleet.critical", { count: bad })}</Mark>}
+      {bad > 0 && <StatusIcon tone="bad">{t("fleet.critical", { count: bad })}</StatusIcon>}
     </>
   );
 }

@@ -1,13 +1,13 @@
 import { useTranslation } from "react-i18next";
-import { swarm } from "../../core/fleet";
-import { quantity } from "../../core/format";
-import classes from "./Fleet.module.css";
+import { swarm } from "../../../core/hosts/fleet";
+import { quantity } from "../../../core/text/format";
+import classes from "../Fleet.module.css";
 
 interface Dot {
   host_id: string;
   name: string;
   value: number;
-  unlike: boolean;
+  is_outlier: boolean;
 }
 
 interface Props {
@@ -26,15 +26,15 @@ const MOST = 5;
 const EDGE = 1.5;
 const DOT = 1.1;
 
-/** Every host as a dot on one axis, with the median; odd ones are hollow and larger, so that it needs no colour. */
-export function Strip({ dots, median, unit, label, onOpen }: Props) {
+/** Every host as a dot on one axis, with the median; outliers are hollow and larger, so that color is not needed. */
+export function PeerStrip({ dots, median, unit, label, onOpen }: Props) {
   const { t } = useTranslation();
-  const values = dots.map((one) => one.value);
+  const values = dots.map((dot) => dot.value);
   const low = Math.min(...values, median);
   const high = Math.max(...values, median);
-  const place = (value: number) =>
+  const toPercent = (value: number) =>
     high === low ? 50 : EDGE + ((value - low) / (high - low)) * (100 - 2 * EDGE);
-  const xs = values.map(place);
+  const xs = values.map(toPercent);
   const above = swarm(xs, DOT, MOST);
   return (
     <div className={classes.strip}>
@@ -46,23 +46,23 @@ export function Strip({ dots, median, unit, label, onOpen }: Props) {
       >
         <line x1={`${EDGE}%`} x2={`${100 - EDGE}%`} y1={LINE + 5} y2={LINE + 5} className={classes.axis} />
         <line
-          x1={`${place(median)}%`}
-          x2={`${place(median)}%`}
+          x1={`${toPercent(median)}%`}
+          x2={`${toPercent(median)}%`}
           y1={4}
           y2={LINE + 9}
           className={classes.middle}
         />
-        {dots.map((one, i) => (
-          // biome-ignore lint/a11y/noStaticElementInteractions: the odd ones stand beside it as buttons
+        {dots.map((dot, i) => (
+          // biome-ignore lint/a11y/noStaticElementInteractions: the outliers are buttons next to the strip
           <circle
-            key={one.host_id}
+            key={dot.host_id}
             cx={`${xs[i]}%`}
             cy={LINE - (above[i] ?? 0) * STEP}
-            r={one.unlike ? 4 : 2.6}
-            className={one.unlike ? classes.unlike : classes.like}
-            onClick={() => onOpen(one.host_id)}
+            r={dot.is_outlier ? 4 : 2.6}
+            className={dot.is_outlier ? classes.outlier : classes.member}
+            onClick={() => onOpen(dot.host_id)}
           >
-            <title>{`${one.name} ${quantity(one.value, unit)}`}</title>
+            <title>{`${dot.name} ${quantity(dot.value, unit)}`}</title>
           </circle>
         ))}
       </svg>

@@ -1,30 +1,32 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { FleetHost, FleetPeers, PeerGroup, PeerMeasure } from "../../client/types";
-import { Panel } from "../../components/Page";
-import { Empty } from "../../components/States";
-import { ageMs, roughAge, zText } from "../../core/fleet";
-import { quantity } from "../../core/format";
-import { usePick } from "../../lib/i18n";
-import { useUrlState } from "../../lib/urlState";
-import classes from "./Fleet.module.css";
-import { FIELDS } from "./fields";
-import { Strip } from "./Strip";
+import type { FleetPeers } from "../../../client/models";
+import { EmptyState } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { ageMs, roughAge, zText } from "../../../core/hosts/fleet";
+import { quantity } from "../../../core/text/format";
+import { useLocalized } from "../../../lib/text/i18n";
+import { useUrlState } from "../../../lib/urlState";
+import type { FleetHost, PeerGroup, PeerMeasure } from "../api";
+import classes from "../Fleet.module.css";
+import { FIELDS } from "../fields";
+import { PeerStrip } from "./PeerStrip";
 
-/** As many odd ones are named beside a strip; the strip itself shows all. */
+/** The number of outliers named next to a strip; the strip itself shows all. */
 const NAMED = 5;
-const LEAST = 5;
+const MIN_HOSTS = 5;
 
 interface Props {
   peers: FleetPeers;
   onOpen: (host: string, rule: string) => void;
 }
 
-/** Hosts that do the same, and in which numbers one of them is unlike the others. */
+/** Groups of peers, with the measures in which one of them is an outlier. */
 export function PeersView({ peers, onOpen }: Props) {
   const { t } = useTranslation();
   const [, set] = useUrlState(FIELDS);
-  if (peers.groups.length === 0) return <Empty title={t("fleet.noGroups")}>{t("fleet.noGroupsText")}</Empty>;
+  if (peers.groups.length === 0)
+    return <EmptyState title={t("fleet.noGroups")}>{t("fleet.noGroupsText")}</EmptyState>;
   return (
     <>
       {peers.groups.map((group) => (
@@ -37,8 +39,8 @@ export function PeersView({ peers, onOpen }: Props) {
           onMeasure={(measure) => set({ measure }, { push: true })}
         />
       ))}
-      {peers.without > 0 && (
-        <p className="dim">{t("fleet.withoutCount", { count: peers.without, label: peers.label })}</p>
+      {peers.unlabeled_hosts > 0 && (
+        <p className="dim">{t("fleet.withoutCount", { count: peers.unlabeled_hosts, label: peers.label })}</p>
       )}
     </>
   );
@@ -54,29 +56,29 @@ interface GroupProps {
 
 function Group({ group, label, now, onOpen, onMeasure }: GroupProps) {
   const { t } = useTranslation();
-  const hosts = new Map(group.hosts.map((one) => [one.id, one]));
-  const fresh = group.hosts.length - group.stale;
+  const hosts = new Map(group.hosts.map((host) => [host.id, host]));
+  const recent = group.hosts.length - group.stale_hosts;
   return (
     <Panel
       title={`${label}=${group.value}`}
-      aside={
+      headerExtra={
         <>
           <span>{t("hosts.count", { count: group.hosts.length })}</span>
-          {group.stale > 0 && <span>{t("fleet.tooOld", { count: group.stale })}</span>}
-          {group.agree > 0 && <span>{t("fleet.agree", { count: group.agree })}</span>}
+          {group.stale_hosts > 0 && <span>{t("fleet.tooOld", { count: group.stale_hosts })}</span>}
+          {group.agreeing_measures > 0 && <span>{t("fleet.agree", { count: group.agreeing_measures })}</span>}
         </>
       }
     >
-      {fresh < LEAST ? (
-        <p className={classes.quietLine}>{t("fleet.tooFew", { count: fresh, least: LEAST })}</p>
+      {recent < MIN_HOSTS ? (
+        <p className={classes.quietLine}>{t("fleet.tooFew", { count: recent, least: MIN_HOSTS })}</p>
       ) : group.measures.length === 0 ? (
-        <p className={classes.quietLine}>{t("fleet.alike")}</p>
+        <p className={classes.quietLine}>{t("fleet.noOutlier")}</p>
       ) : (
         <ol className={classes.measures}>
-          {group.measures.map((one) => (
+          {group.measures.map((measure) => (
             <Measure
-              key={one.measure}
-              of={one}
+              key={measure.measure}
+              of={measure}
               hosts={hosts}
               now={now}
               onOpen={onOpen}
@@ -96,11 +98,11 @@ interface MeasureProps extends Pick<GroupProps, "now" | "onOpen" | "onMeasure"> 
 
 function Measure({ of, hosts, now, onOpen, onMeasure }: MeasureProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [state] = useUrlState(FIELDS);
   const alone = state.measure === of.measure;
-  const odd = of.standings.filter((one) => one.unlike);
-  const named = alone ? of.standings : odd.slice(0, NAMED);
+  const outliers = of.hosts.filter((item) => item.is_outlier);
+  const named = alone ? of.hosts : outliers.slice(0, NAMED);
   return (
     <li className={classes.measure}>
       <div className={classes.measureHead}>
@@ -118,36 +120,44 @@ function Measure({ of, hosts, now, onOpen, onMeasure }: MeasureProps) {
           {t("fleet.median", { value: quantity(of.median, of.unit), step: quantity(of.step, of.unit) })}
         </span>
       </div>
-      <Strip
-        dots={of.standings.map((one) => ({ ...one, name: hosts.get(one.host_id)?.name ?? "" }))}
+      <PeerStrip
+        dots={of.hosts.map((item) => ({
+          ...item,
+          name: hosts.get(item.host_id)?.name ?? "",
+        }))}
         median={of.median}
         unit={of.unit}
         label={pick(of.title)}
         onOpen={(host) => onOpen(host, of.rule)}
       />
-      <ul className={classes.odd} data-alone={alone || undefined}>
-        {named.map((one) => {
-          const host = hosts.get(one.host_id);
+      <ul className={classes.named} data-alone={alone || undefined}>
+        {named.map((item) => {
+          const host = hosts.get(item.host_id);
           const age =
-            host && ageMs(host, { rule: of.rule, state: "quiet", severity: "info", look: one.look }, now);
+            host &&
+            ageMs(
+              host,
+              { rule: of.rule, state: "not_matched", severity: "info", run_index: item.run_index },
+              now,
+            );
           return (
-            <li key={one.host_id}>
+            <li key={item.host_id}>
               <button
                 type="button"
-                data-unlike={one.unlike || undefined}
-                onClick={() => onOpen(one.host_id, of.rule)}
+                data-outlier={item.is_outlier || undefined}
+                onClick={() => onOpen(item.host_id, of.rule)}
               >
-                <span>{host?.name}</span> <span className="num">{quantity(one.value, of.unit)}</span>{" "}
+                <span>{host?.name}</span> <span className="num">{quantity(item.value, of.unit)}</span>{" "}
                 <span className="num dim" title={t("fleet.zMeaning")}>
-                  z {zText(one.z)}
+                  z {zText(item.z)}
                 </span>{" "}
-                <span className={classes.seen}>{age === undefined ? "" : roughAge(age)}</span>
+                <span className={classes.checked}>{age === undefined ? "" : roughAge(age)}</span>
               </button>
             </li>
           );
         })}
-        {!alone && odd.length > NAMED && (
-          <li className="dim">{t("fleet.more", { count: odd.length - NAMED })}</li>
+        {!alone && outliers.length > NAMED && (
+          <li className="dim">{t("fleet.more", { count: outliers.length - NAMED })}</li>
         )}
       </ul>
     </li>

@@ -1,31 +1,36 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useCallback, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { FleetUse, FleetUseHost } from "../../client/types";
-import { type GridCell, type GridColumn, VirtualGrid } from "../../components/VirtualGrid";
-import { cx } from "../../core/cx";
-import { ageMs, COLUMNS, type ColumnId, cellLook, roughAge, rowsOf } from "../../core/fleet";
-import { quantity } from "../../core/format";
-import { useUrlState } from "../../lib/urlState";
-import { AtCell } from "./AtCell";
-import { partsOf } from "./columns";
-import classes from "./Fleet.module.css";
-import { FIELDS } from "./fields";
+import type { FleetUse } from "../../../client/models";
+import {
+  VirtualTable,
+  type VirtualTableCell,
+  type VirtualTableColumn,
+} from "../../../components/tables/VirtualTable";
+import { cx } from "../../../core/cx";
+import { ageMs, COLUMNS, type ColumnId, cellState, roughAge, rowsOf } from "../../../core/hosts/fleet";
+import { quantity } from "../../../core/text/format";
+import { useUrlState } from "../../../lib/urlState";
+import type { FleetUseHost } from "../api";
+import { CellDetails } from "../cells/CellDetails";
+import { CellIcon } from "../cells/CellIcon";
+import { useCellText } from "../cells/useCellText";
+import { splitColumnId } from "../columns";
+import classes from "../Fleet.module.css";
+import { FIELDS } from "../fields";
+import { SortStatus } from "../SortStatus";
+import { useStableOrder } from "../useStableOrder";
 import { GroupName, HostName } from "./Names";
-import { OrderLine } from "./OrderLine";
-import { Sign } from "./Sign";
-import { useCellWords } from "./useCellWords";
-import { useStandingOrder } from "./useStandingOrder";
 
 const SIZES = {
   full: { row: 38, column: 84, name: 216 },
   dense: { row: 20, column: 30, name: 190 },
 } as const;
-const NARROW_NAME = 136;
+const NARROW_NAME = 168;
 
 interface Props {
   fleet: FleetUse;
-  /** Those that are shown, in the order that was asked for. */
+  /** The filtered hosts, in the selected order. */
   hosts: readonly FleetUseHost[];
   chosen: ReadonlySet<string>;
   onChoose: (ids: readonly string[]) => void;
@@ -33,36 +38,36 @@ interface Props {
   onHost: (host: string) => void;
 }
 
-/** Host × resource × (utilisation, saturation, errors). */
+/** Host × resource × (utilization, saturation, errors). */
 export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Props) {
   const { t } = useTranslation();
   const [state] = useUrlState(FIELDS);
-  const say = useCellWords();
+  const cellText = useCellText();
   const narrow = useMediaQuery("(max-width: 640px)");
   const size = SIZES[state.size];
   const nameWidth = narrow ? NARROW_NAME : size.name;
   const full = state.size === "full";
-  const order = useStandingOrder(hosts, [state.sort, state.label, state.q, state.has].join("\n"));
+  const order = useStableOrder(hosts, [state.sort, state.label, state.q, state.has].join("\n"));
   const rows = useMemo(() => rowsOf(order.rows, state.label), [order.rows, state.label]);
   const [at, setAt] = useState({ row: state.label ? 1 : 0, column: 1 });
   const staleMs = Number(state.fresh) * 1000;
   const columns = useMemo(
     () =>
-      COLUMNS.map((id): GridColumn => {
-        const [resource, letter] = partsOf(id);
-        const first = letter === "utilisation";
+      COLUMNS.map((id): VirtualTableColumn => {
+        const [resource, category] = splitColumnId(id);
+        const first = category === "utilization";
         return {
           id,
           width: size.column,
           first,
           name: t("fleet.column", {
             resource: t(`fleet.resource.${resource}`),
-            letter: t(`fleet.letter.${letter}`),
+            use_category: t(`fleet.use_category.${category}`),
           }),
           head: (
             <>
               {first && <span className={classes.resource}>{t(`fleet.resource.${resource}`)}</span>}
-              <span>{full ? t(`fleet.letter.${letter}`) : t(`fleet.letterShort.${letter}`)}</span>
+              <span>{full ? t(`fleet.use_category.${category}`) : t(`fleet.letterShort.${category}`)}</span>
             </>
           ),
         };
@@ -71,14 +76,15 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
   );
   const { rules, at: now } = fleet;
   const cell = useCallback(
-    (host: FleetUseHost, column: string): GridCell => {
-      const word = host.cells[column as ColumnId];
-      const rule = word && rules[word.rule];
-      const age = word && ageMs(host, word, now);
+    (host: FleetUseHost, column: string): VirtualTableCell => {
+      const result = host.cells[column as ColumnId];
+      const rule = result && rules[result.rule];
+      const age = result && ageMs(host, result, now);
       const stale = age !== undefined && age > staleMs;
-      const look = cellLook(word);
-      const words = say(word, rule, age);
-      if (!word || !full) return { look, stale, words, content: word ? <Sign look={look} /> : undefined };
+      const look = cellState(result);
+      const words = cellText(result, rule, age);
+      if (!result || !full)
+        return { look, stale, words, content: result ? <CellIcon state={look} /> : undefined };
       return {
         look,
         stale,
@@ -86,13 +92,15 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
         content: (
           <>
             <span className={classes.value}>
-              <Sign look={look} />
-              <span className="num">{word.value === null ? "" : quantity(word.value, rule?.unit ?? "")}</span>
+              <CellIcon state={look} />
+              <span className="num">
+                {result.value === null ? "" : quantity(result.value, rule?.unit ?? "")}
+              </span>
             </span>
-            <span className={classes.beside}>
+            <span className={classes.subline}>
               <span>
-                {word.state === "fired" && word.threshold !== null
-                  ? `${rule?.op ?? ""} ${quantity(word.threshold, rule?.unit ?? "")}`
+                {result.state === "matched" && result.threshold !== null
+                  ? `${rule?.op ?? ""} ${quantity(result.threshold, rule?.unit ?? "")}`
                   : ""}
               </span>
               <span className={classes.age}>{age === undefined ? "" : roughAge(age)}</span>
@@ -101,11 +109,11 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
         ),
       };
     },
-    [rules, now, staleMs, full, say],
+    [rules, now, staleMs, full, cellText],
   );
   const toggle = useCallback(
     (host: { id: string }) =>
-      onChoose(chosen.has(host.id) ? [...chosen].filter((one) => one !== host.id) : [...chosen, host.id]),
+      onChoose(chosen.has(host.id) ? [...chosen].filter((item) => item !== host.id) : [...chosen, host.id]),
     [chosen, onChoose],
   );
   const name = useCallback(
@@ -130,15 +138,20 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
   const column = COLUMNS[at.column - 1];
   return (
     <div className={cx(classes.grid, full ? classes.full : classes.dense)}>
-      <OrderLine stale={order.stale} onRenew={order.renew} shown={hosts.length} of={fleet.hosts.length} />
-      <VirtualGrid
+      <SortStatus
+        stale={order.stale}
+        onRenew={order.renew}
+        visible={hosts.length}
+        total={fleet.hosts.length}
+      />
+      <VirtualTable
         label={t("fleet.views.use")}
         rows={rows}
         columns={columns}
         rowHeight={size.row}
         nameWidth={nameWidth}
         nameHead={t("fleet.host")}
-        group={(one) => <GroupName label={state.label} row={one} chosen={chosen} onChoose={onChoose} />}
+        group={(item) => <GroupName label={state.label} row={item} chosen={chosen} onChoose={onChoose} />}
         name={name}
         cell={cell}
         cellClass={classes.cell}
@@ -148,13 +161,15 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
         onOpen={open}
         onChoose={toggle}
       />
-      <AtCell
+      <CellDetails
         host={host?.name}
-        column={columns.find((one) => one.id === column)?.name}
-        words={host && column ? cell(host, column).words : undefined}
-        said={host && column ? host.cells[column] : undefined}
-        asks={
-          column ? Object.values(rules).filter((one) => `${one.resource}.${one.letter}` === column).length : 0
+        column={columns.find((virtualTableColumn) => virtualTableColumn.id === column)?.name}
+        text={host && column ? cell(host, column).words : undefined}
+        cell={host && column ? host.cells[column] : undefined}
+        ruleCount={
+          column
+            ? Object.values(rules).filter((rule) => `${rule.resource}.${rule.use_category}` === column).length
+            : 0
         }
       />
     </div>

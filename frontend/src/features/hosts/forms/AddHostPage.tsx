@@ -4,34 +4,33 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { KeyRound, ScanLine } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Host, ScannedKey } from "../../client/types";
-import { CommandLine } from "../../components/Copy";
-import { ButtonLink, Link } from "../../components/Link";
-import { Page, Panel } from "../../components/Page";
-import { SecretField } from "../../components/SecretField";
-import { Empty, ErrorLine } from "../../components/States";
-import { parseLabel } from "../../core/labels";
-import { ApiError, post } from "../../lib/api";
-import { keys, useAction, useHosts, useMay } from "../../lib/queries";
+import { EmptyState, ErrorLine } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { SecretField } from "../../../components/fields/SecretField";
+import { ButtonLink, Link } from "../../../components/Link";
+import { Page, Panel } from "../../../components/Page";
+import { parseLabel } from "../../../core/hosts/labels";
+import { ApiError, post } from "../../../lib/api";
+import { keys, useAction, useHosts, usePermission } from "../../../lib/queries";
 import { CredentialFields } from "./CredentialFields";
 import classes from "./forms.module.css";
-import { canScan, EMPTY_HOST, type HostDraft, hostBody } from "./hostDraft";
+import { canScan, EMPTY_HOST, type HostDraft, toHostBody } from "./hostDraft";
 import { useCredentials } from "./useCredentials";
 
 const NEW = "new";
 
 export function AddHostPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const navigate = useNavigate();
   const credentials = useCredentials();
   const hosts = useHosts({ state: "active" });
-  // A call that leads to an address of nobody brings it along.
+  // A call to an unknown address opens this page with the address.
   const { address = "" } = useSearch({ strict: false }) as { address?: string };
   const [draft, setDraft] = useState<HostDraft>({ ...EMPTY_HOST, address });
   const scan = useMutation({
     mutationFn: () =>
-      post<ScannedKey>("/hosts/scan-key", {
+      post("/host-key-scans", {
         address: draft.address.trim(),
         port: Number(draft.port),
         ...(draft.jumpHostId ? { jump_host_id: draft.jumpHostId } : {}),
@@ -39,7 +38,7 @@ export function AddHostPage() {
   });
   const [once] = useState(() => crypto.randomUUID());
   const add = useAction(
-    (fingerprint: string) => post<Host>("/hosts", hostBody(draft, fingerprint), `${once}-${fingerprint}`),
+    (fingerprint: string) => post("/hosts", toHostBody(draft, fingerprint), `${once}-${fingerprint}`),
     [keys.hosts, ["credentials"]],
     (host) => void navigate({ to: "/hosts/$hostId", params: { hostId: host.id } }),
   );
@@ -50,10 +49,10 @@ export function AddHostPage() {
   };
   const field = (name: string) => (add.error instanceof ApiError ? add.error.fields[name] : undefined);
 
-  if (!may("host.enrol"))
+  if (!may("host.add"))
     return (
       <Page title={t("nav.addHost")} width="form">
-        <Empty
+        <EmptyState
           title={t("addHost.notAllowed")}
           action={<ButtonLink to="/hosts">{t("nav.hosts")}</ButtonLink>}
         />

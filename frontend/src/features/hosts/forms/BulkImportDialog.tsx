@@ -2,14 +2,13 @@ import { Button, FileButton, NumberInput, Select, Textarea, TextInput } from "@m
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { ImportRow } from "../../client/types";
-import { Dialog } from "../../components/Dialog";
-import { Grid } from "../../components/Grid";
-import { StateMark } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { post } from "../../lib/api";
-import { useSentence } from "../../lib/i18n";
-import { keys } from "../../lib/queries";
+import { Dialog } from "../../../components/Dialog";
+import { ErrorLine } from "../../../components/EmptyState";
+import { RunStateIcon } from "../../../components/StatusIcon";
+import { DataTable } from "../../../components/tables/DataTable";
+import { post } from "../../../lib/api";
+import { keys } from "../../../lib/queries";
+import { useMessage } from "../../../lib/text/i18n";
 import classes from "./forms.module.css";
 import { useCredentials } from "./useCredentials";
 
@@ -34,7 +33,7 @@ export function guessFormat(name: string): Format {
 /** Many hosts at once: first what would happen to each, then the same again for real. */
 export function BulkImportDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const cache = useQueryClient();
   const credentials = useCredentials();
   const [format, setFormat] = useState<Format>("ssh_config");
@@ -44,7 +43,7 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
   const [credential, setCredential] = useState<string | null>(null);
   const send = useMutation({
     mutationFn: (dryRun: boolean) =>
-      post<{ rows: ImportRow[]; added: number }>("/hosts/import", {
+      post("/hosts/import", {
         format,
         text,
         defaults: {
@@ -151,7 +150,7 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
                   : t("bulk.dry", { count: addable, total: answer.rows.length })}
             </p>
             {answer.rows.length > 0 && (
-              <Grid stack label={t("bulk.verdicts")} maxHeight={360}>
+              <DataTable stack label={t("bulk.verdicts")} maxHeight={360}>
                 <thead>
                   <tr>
                     <th className="right">{t("bulk.line")}</th>
@@ -172,13 +171,13 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
                         {row.port ? `:${row.port}` : ""}
                       </td>
                       <td>
-                        <StateMark state={row.verdict} />
+                        <RunStateIcon state={row.verdict} />
                       </td>
                       <td>{sentence(row.reason)}</td>
                     </tr>
                   ))}
                 </tbody>
-              </Grid>
+              </DataTable>
             )}
           </>
         )}

@@ -1,10 +1,10 @@
 import { Select, Textarea, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { CredentialKind } from "../../client/types";
-import { SecretField } from "../../components/SecretField";
+import { SecretField } from "../../../components/fields/SecretField";
+import type { CredentialKind, CredentialSpec } from "../api";
 import classes from "./forms.module.css";
 
-/** What somebody types to make a credential; only the fields of its kind are sent. */
+/** The fields of the credential form; only the fields of its kind are sent. */
 export interface CredentialDraft {
   kind: CredentialKind;
   private_key: string;
@@ -23,7 +23,7 @@ export const EMPTY_CREDENTIAL: CredentialDraft = {
   fingerprint: "",
 };
 
-const FIELDS: Record<CredentialKind, (keyof CredentialDraft)[]> = {
+const FIELDS: Record<CredentialKind, Exclude<keyof CredentialDraft, "kind">[]> = {
   generated_key: [],
   key: ["private_key", "passphrase"],
   certificate: ["private_key", "passphrase", "certificate"],
@@ -32,14 +32,14 @@ const FIELDS: Record<CredentialKind, (keyof CredentialDraft)[]> = {
 };
 
 /** The body for the server: the fields of the kind, without empty ones. */
-export function credentialBody(draft: CredentialDraft): Record<string, string> {
-  const out: Record<string, string> = { kind: draft.kind };
+export function toCredentialBody(draft: CredentialDraft): CredentialSpec {
+  const out: CredentialSpec = { kind: draft.kind };
   for (const field of FIELDS[draft.kind]) if (draft[field]) out[field] = draft[field];
   return out;
 }
 
 /** Whether nothing that the kind cannot do without is missing. */
-export function credentialComplete(draft: CredentialDraft): boolean {
+export function isCredentialComplete(draft: CredentialDraft): boolean {
   if (draft.kind === "key") return draft.private_key.trim() !== "";
   if (draft.kind === "certificate") return draft.private_key.trim() !== "" && draft.certificate.trim() !== "";
   if (draft.kind === "password") return draft.password !== "";

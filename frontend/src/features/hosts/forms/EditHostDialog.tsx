@@ -1,13 +1,13 @@
 import { Button, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Host } from "../../client/types";
-import { Dialog } from "../../components/Dialog";
-import { SecretField } from "../../components/SecretField";
-import { ErrorLine } from "../../components/States";
-import { labelsOf, parseLabel } from "../../core/labels";
-import { patch } from "../../lib/api";
-import { keys, useAction, useHosts } from "../../lib/queries";
+import type { Host } from "../../../client/models";
+import { Dialog } from "../../../components/Dialog";
+import { ErrorLine } from "../../../components/EmptyState";
+import { SecretField } from "../../../components/fields/SecretField";
+import { labelsOf, parseLabel } from "../../../core/hosts/labels";
+import { patch } from "../../../lib/api";
+import { keys, useAction, useHosts } from "../../../lib/queries";
 import classes from "./forms.module.css";
 import { useCredentials } from "./useCredentials";
 
@@ -111,8 +111,8 @@ export function EditHostDialog({ host, onClose }: { host: Host; onClose: () => v
         <Select
           label={t("addHost.jump")}
           data={(hosts.data ?? [])
-            .filter((one) => one.id !== host.id)
-            .map((one) => ({ value: one.id, label: one.name }))}
+            .filter((item) => item.id !== host.id)
+            .map((host) => ({ value: host.id, label: host.name }))}
           value={jump}
           onChange={setJump}
           clearable

@@ -1,12 +1,13 @@
-import { labelsOf } from "../../core/labels";
+import type { RequestBody } from "../../../client/paths";
+import { labelsOf } from "../../../core/hosts/labels";
 import {
   type CredentialDraft,
-  credentialBody,
-  credentialComplete,
   EMPTY_CREDENTIAL,
+  isCredentialComplete,
+  toCredentialBody,
 } from "./CredentialFields";
 
-/** What somebody types to enrol a host. */
+/** The fields of the form that adds a host. */
 export interface HostDraft {
   name: string;
   address: string;
@@ -40,11 +41,11 @@ export const canScan = (draft: HostDraft): boolean =>
   draft.address.trim() !== "" &&
   draft.username.trim() !== "" &&
   Number(draft.port) > 0 &&
-  (draft.credentialId !== null || credentialComplete(draft.credential)) &&
+  (draft.credentialId !== null || isCredentialComplete(draft.credential)) &&
   (draft.sudo !== "password" || draft.sudoPassword !== "");
 
 /** The body of the enrolment, with the fingerprint that was confirmed. */
-export function hostBody(draft: HostDraft, fingerprint: string): Record<string, unknown> {
+export function toHostBody(draft: HostDraft, fingerprint: string): RequestBody<"post", "/hosts"> {
   return {
     name: draft.name.trim(),
     address: draft.address.trim(),
@@ -52,7 +53,7 @@ export function hostBody(draft: HostDraft, fingerprint: string): Record<string, 
     username: draft.username.trim(),
     ...(draft.credentialId
       ? { credential_id: draft.credentialId }
-      : { credential: credentialBody(draft.credential) }),
+      : { credential: toCredentialBody(draft.credential) }),
     sudo: draft.sudo,
     ...(draft.sudo === "password" ? { sudo_password: draft.sudoPassword } : {}),
     ...(draft.jumpHostId ? { jump_host_id: draft.jumpHostId } : {}),

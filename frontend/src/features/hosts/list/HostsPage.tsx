@@ -3,18 +3,20 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { Camera, FileInput, Plus, Search as SearchIcon } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Host } from "../../client/types";
-import { ButtonLink } from "../../components/Link";
-import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { useOpenDialog } from "../../lib/dialogs";
-import { useHosts, useMay } from "../../lib/queries";
-import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
-import { useSlashFocus } from "../../lib/useSlashFocus";
+import type { Host } from "../../../client/models";
+import { EmptyState, Loaded, RowSkeleton } from "../../../components/EmptyState";
+import { ButtonLink } from "../../../components/Link";
+import { Page, Panel } from "../../../components/Page";
+import { useOpenDialog } from "../../../lib/dialogs";
+import { useHosts, usePermission } from "../../../lib/queries";
+import { choiceField, flagField, textField, useUrlState } from "../../../lib/urlState";
+import { useSlashFocus } from "../../../lib/useSlashFocus";
 import classes from "./HostsPage.module.css";
 import { HostsTable } from "./HostsTable";
 
-const BulkImport = lazy(() => import("./BulkImportDialog").then((m) => ({ default: m.BulkImportDialog })));
+const BulkImport = lazy(() =>
+  import("../forms/BulkImportDialog").then((m) => ({ default: m.BulkImportDialog })),
+);
 
 const FIELDS = {
   q: textField,
@@ -36,7 +38,7 @@ export function labelChoices(hosts: readonly Host[]): string[] {
 
 export function HostsPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   const [view, setView] = useUrlState(FIELDS);
   const [typed, setTyped] = useState(view.q);
@@ -49,13 +51,13 @@ export function HostsPage() {
   const everything = useHosts();
   const filter = {
     q: view.q || undefined,
-    label: view.label || undefined,
+    label: view.label ? [view.label] : undefined,
     state: view.state === "all" ? undefined : view.state,
   };
   const hosts = useHosts(filter);
   const labels = useMemo(() => labelChoices(everything.data ?? []), [everything.data]);
-  const shown = hosts.data ?? [];
-  const picked = shown.filter((host) => chosen.has(host.id));
+  const visible = hosts.data ?? [];
+  const picked = visible.filter((host) => chosen.has(host.id));
   const filtered = Boolean(view.q || view.label || view.state !== "active");
   return (
     <Page
@@ -78,7 +80,7 @@ export function HostsPage() {
               {picked.length === 0 ? t("hosts.captureNone") : t("hosts.captureOn", { count: picked.length })}
             </Button>
           )}
-          {may("host.enrol") && (
+          {may("host.add") && (
             <>
               <Button
                 variant="default"
@@ -141,7 +143,7 @@ export function HostsPage() {
                 onLabel={(label) => setView({ label })}
               />
             ) : filtered ? (
-              <Empty
+              <EmptyState
                 title={t("hosts.noMatch")}
                 action={
                   <Button
@@ -156,12 +158,12 @@ export function HostsPage() {
                 }
               />
             ) : (
-              <Empty
+              <EmptyState
                 title={t("hosts.empty")}
-                action={may("host.enrol") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
+                action={may("host.add") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
               >
                 {t("hosts.emptyText")}
-              </Empty>
+              </EmptyState>
             )
           }
         </Loaded>

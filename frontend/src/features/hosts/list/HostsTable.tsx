@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Host } from "../../client/types";
-import { Ago } from "../../components/Ago";
-import { Grid, rowLink } from "../../components/Grid";
-import { Link } from "../../components/Link";
-import { StateMark, Tag } from "../../components/Mark";
-import { bytes } from "../../core/format";
+import type { Host } from "../../../client/models";
+import { Link } from "../../../components/Link";
+import { RunStateIcon, Tag } from "../../../components/StatusIcon";
+import { DataTable, rowLink } from "../../../components/tables/DataTable";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { bytes } from "../../../core/text/format";
 import classes from "./HostsPage.module.css";
 
 interface MarkProps {
@@ -34,7 +34,7 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
     onChoose(next);
   };
   return (
-    <Grid stack label={t("hosts.title")}>
+    <DataTable stack label={t("hosts.title")}>
       <thead>
         <tr>
           <th className={classes.check}>
@@ -112,9 +112,9 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
             <td>
               {host.last_run ? (
                 <>
-                  <StateMark state={host.last_run.state} />{" "}
+                  <RunStateIcon state={host.last_run.state} />{" "}
                   <span className="dim">
-                    <Ago at={host.last_run.at} />
+                    <RelativeTime at={host.last_run.at} />
                   </span>
                 </>
               ) : (
@@ -125,6 +125,6 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,24 +1,24 @@
 import { SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { FactChange, FactChanges, FactSeen } from "../../client/events";
-import { Fold } from "../../components/Fold";
-import { Grid } from "../../components/Grid";
-import { Panel } from "../../components/Page";
-import { BlockSkeleton, Empty, Loaded } from "../../components/States";
-import { bytes } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
-import { get } from "../../lib/queries";
-import { choiceField, useUrlState } from "../../lib/urlState";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import { Cited } from "../../renderers/findings/Place";
+import { Collapsible } from "../../../components/Collapsible";
+import { BlockSkeleton, EmptyState, Loaded } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { DataTable } from "../../../components/tables/DataTable";
+import { bytes } from "../../../core/text/format";
+import { get } from "../../../lib/queries";
+import { useMessage } from "../../../lib/text/i18n";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useNames } from "../../../lib/text/useNames";
+import { choiceField, useUrlState } from "../../../lib/urlState";
+import { CitedSource } from "../../../widgets/findings/CitationLink";
+import type { FactChange, FactChanges, FactReading } from "../api";
 import classes from "./HostPage.module.css";
 
 const DAYS = ["1", "7", "30", "365"] as const;
 const FIELDS = { changed: choiceField([...DAYS], "30") };
 const DAY_NS = 86_400e9;
-const SHOWN = 200;
+const MAX_ROWS = 200;
 
 /** A host against its own earlier facts: what was read with two values, between which times, where both stand. */
 export function HostChanges({ hostId }: { hostId: string }) {
@@ -27,7 +27,7 @@ export function HostChanges({ hostId }: { hostId: string }) {
   const query = useQuery({
     queryKey: ["hosts", hostId, "changes", view.changed],
     queryFn: () =>
-      get<FactChanges>(`/hosts/${hostId}/changes`, {
+      get(`/hosts/${hostId}/changes`, {
         since_ns: Math.floor((Date.now() * 1e6 - Number(view.changed) * DAY_NS) / 1e9) * 1e9,
       }),
     staleTime: 60_000,
@@ -35,7 +35,7 @@ export function HostChanges({ hostId }: { hostId: string }) {
   const count = (query.data?.changes_total ?? 0) + (query.data?.logged_total ?? 0);
   return (
     <Panel flush>
-      <Fold
+      <Collapsible
         id="changed"
         title={t("changes.title")}
         hint={query.data && (query.data.facts > 0 ? t("changes.count", { count }) : t("context.hintNone"))}
@@ -48,18 +48,18 @@ export function HostChanges({ hostId }: { hostId: string }) {
             value={view.changed}
             onChange={(value) => setView({ changed: value as (typeof DAYS)[number] })}
           />
-          {query.data && <Known changes={query.data} />}
+          {query.data && <KnownValue changes={query.data} />}
         </div>
         <Loaded query={query} skeleton={<BlockSkeleton height={120} />}>
-          {(told) => <Told told={told} />}
+          {(data) => <ReportedEvents data={data} />}
         </Loaded>
-      </Fold>
+      </Collapsible>
     </Panel>
   );
 }
 
-/** Since when anything is known: what lies before is not "unchanged". */
-function Known({ changes }: { changes: FactChanges }) {
+/** The start of the recorded facts: earlier values are unknown, not "unchanged". */
+function KnownValue({ changes }: { changes: FactChanges }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   if (changes.first_ns === null || changes.last_ns === null) return null;
@@ -75,16 +75,16 @@ function Known({ changes }: { changes: FactChanges }) {
   );
 }
 
-function Told({ told }: { told: FactChanges }) {
+function ReportedEvents({ data }: { data: FactChanges }) {
   const { t } = useTranslation();
-  if (told.facts === 0 && told.logged.length === 0)
-    return <Empty title={t("changes.nothingKnown")}>{t("changes.nothingKnownText")}</Empty>;
-  if (told.changes.length + told.logged.length === 0)
-    return <Empty title={t("changes.nothing")}>{t("changes.nothingText")}</Empty>;
+  if (data.facts === 0 && data.logged.length === 0)
+    return <EmptyState title={t("changes.nothingKnown")}>{t("changes.nothingKnownText")}</EmptyState>;
+  if (data.changes.length + data.logged.length === 0)
+    return <EmptyState title={t("changes.nothing")}>{t("changes.nothingText")}</EmptyState>;
   return (
     <>
-      {told.changes.length > 0 && <Facts changes={told.changes} total={told.changes_total} />}
-      {told.logged.length > 0 && <Logged told={told} />}
+      {data.changes.length > 0 && <Facts changes={data.changes} total={data.changes_total} />}
+      {data.logged.length > 0 && <LoggedChanges data={data} />}
     </>
   );
 }
@@ -94,7 +94,7 @@ function Facts({ changes, total }: { changes: readonly FactChange[]; total: numb
   const time = useTimeFormat();
   return (
     <>
-      <Grid stack label={t("changes.facts")}>
+      <DataTable stack label={t("changes.facts")}>
         <thead>
           <tr>
             <th>{t("changes.between")}</th>
@@ -105,26 +105,26 @@ function Facts({ changes, total }: { changes: readonly FactChange[]; total: numb
           </tr>
         </thead>
         <tbody>
-          {changes.slice(0, SHOWN).map((one) => (
-            <tr key={`${one.source} ${one.name} ${one.after.at_ns}`}>
+          {changes.slice(0, MAX_ROWS).map((factChange) => (
+            <tr key={`${factChange.source} ${factChange.name} ${factChange.after.at_ns}`}>
               <td className="num">
-                {time.instant(one.before.at_ns, 1e9)} – {time.instant(one.after.at_ns, 1e9)}
+                {time.instant(factChange.before.at_ns, 1e9)} – {time.instant(factChange.after.at_ns, 1e9)}
               </td>
-              <td className="mono">{one.name}</td>
+              <td className="mono">{factChange.name}</td>
               <td>
-                <Value change={one} seen={one.before} />
-              </td>
-              <td>
-                <Value change={one} seen={one.after} />
+                <Value change={factChange} seen={factChange.before} />
               </td>
               <td>
-                <Source id={one.source} />
+                <Value change={factChange} seen={factChange.after} />
+              </td>
+              <td>
+                <Source id={factChange.source} />
               </td>
             </tr>
           ))}
         </tbody>
-      </Grid>
-      {total > SHOWN && <p className={classes.rest}>{t("changes.more", { count: total - SHOWN })}</p>}
+      </DataTable>
+      {total > MAX_ROWS && <p className={classes.rest}>{t("changes.more", { count: total - MAX_ROWS })}</p>}
     </>
   );
 }
@@ -135,7 +135,7 @@ function Source({ id }: { id: string }) {
   return <span className="dim">{id === "preflight" ? t("changes.preflight") : names.collector(id)}</span>;
 }
 
-/** Amounts are stored as they were read, and shown with their unit. */
+/** Amounts are stored as they were read, and text with their unit. */
 function withUnit(name: string, value: string): string {
   if (!/^\d+$/.test(value)) return value;
   if (name.endsWith("_bytes")) return bytes(Number(value));
@@ -143,10 +143,10 @@ function withUnit(name: string, value: string): string {
   return value;
 }
 
-function Value({ change, seen }: { change: FactChange; seen: FactSeen }) {
+function Value({ change, seen }: { change: FactChange; seen: FactReading }) {
   const { t } = useTranslation();
   const { name, source } = change;
-  const shown = seen.value === null ? t("changes.gone") : withUnit(name, seen.value);
+  const text = seen.value === null ? t("changes.absent") : withUnit(name, seen.value);
   const place = seen.artifact_id
     ? {
         run: seen.run_id ?? "",
@@ -157,18 +157,18 @@ function Value({ change, seen }: { change: FactChange; seen: FactSeen }) {
       }
     : undefined;
   return (
-    <Cited place={place} label={shown} className={seen.value === null ? "dim" : (classes.factValue ?? "")}>
-      {shown}
-    </Cited>
+    <CitedSource place={place} className={seen.value === null ? "dim" : (classes.factValue ?? "")}>
+      {text}
+    </CitedSource>
   );
 }
 
-function Logged({ told }: { told: FactChanges }) {
+function LoggedChanges({ data }: { data: FactChanges }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const time = useTimeFormat();
   return (
-    <Grid stack label={t("changes.logged")}>
+    <DataTable stack label={t("changes.logged")}>
       <thead>
         <tr>
           <th>{t("changes.at")}</th>
@@ -176,31 +176,30 @@ function Logged({ told }: { told: FactChanges }) {
         </tr>
       </thead>
       <tbody>
-        {told.logged.slice(0, SHOWN).map((one) => (
-          <tr key={one.id}>
-            <td className="num">{time.instant(one.t_ns, 1e9)}</td>
+        {data.logged.slice(0, MAX_ROWS).map((loggedChange) => (
+          <tr key={loggedChange.id}>
+            <td className="num">{time.instant(loggedChange.t_ns, 1e9)}</td>
             <td>
-              <Cited
+              <CitedSource
                 place={
-                  one.artifact_id
+                  loggedChange.artifact_id
                     ? {
-                        run: one.run_id ?? "",
+                        run: loggedChange.run_id ?? "",
                         collector: "changes",
-                        artifact: one.artifact_id,
+                        artifact: loggedChange.artifact_id,
                         part: "",
-                        lines: one.line ? [one.line] : [],
+                        lines: loggedChange.line ? [loggedChange.line] : [],
                       }
                     : undefined
                 }
-                label={sentence(one.title)}
                 className={classes.factValue ?? ""}
               >
-                {sentence(one.title)}
-              </Cited>
+                {sentence(loggedChange.title)}
+              </CitedSource>
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

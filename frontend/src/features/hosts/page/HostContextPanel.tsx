@@ -1,23 +1,27 @@
 import { useTranslation } from "react-i18next";
-import type { HostContext } from "../../client/types";
-import { Fold } from "../../components/Fold";
-import { Link } from "../../components/Link";
-import { Panel } from "../../components/Page";
-import { BlockSkeleton, Loaded } from "../../components/States";
-import { useHostContext } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Whereabouts } from "../../renderers/context/Whereabouts";
+import type { HostContext } from "../../../client/models";
+import { Collapsible } from "../../../components/Collapsible";
+import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { Link } from "../../../components/Link";
+import { Panel } from "../../../components/Page";
+import { useHostContext } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { HostContextView } from "../../../widgets/host-context/HostContext";
 import classes from "./HostPage.module.css";
 
-/** Where am I: it fills itself from the newest run that was read, and says in a line what is unusual. */
-export function WhereAmI({ hostId }: { hostId: string }) {
+/** Host context from the newest parsed run, with a summary of atypical values in its title. */
+export function HostContextPanel({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const query = useHostContext(hostId);
   const run = query.data?.run_id;
   return (
     <Panel flush>
-      <Fold id="where" title={t("context.title")} hint={query.data && <Hint context={query.data} />}>
+      <Collapsible
+        id="context"
+        title={t("context.title")}
+        hint={query.data && <ContextSummary context={query.data} />}
+      >
         {run && (
           <p className={classes.ofRun}>
             <Link to="/runs/$runId" params={{ runId: run }}>
@@ -29,23 +33,23 @@ export function WhereAmI({ hostId }: { hostId: string }) {
           </p>
         )}
         <Loaded query={query} skeleton={<BlockSkeleton height={220} />}>
-          {(context) => <Whereabouts context={context} />}
+          {(context) => <HostContextView context={context} />}
         </Loaded>
-      </Fold>
+      </Collapsible>
     </Panel>
   );
 }
 
-function Hint({ context }: { context: HostContext }) {
+function ContextSummary({ context }: { context: HostContext }) {
   const { t } = useTranslation();
   if (context.run_id === null) return t("context.hintNone");
-  const items = context.sections.flatMap((one) => one.items);
-  const changes = context.sections.find((one) => one.id === "changes")?.items.length ?? 0;
-  const well = context.twins.twins.filter((one) => one.healthy).length;
+  const items = context.sections.flatMap((section) => section.items);
+  const changes = context.sections.find((section) => section.id === "changes")?.items.length ?? 0;
+  const healthy = context.peer_comparison.peers.filter((peer) => peer.healthy).length;
   return [
-    t("context.hintUnusual", { count: items.filter((one) => one.unusual).length }),
+    t("context.hintAtypical", { count: items.filter((item) => item.atypical).length }),
     t("context.hintChanges", { count: changes }),
-    well > 0 ? t("context.hintTwins", { count: well }) : "",
+    healthy > 0 ? t("context.hintPeers", { count: healthy }) : "",
   ]
     .filter(Boolean)
     .join(" · ");

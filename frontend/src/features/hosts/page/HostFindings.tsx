@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { Stethoscope } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { Ago } from "../../components/Ago";
-import { Link } from "../../components/Link";
-import { Panel } from "../../components/Page";
-import { BlockSkeleton, Loaded } from "../../components/States";
-import { useHostFindings } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { FindingsBody, Looked } from "../../renderers/findings/FindingsPanel";
+import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { Link } from "../../../components/Link";
+import { Panel } from "../../../components/Page";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { useHostFindings } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import { CheckedSummary, FindingsBody } from "../../../widgets/findings/FindingsPanel";
 import classes from "./HostPage.module.css";
 
 interface Props {
@@ -21,25 +21,25 @@ export function HostFindings({ hostId, diagnose }: Props) {
   const { t } = useTranslation();
   const names = useNames();
   const query = useHostFindings(hostId);
-  const found = query.data;
+  const findings = query.data;
   return (
     <Panel
       flush
       title={t("findings.title")}
-      aside={
+      headerExtra={
         <>
-          {found && (
+          {findings && (
             <>
               <span>
-                <Link to="/runs/$runId" params={{ runId: found.run_id }}>
-                  {t("findings.ofRun", { plan: names.plan(found.plan) })}
+                <Link to="/runs/$runId" params={{ runId: findings.run_id }}>
+                  {t("findings.ofRun", { plan: names.plan(findings.plan) })}
                 </Link>{" "}
-                <Ago at={found.run_ended_at} />
+                <RelativeTime at={findings.run_ended_at} />
               </span>
-              <Looked found={found} />
+              <CheckedSummary runFindings={findings} />
             </>
           )}
-          <Link to="/diagnoses" search={{ host: hostId } as never}>
+          <Link to="/diagnoses" search={{ host: hostId }}>
             {t("nav.diagnoses")}
           </Link>
         </>
@@ -48,7 +48,7 @@ export function HostFindings({ hostId, diagnose }: Props) {
       <Loaded query={query} skeleton={<BlockSkeleton height={64} />}>
         {(data) =>
           data ? (
-            <FindingsBody found={data} hostId={hostId} compact />
+            <FindingsBody runFindings={data} hostId={hostId} compact />
           ) : (
             <div className={classes.unasked}>
               <span>{t("findings.hostNone")}</span>

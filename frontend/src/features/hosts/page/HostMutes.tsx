@@ -1,26 +1,25 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { Mute } from "../../client/incidents";
-import { Ago } from "../../components/Ago";
-import { Grid } from "../../components/Grid";
-import { Mark } from "../../components/Mark";
-import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
-import { incidentKeys } from "../../lib/incidents";
-import { get, remove, useAction, useMay } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
+import { ErrorLine } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { DataTable } from "../../../components/tables/DataTable";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { incidentKeys } from "../../../lib/incidents/incidents";
+import { get, remove, useAction, usePermission } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useNames } from "../../../lib/text/useNames";
 
 /** Findings that count for no incident of this host, and those whose time has ended: what, why, by whom, until when. */
 export function HostMutes({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   const names = useNames();
   const time = useTimeFormat();
-  const may = useMay();
+  const may = usePermission();
   const query = useQuery({
-    queryKey: [...incidentKeys.all, "mutes", hostId, "over"],
-    queryFn: () => get<Mute[]>("/mutes", { host: hostId, over: true }),
+    queryKey: [...incidentKeys.all, "mutes", hostId, "include_expired"],
+    queryFn: () => get("/mutes", { host: hostId, include_expired: true }),
   });
   const unmute = useAction((id: string) => remove(`/mutes/${id}`), [incidentKeys.all]);
   const mutes = [...(query.data ?? [])].sort((a, b) => b.expires_at.localeCompare(a.expires_at));
@@ -29,9 +28,9 @@ export function HostMutes({ hostId }: { hostId: string }) {
     <Panel
       flush
       title={t("host.mutes")}
-      aside={<span className="num">{mutes.filter((one) => one.active).length}</span>}
+      headerExtra={<span className="num">{mutes.filter((mute) => mute.active).length}</span>}
     >
-      <Grid stack label={t("host.mutes")} maxHeight={320}>
+      <DataTable stack label={t("host.mutes")} maxHeight={320}>
         <thead>
           <tr>
             <th>{t("host.mutedRule")}</th>
@@ -44,28 +43,28 @@ export function HostMutes({ hostId }: { hostId: string }) {
           </tr>
         </thead>
         <tbody>
-          {mutes.map((one) => (
-            <tr key={one.id}>
-              <td>{names.rule(one.rule)}</td>
-              <td>{one.reason}</td>
-              <td>{one.by?.name ?? "–"}</td>
+          {mutes.map((mute) => (
+            <tr key={mute.id}>
+              <td>{names.rule(mute.rule)}</td>
+              <td>{mute.reason}</td>
+              <td>{mute.by?.name ?? "–"}</td>
               <td>
-                <span className="num">{time.iso(one.expires_at)}</span>{" "}
-                {one.active ? (
+                <span className="num">{time.iso(mute.expires_at)}</span>{" "}
+                {mute.active ? (
                   <span className="dim">
-                    <Ago at={one.expires_at} />
+                    <RelativeTime at={mute.expires_at} />
                   </span>
                 ) : (
-                  <Mark tone="off">{t("host.muteEnded")}</Mark>
+                  <StatusIcon tone="off">{t("host.muteEnded")}</StatusIcon>
                 )}
               </td>
               <td className="right">
-                {one.active && may("mute.manage") && (
+                {mute.active && may("mute.manage") && (
                   <Button
                     size="compact-xs"
                     variant="default"
-                    loading={unmute.isPending && unmute.variables === one.id}
-                    onClick={() => unmute.mutate(one.id)}
+                    loading={unmute.isPending && unmute.variables === mute.id}
+                    onClick={() => unmute.mutate(mute.id)}
                   >
                     {t("incidents.mute.undo")}
                   </Button>
@@ -74,7 +73,7 @@ export function HostMutes({ hostId }: { hostId: string }) {
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
       <ErrorLine error={unmute.error} />
     </Panel>
   );

@@ -3,39 +3,48 @@ import { useParams } from "@tanstack/react-router";
 import { Camera, EllipsisVertical, Flag, Gauge, Stethoscope } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Facts, Host } from "../../client/types";
-import { CapturesTable } from "../../components/CapturesTable";
-import { CommandLine } from "../../components/Copy";
-import { Facts as FactList } from "../../components/Facts";
-import { Link } from "../../components/Link";
-import { Tag } from "../../components/Mark";
-import { Page, Panel } from "../../components/Page";
-import { BlockSkeleton, Empty, ErrorLine, ErrorState, Loaded } from "../../components/States";
-import { bytes, duration, milliseconds } from "../../core/format";
-import { remove } from "../../lib/api";
-import { useOpenDialog } from "../../lib/dialogs";
-import { useSentence } from "../../lib/i18n";
-import { keys, useAction, useCaptures, useHost, useMay, useMe, usePreflight } from "../../lib/queries";
-import { useBusy } from "../../lib/useBusy";
-import { useTimeFormat } from "../../lib/useFormat";
-import { StandbysPanel } from "../../renderers/standbys/StandbysPanel";
-import { Timeline } from "../../renderers/timeline/Timeline";
+import type { Host } from "../../../client/models";
+import { BlockSkeleton, EmptyState, ErrorLine, ErrorState, Loaded } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { Link } from "../../../components/Link";
+import { Page, Panel } from "../../../components/Page";
+import { Tag } from "../../../components/StatusIcon";
+import { FactList } from "../../../components/tables/FactList";
+import { bytes, duration, milliseconds } from "../../../core/text/format";
+import { remove } from "../../../lib/api";
+import { useBusy } from "../../../lib/captures/useBusy";
+import { useOpenDialog } from "../../../lib/dialogs";
+import {
+  keys,
+  useAction,
+  useCaptures,
+  useHost,
+  useMe,
+  usePermission,
+  usePreflight,
+} from "../../../lib/queries";
+import { useMessage } from "../../../lib/text/i18n";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { CapturesTable } from "../../../widgets/capture-progress/CapturesTable";
+import { Timeline } from "../../../widgets/timeline/Timeline";
+import { WatchersPanel } from "../../../widgets/watchers/WatchersPanel";
+import type { Facts } from "../api";
 import { HostChanges } from "./HostChanges";
+import { HostContextPanel } from "./HostContextPanel";
 import { HostFindings } from "./HostFindings";
 import { HostMutes } from "./HostMutes";
 import classes from "./HostPage.module.css";
 import { PreflightPanel } from "./PreflightPanel";
 import { TracingPanel } from "./TracingPanel";
-import { WhereAmI } from "./WhereAmI";
 
-const PinDialog = lazy(() => import("./PinDialog").then((m) => ({ default: m.PinDialog })));
-const EditDialog = lazy(() => import("./EditHostDialog").then((m) => ({ default: m.EditHostDialog })));
+const TrustKeyDialog = lazy(() => import("./TrustKeyDialog").then((m) => ({ default: m.TrustKeyDialog })));
+const EditDialog = lazy(() => import("../forms/EditHostDialog").then((m) => ({ default: m.EditHostDialog })));
 
 export function HostPage() {
   const { hostId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const host = useHost(hostId);
-  if (host.data) return <Known host={host.data} />;
+  if (host.data) return <HostContent host={host.data} />;
   return (
     <Page title={t("host.title")}>
       {host.error ? (
@@ -52,15 +61,15 @@ export function HostPage() {
   );
 }
 
-type Open = "pin" | "edit" | undefined;
+type OpenDialog = "pin" | "edit" | undefined;
 
-function Known({ host }: { host: Host }) {
+function HostContent({ host }: { host: Host }) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const me = useMe();
   const openDialog = useOpenDialog();
   const captures = useCaptures({ host: host.id }, 20);
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const busy = useBusy();
   const retire = useAction(() => remove(`/hosts/${host.id}`), [keys.hosts]);
   const here = me.data?.this_host === host.id;
@@ -89,7 +98,7 @@ function Known({ host }: { host: Host }) {
       }
       actions={
         <>
-          {here && may("demo.busy") && (
+          {here && may("demo.load") && (
             <Button
               variant="default"
               leftSection={<Gauge size={14} />}
@@ -105,7 +114,7 @@ function Known({ host }: { host: Host }) {
               variant="default"
               leftSection={<Stethoscope size={14} />}
               onClick={diagnose}
-              title={t("diagnose.says")}
+              title={t("diagnose.text")}
             >
               {t("diagnose.button")}
             </Button>
@@ -115,7 +124,7 @@ function Known({ host }: { host: Host }) {
               {t("host.capture")}
             </Button>
           )}
-          {(may("host.edit") || may("host.pin")) && host.state !== "imported" && (
+          {(may("host.edit") || may("host.trust_key")) && host.state !== "imported" && (
             <Menu position="bottom-end">
               <Menu.Target>
                 <ActionIcon variant="default" aria-label={t("host.more")}>
@@ -124,7 +133,9 @@ function Known({ host }: { host: Host }) {
               </Menu.Target>
               <Menu.Dropdown>
                 {may("host.edit") && <Menu.Item onClick={() => setOpen("edit")}>{t("host.edit")}</Menu.Item>}
-                {may("host.pin") && <Menu.Item onClick={() => setOpen("pin")}>{t("host.repin")}</Menu.Item>}
+                {may("host.trust_key") && (
+                  <Menu.Item onClick={() => setOpen("pin")}>{t("host.repin")}</Menu.Item>
+                )}
                 {may("host.retire") && host.state === "active" && (
                   <Menu.Item color="red" onClick={() => retire.mutate(undefined)}>
                     {t("host.retire")}
@@ -137,29 +148,29 @@ function Known({ host }: { host: Host }) {
       }
     >
       <ErrorLine error={busy.error ?? retire.error} />
-      <Notices host={host} onPin={() => setOpen("pin")} />
+      <HostNotices host={host} onPin={() => setOpen("pin")} />
       <HostFacts host={host} />
       {host.state === "active" && <PreflightPanel host={host} />}
       {host.state === "active" && <TracingPanel host={host} />}
       <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
       <HostMutes hostId={host.id} />
-      <WhereAmI hostId={host.id} />
+      <HostContextPanel hostId={host.id} />
       <HostChanges hostId={host.id} />
       <Panel
         flush
         title={t("timeline.title")}
-        aside={
+        headerExtra={
           <>
             <span className={classes.wide}>{t("timeline.keysHint")}</span>
             <Link to="/events">{t("events.title")}</Link>
-            {may("event.tell") && host.state !== "retired" && (
+            {may("event.report") && host.state !== "retired" && (
               <Button
                 size="compact-xs"
                 variant="default"
                 leftSection={<Flag size={12} />}
-                onClick={() => openDialog("annotate", [host.id])}
+                onClick={() => openDialog("report-event", [host.id])}
               >
-                {t("events.annotate")}
+                {t("events.report")}
               </Button>
             )}
           </>
@@ -176,20 +187,20 @@ function Known({ host }: { host: Host }) {
           }
         />
       </Panel>
-      {host.state === "active" && <StandbysPanel host={host.id} />}
+      {host.state === "active" && <WatchersPanel host={host.id} />}
       <Panel flush title={t("nav.captures")}>
         <Loaded query={captures}>
           {({ items }) =>
             items.length > 0 ? (
               <CapturesTable captures={items} host={host.id} />
             ) : (
-              <Empty title={t("timeline.empty")} />
+              <EmptyState title={t("timeline.empty")} />
             )
           }
         </Loaded>
       </Panel>
       <Suspense>
-        {open === "pin" && <PinDialog host={host} onClose={() => setOpen(undefined)} />}
+        {open === "pin" && <TrustKeyDialog host={host} onClose={() => setOpen(undefined)} />}
         {open === "edit" && <EditDialog host={host} onClose={() => setOpen(undefined)} />}
       </Suspense>
     </Page>
@@ -197,10 +208,10 @@ function Known({ host }: { host: Host }) {
 }
 
 /** A changed key stops everything; a fresh key wants its line on the host. */
-function Notices({ host, onPin }: { host: Host; onPin: () => void }) {
+function HostNotices({ host, onPin }: { host: Host; onPin: () => void }) {
   const { t } = useTranslation();
-  const may = useMay();
-  const sentence = useSentence();
+  const may = usePermission();
+  const sentence = useMessage();
   const preflight = usePreflight(host.id).data;
   const line = host.credential?.authorized_keys_line;
   if (host.state !== "active") return null;
@@ -210,7 +221,7 @@ function Notices({ host, onPin }: { host: Host; onPin: () => void }) {
       <div className={classes.stop} role="alert">
         <strong>{changed ? t("host.keyChanged") : t("host.keyMissing")}</strong>
         <p>{changed ? sentence(preflight?.failure) : t("host.keyMissingText")}</p>
-        {may("host.pin") && (
+        {may("host.trust_key") && (
           <div>
             <Button color="red" variant="outline" onClick={onPin}>
               {changed ? t("host.lookAtKey") : t("host.confirmKey")}
@@ -267,7 +278,7 @@ function HostFacts({ host }: { host: Host }) {
       t("facts.hostKey"),
       host.host_key ? `${host.host_key.type} ${host.host_key.fingerprint}` : "–",
     ]);
-    if (host.host_key?.pinned_at) items.push([t("facts.pinned"), time.iso(host.host_key.pinned_at)]);
+    if (host.host_key?.trusted_at) items.push([t("facts.pinned"), time.iso(host.host_key.trusted_at)]);
   }
   return (
     <Panel>

@@ -2,20 +2,21 @@ import { Button, Collapse } from "@mantine/core";
 import { ChevronDown, ChevronRight, Stethoscope } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Check, CollectorReadiness, Host, Preflight } from "../../client/types";
-import { Ago } from "../../components/Ago";
-import { Grid } from "../../components/Grid";
-import { Mark, StateMark } from "../../components/Mark";
-import { Mend } from "../../components/Mend";
-import { Panel } from "../../components/Page";
-import { ErrorLine, ErrorState, RowSkeleton } from "../../components/States";
-import { bytes } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useCheckHost, useCollectors, useMay, usePreflight } from "../../lib/queries";
+import type { Check, Host, Preflight } from "../../../client/models";
+import { ErrorLine, ErrorState, RowSkeleton } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { RunStateIcon, StatusIcon } from "../../../components/StatusIcon";
+import { DataTable } from "../../../components/tables/DataTable";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { RemedyHint } from "../../../components/text/RemedyHint";
+import { bytes } from "../../../core/text/format";
+import { useCheckHost, useCollectors, usePermission, usePreflight } from "../../../lib/queries";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import type { CollectorReadiness } from "../api";
 import classes from "./HostPage.module.css";
 
 /** What a check found; sizes come in bytes and are written as sizes. */
-export function checkValue({ id, value }: Pick<Check, "id" | "value">): string {
+export function preflightValue({ id, value }: Pick<Check, "id" | "value">): string {
   if (value === null) return "–";
   if (!/bytes|space/.test(id)) return String(value);
   return String(value).replace(/\b\d{4,}\b/g, (size) => bytes(Number(size)));
@@ -24,37 +25,39 @@ export function checkValue({ id, value }: Pick<Check, "id" | "value">): string {
 const busy = (preflight: Preflight | null | undefined) =>
   preflight?.state === "queued" || preflight?.state === "running";
 
-/** What works on this host, what does not, and what mends it. */
+/** The collectors that work on this host, those that do not, and how to fix them. */
 export function PreflightPanel({ host }: { host: Host }) {
   const { t } = useTranslation();
-  const may = useMay();
-  const sentence = useSentence();
+  const may = usePermission();
+  const sentence = useMessage();
   const preflight = usePreflight(host.id);
   const check = useCheckHost(host.id);
   const [open, setOpen] = useState(false);
   const data = preflight.data;
   const collectors = data?.collectors ?? [];
-  const lacking = collectors.filter((one) => one.state !== "works");
-  const checks = (data?.checks ?? []).filter((one) => one.state !== "ok");
+  const lacking = collectors.filter((collectorReadiness) => collectorReadiness.state !== "works");
+  const checks = (data?.checks ?? []).filter((check) => check.state !== "ok");
   const count = (state: CollectorReadiness["state"]) =>
-    collectors.filter((one) => one.state === state).length;
+    collectors.filter((collectorReadiness) => collectorReadiness.state === state).length;
   const running = busy(data) || check.isPending;
   return (
     <Panel
       flush
       title={t("preflight.title")}
-      aside={
+      headerExtra={
         <>
           {data?.state === "done" && (
             <>
-              <Mark tone="ok">{t("preflight.works", { count: count("works") })}</Mark>
+              <StatusIcon tone="ok">{t("preflight.works", { count: count("works") })}</StatusIcon>
               {count("degrades") > 0 && (
-                <Mark tone="warn">{t("preflight.degrades", { count: count("degrades") })}</Mark>
+                <StatusIcon tone="warn">{t("preflight.degrades", { count: count("degrades") })}</StatusIcon>
               )}
-              {count("does_not_work") > 0 && (
-                <Mark tone="bad">{t("preflight.doesNotWork", { count: count("does_not_work") })}</Mark>
+              {count("unavailable") > 0 && (
+                <StatusIcon tone="bad">
+                  {t("preflight.doesNotWork", { count: count("unavailable") })}
+                </StatusIcon>
               )}
-              <Ago at={data.at} />
+              <RelativeTime at={data.at} />
             </>
           )}
           {may("host.check") && host.state === "active" && (
@@ -82,7 +85,7 @@ export function PreflightPanel({ host }: { host: Host }) {
         <RowSkeleton rows={2} />
       ) : data === null ? (
         <p className={classes.pad}>
-          <Mark tone="idle">{t("preflight.none")}</Mark>
+          <StatusIcon tone="idle">{t("preflight.none")}</StatusIcon>
           {" · "}
           <span className="dim">{t("preflight.noneText")}</span>
         </p>
@@ -92,7 +95,7 @@ export function PreflightPanel({ host }: { host: Host }) {
         </p>
       ) : data.state === "failed" ? (
         <div className={classes.pad} role="alert">
-          <Mark tone="bad">{sentence(data.failure)}</Mark>
+          <StatusIcon tone="bad">{sentence(data.failure)}</StatusIcon>
         </div>
       ) : (
         <>
@@ -108,31 +111,31 @@ export function PreflightPanel({ host }: { host: Host }) {
             {lacking.length === 0 && checks.length === 0 ? t("preflight.allWorks") : t("preflight.details")}
           </Button>
           <Collapse expanded={open}>
-            <Grid stack label={t("preflight.checks")}>
+            <DataTable stack label={t("preflight.checks")}>
               <thead>
                 <tr>
                   <th>{t("preflight.checkName")}</th>
                   <th>{t("preflight.state")}</th>
                   <th>{t("preflight.value")}</th>
-                  <th>{t("preflight.mend")}</th>
+                  <th>{t("preflight.remedy")}</th>
                 </tr>
               </thead>
               <tbody>
-                {(data.checks ?? []).map((one) => (
-                  <tr key={one.id}>
-                    <td className="mono">{one.id}</td>
+                {(data.checks ?? []).map((check) => (
+                  <tr key={check.id}>
+                    <td className="mono">{check.id}</td>
                     <td>
-                      <StateMark state={one.state} />
+                      <RunStateIcon state={check.state} />
                     </td>
-                    <td className="num">{checkValue(one)}</td>
+                    <td className="num">{preflightValue(check)}</td>
                     <td>
-                      {one.reason && <div>{sentence(one.reason)}</div>}
-                      <Mend mend={one.mend} />
+                      {check.reason && <div>{sentence(check.reason)}</div>}
+                      <RemedyHint remedy={check.remedy} />
                     </td>
                   </tr>
                 ))}
               </tbody>
-            </Grid>
+            </DataTable>
             <Readiness rows={collectors} />
           </Collapse>
         </>
@@ -143,17 +146,17 @@ export function PreflightPanel({ host }: { host: Host }) {
 
 function Readiness({ rows }: { rows: readonly CollectorReadiness[] }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
-  const pick = usePick();
+  const sentence = useMessage();
+  const pick = useLocalized();
   const about = useCollectors();
   return (
-    <Grid stack label={t("preflight.collectors")}>
+    <DataTable stack label={t("preflight.collectors")}>
       <thead>
         <tr>
           <th>{t("preflight.collector")}</th>
           <th>{t("preflight.state")}</th>
           <th>{t("preflight.why")}</th>
-          <th>{t("preflight.mend")}</th>
+          <th>{t("preflight.remedy")}</th>
         </tr>
       </thead>
       <tbody>
@@ -161,21 +164,27 @@ function Readiness({ rows }: { rows: readonly CollectorReadiness[] }) {
           <tr key={row.id}>
             <td>
               <span title={row.id}>
-                {pick(about.data?.find((one) => one.id === row.id)?.title) || row.id}
+                {pick(about.data?.find((collector) => collector.id === row.id)?.title) || row.id}
               </span>
             </td>
             <td>
-              <StateMark state={row.state} />
+              <RunStateIcon state={row.state} />
             </td>
             <td>
-              {row.reason ? sentence(row.reason) : row.way ? <span className="dim">{row.way}</span> : "–"}
+              {row.reason ? (
+                sentence(row.reason)
+              ) : row.method ? (
+                <span className="dim">{row.method}</span>
+              ) : (
+                "–"
+              )}
             </td>
             <td>
-              <Mend mend={row.mend} />
+              <RemedyHint remedy={row.remedy} />
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,27 +1,27 @@
 import { Switch } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Host } from "../../client/types";
-import { Mark } from "../../components/Mark";
-import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
-import { keys, patch, useAction, useMay } from "../../lib/queries";
+import type { Host } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { keys, patch, useAction, usePermission } from "../../../lib/queries";
 import classes from "./HostPage.module.css";
 
 /** Whether processes of the host may be stopped with ptrace, what that means, and the switch for an admin. */
 export function TracingPanel({ host }: { host: Host }) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const allow = useAction(
-    (allows_ptrace: boolean) => patch<Host>(`/hosts/${host.id}`, { allows_ptrace }),
+    (allows_ptrace: boolean) => patch(`/hosts/${host.id}`, { allows_ptrace }),
     [keys.hosts],
   );
   return (
     <Panel
       title={t("tracing.title")}
-      aside={
-        <Mark tone={host.allows_ptrace ? "warn" : "off"}>
+      headerExtra={
+        <StatusIcon tone={host.allows_ptrace ? "warn" : "off"}>
           {t(host.allows_ptrace ? "tracing.allowed" : "tracing.denied")}
-        </Mark>
+        </StatusIcon>
       }
     >
       <div className={classes.tracing}>

@@ -2,24 +2,24 @@ import { Button, Checkbox, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Host, ScannedKey } from "../../client/types";
-import { CommandLine } from "../../components/Copy";
-import { Dialog } from "../../components/Dialog";
-import { ErrorLine, RowSkeleton } from "../../components/States";
-import { post } from "../../lib/api";
-import { keys, useAction } from "../../lib/queries";
-import { fingerprintCommand } from "./AddHostPage";
-import classes from "./forms.module.css";
+import type { Host } from "../../../client/models";
+import { Dialog } from "../../../components/Dialog";
+import { ErrorLine, RowSkeleton } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { post, put } from "../../../lib/api";
+import { keys, useAction } from "../../../lib/queries";
+import { fingerprintCommand } from "../forms/AddHostPage";
+import classes from "../forms/forms.module.css";
 
 /** Trusts another host key than the pinned one: only with a reason, and it is written down. */
-export function PinDialog({ host, onClose }: { host: Host; onClose: () => void }) {
+export function TrustKeyDialog({ host, onClose }: { host: Host; onClose: () => void }) {
   const { t } = useTranslation();
   const [reason, setReason] = useState("");
   const [sure, setSure] = useState(false);
   const scan = useQuery({
     queryKey: ["scan-key", host.id],
     queryFn: () =>
-      post<ScannedKey>("/hosts/scan-key", {
+      post("/host-key-scans", {
         address: host.address,
         port: host.port,
         ...(host.jump_host ? { jump_host_id: host.jump_host.id } : {}),
@@ -29,7 +29,7 @@ export function PinDialog({ host, onClose }: { host: Host; onClose: () => void }
     retry: false,
   });
   const pin = useAction(
-    (fingerprint: string) => post(`/hosts/${host.id}/pin`, { fingerprint, reason: reason.trim() }),
+    (fingerprint: string) => put(`/hosts/${host.id}/host-key`, { fingerprint, reason: reason.trim() }),
     [keys.hosts],
     onClose,
   );

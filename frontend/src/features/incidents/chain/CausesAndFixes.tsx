@@ -1,18 +1,19 @@
 import { useTranslation } from "react-i18next";
-import type { Fix, Incident, WrongCause } from "../../client/incidents";
-import { Mark, type Tone } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { type Look, Verdict } from "../../components/Verdict";
-import { symptomStep } from "../../core/chain";
-import { cx } from "../../core/cx";
-import { percent } from "../../core/format";
-import { useOutcomes, useWrite } from "../../lib/incidents";
-import { isActive } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import classes from "./Chain.module.css";
-import { Conflict } from "./Conflict";
-import { type IncidentView, useCauseName } from "./view";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { StatusIcon, type Tone } from "../../../components/StatusIcon";
+import { VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
+import { cx } from "../../../core/cx";
+import { symptomStep } from "../../../core/incidents/chain";
+import { percent } from "../../../core/text/format";
+import { useOutcomes, useWrite } from "../../../lib/incidents/incidents";
+import { isActive } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useNames } from "../../../lib/text/useNames";
+import type { Fix, RejectedCause } from "../api";
+import { EditConflict } from "../page/EditConflict";
+import { type IncidentView, useCauseName } from "../page/useIncidentView";
+import classes from "./EvidenceChain.module.css";
 
 interface Props {
   incident: Incident;
@@ -30,101 +31,109 @@ export const FIX_TONES: Record<Fix["state"], Tone> = {
 };
 
 /** The lower half of the chain: root causes, fixes, and whether they worked. Each missing part is drawn as missing. */
-export function ChainEnd({ incident, view }: Props) {
+export function CausesAndFixes({ incident, view }: Props) {
   const { t } = useTranslation();
-  const { causes, fixes, may } = incident;
-  const tried = fixes.some((one) => one.verifications.length > 0);
+  const { causes, fixes, permissions } = incident;
+  const tried = fixes.some((fix) => fix.verifications.length > 0);
   return (
     <>
       {causes.length > 0 ? (
-        causes.map((one) => <Cause key={one.hypothesis} incident={incident} view={view} cause={one} />)
+        causes.map((cause) => (
+          <CauseItem key={cause.hypothesis} incident={incident} view={view} cause={cause} />
+        ))
       ) : (
-        <Gap title={t("incidents.chain.noCause")} />
+        <ChainGap title={t("incidents.chain.noCause")} />
       )}
-      {incident.wrong
-        .filter((one) => !causes.some((each) => each.cause === one.cause))
-        .map((one) => (
-          <li key={one.cause} className={classes.link} data-kind="cause">
+      {incident.rejected_causes
+        .filter((wrongCause) => !causes.some((each) => each.cause === wrongCause.cause))
+        .map((wrongCause) => (
+          <li key={wrongCause.cause} className={classes.link} data-kind="cause">
             <span className={classes.node} aria-hidden>
-              <Verdict look="refutes" />
+              <VerdictIcon look="refutes" />
             </span>
-            <CauseTitle incident={incident} cause={one.cause} wrong />
-            <NotIt incident={incident} wrong={one} />
+            <CauseTitle incident={incident} cause={wrongCause.cause} wrong />
+            <RejectCauseButton incident={incident} wrong={wrongCause} />
           </li>
         ))}
       {fixes.length > 0 ? (
-        fixes.map((one) => <FixLink key={one.id} fix={one} view={view} />)
+        fixes.map((fix) => <FixLink key={fix.id} fix={fix} view={view} />)
       ) : (
-        <Gap title={t("incidents.chain.noFix")}>
-          {may.edit && causes.length > 0 && (
+        <ChainGap title={t("incidents.chain.noFix")}>
+          {permissions.edit && causes.length > 0 && (
             <button
               type="button"
               className={classes.act}
-              onClick={() => view.set({ act: "fix", what: causes[0]?.hypothesis ?? "" })}
+              onClick={() => view.set({ dialog: "fix", what: causes[0]?.hypothesis ?? "" })}
             >
               {t("incidents.fix.plan")}
             </button>
           )}
-        </Gap>
+        </ChainGap>
       )}
       {fixes.length > 0 && !tried && (
-        <Gap title={t("incidents.chain.notVerified")}>
-          {may.edit && (
+        <ChainGap title={t("incidents.chain.notVerified")}>
+          {permissions.edit && (
             <button
               type="button"
               className={classes.act}
-              onClick={() => view.set({ act: "verify", what: fixes.at(-1)?.id ?? "" })}
+              onClick={() => view.set({ dialog: "verify", what: fixes.at(-1)?.id ?? "" })}
             >
               {t("incidents.verify.title")}
             </button>
           )}
-        </Gap>
+        </ChainGap>
       )}
-      {incident.again && incident.state !== "resolved" && <Again incident={incident} view={view} />}
+      {incident.needs_symptom_check && incident.state !== "resolved" && (
+        <RecheckSymptom incident={incident} view={view} />
+      )}
     </>
   );
 }
 
-/** Causes stack: after each fix that worked, the symptom is looked at anew. */
-function Again({ incident, view }: Props) {
+/** Causes stack: after each fix that worked, the symptom is checked again. */
+function RecheckSymptom({ incident, view }: Props) {
   const { t } = useTranslation();
   const write = useWrite(incident);
-  const fix = incident.fixes.findLast((one) => one.state === "verified");
-  const fixed = incident.hypotheses.find((one) => one.id === fix?.hypothesis_id);
+  const fix = incident.fixes.findLast((fix) => fix.state === "verified");
+  const fixed = incident.hypotheses.find((hypothesis) => hypothesis.id === fix?.hypothesis_id);
   const step = symptomStep(incident.steps, fixed?.key.split("/")[0]);
   const host = fix?.hosts[0] ?? incident.hosts[0]?.id;
-  const running = incident.runs.some((one) => one.step && isActive(one.state));
+  const running = incident.runs.some((run) => run.step && isActive(run.state));
   return (
     <li className={cx(classes.link, classes.again)}>
       <span className={classes.node} aria-hidden>
-        <Verdict look="inconclusive" />
+        <VerdictIcon look="inconclusive" />
       </span>
-      <p className={classes.title}>{t("incidents.chain.again")}</p>
-      <p className={classes.stand}>{t("incidents.chain.againText")}</p>
-      {incident.may.capture && step && host && (
+      <p className={classes.title}>{t("incidents.chain.symptomCheck")}</p>
+      <p className={classes.stand}>{t("incidents.chain.symptomCheckText")}</p>
+      {incident.permissions.capture && step && host && (
         <button
           type="button"
           className={classes.act}
           disabled={running || write.pending}
           onClick={() => {
             view.set({ step, host, pane: "evidence" });
-            write.send({ method: "POST", path: "/step", body: { step, host_id: host, again: true } });
+            write.send({
+              method: "POST",
+              path: "/step-runs",
+              body: { step, host_id: host, full_triage: true },
+            });
           }}
         >
-          {t("incidents.chain.lookAgain")}
+          {t("incidents.chain.runSymptomStep")}
         </button>
       )}
       <ErrorLine error={write.error} />
-      <Conflict incident={incident} write={write} />
+      <EditConflict incident={incident} write={write} />
     </li>
   );
 }
 
-function Gap({ title, children }: { title: string; children?: React.ReactNode }) {
+function ChainGap({ title, children }: { title: string; children?: React.ReactNode }) {
   return (
     <li className={cx(classes.link, classes.missing)}>
       <span className={classes.node} aria-hidden>
-        <Verdict look="absent" />
+        <VerdictIcon look="absent" />
       </span>
       <p className={classes.title}>{title}</p>
       {children}
@@ -132,15 +141,15 @@ function Gap({ title, children }: { title: string; children?: React.ReactNode })
   );
 }
 
-const SURE: Record<"likely" | "confirmed", Look> = { likely: "weak", confirmed: "supports" };
+const CERTAIN: Record<"likely" | "confirmed", VerdictState> = { likely: "weak", confirmed: "supports" };
 
-function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][number] }) {
+function CauseItem({ incident, view, cause }: Props & { cause: Incident["causes"][number] }) {
   const { t } = useTranslation();
-  const wrong = incident.wrong.find((one) => one.cause === cause.cause);
+  const wrong = incident.rejected_causes.find((wrongCause) => wrongCause.cause === cause.cause);
   return (
     <li className={classes.link} data-kind="cause">
       <span className={classes.node} aria-hidden>
-        <Verdict look={wrong ? "refutes" : SURE[cause.confidence]} />
+        <VerdictIcon look={wrong ? "refutes" : CERTAIN[cause.confidence]} />
       </span>
       <CauseTitle
         incident={incident}
@@ -148,16 +157,16 @@ function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][nu
         hypothesis={cause.hypothesis}
         wrong={wrong !== undefined}
       />
-      {wrong && <NotIt incident={incident} wrong={wrong} />}
+      {wrong && <RejectCauseButton incident={incident} wrong={wrong} />}
       <p className={classes.stand}>
         <strong>{t(`findings.confidence.${cause.confidence}`)}</strong>
-        <Counted cause={cause.cause} />
-        {incident.may.edit && (
+        <CauseAccuracy cause={cause.cause} />
+        {incident.permissions.edit && (
           <>
             <button
               type="button"
               className={classes.act}
-              onClick={() => view.set({ act: "fix", what: cause.hypothesis })}
+              onClick={() => view.set({ dialog: "fix", what: cause.hypothesis })}
             >
               {t("incidents.fix.plan")}
             </button>
@@ -165,9 +174,9 @@ function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][nu
               <button
                 type="button"
                 className={classes.act}
-                onClick={() => view.set({ act: "wrong", what: cause.cause })}
+                onClick={() => view.set({ dialog: "reject", what: cause.cause })}
               >
-                {t(wrong ? "incidents.wrong.change" : "incidents.wrong.button")}
+                {t(wrong ? "incidents.rejection.change" : "incidents.rejection.button")}
               </button>
             )}
           </>
@@ -194,37 +203,37 @@ function CauseTitle({ incident, cause, hypothesis = "", wrong }: CauseTitleProps
   );
 }
 
-/** How often this cause was it, of all the times that it was named and told. */
-function Counted({ cause }: { cause: string }) {
+/** How often this cause was right, of all the times that a user confirmed or rejected it. */
+function CauseAccuracy({ cause }: { cause: string }) {
   const { t } = useTranslation();
   const names = useNames();
   const counted = useOutcomes().data?.get(cause);
   if (!counted) return null;
   const instead = Object.entries(counted.instead)
-    .map(([one, count]) => `${names.cause(one)}: ${count}`)
+    .map(([cause, count]) => `${names.cause(cause)}: ${count}`)
     .join("\n");
   return (
-    <span title={instead ? `${t("incidents.wrong.truth")}\n${instead}` : undefined}>
+    <span title={instead ? `${t("incidents.rejection.truth")}\n${instead}` : undefined}>
       {t("incidents.chain.right", { right: counted.right, all: counted.right + counted.wrong })}
     </span>
   );
 }
 
-/** It was named and was not it: what it was, who says so, and the case to test rules with. */
-function NotIt({ incident, wrong }: { incident: Incident; wrong: WrongCause }) {
+/** A rejected cause: the real one, who rejected it, and the case to test rules with. */
+function RejectCauseButton({ incident, wrong }: { incident: Incident; wrong: RejectedCause }) {
   const { t } = useTranslation();
   const names = useNames();
   return (
     <p className={classes.stand}>
-      <Mark tone="bad">{t("incidents.wrong.notIt")}</Mark>
+      <StatusIcon tone="bad">{t("incidents.rejection.notIt")}</StatusIcon>
       <span>
-        {wrong.true_cause ? t("incidents.wrong.wasIt", { cause: names.cause(wrong.true_cause) }) : ""}
+        {wrong.true_cause ? t("incidents.rejection.wasIt", { cause: names.cause(wrong.true_cause) }) : ""}
       </span>
       {wrong.note && <q>{wrong.note}</q>}
       {wrong.by && <span>{wrong.by.name}</span>}
-      {wrong.pins.length > 0 && <span>{t("incidents.wrong.pins", { count: wrong.pins.length })}</span>}
-      {incident.may.bundle && (
-        <a className={classes.act} href={`/api/v1/incidents/${incident.id}/bundle`} download>
+      {wrong.pins.length > 0 && <span>{t("incidents.rejection.pins", { count: wrong.pins.length })}</span>}
+      {incident.permissions.bundle && (
+        <a className={classes.act} href={`/api/v1/incidents/${incident.id}/regression-bundle`} download>
           {t("incidents.bundle")}
         </a>
       )}
@@ -239,7 +248,7 @@ function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
   return (
     <li className={classes.link} data-kind="fix">
       <span className={classes.node} aria-hidden>
-        <Verdict look={fix.state === "verified" ? "supports" : last ? "inconclusive" : "absent"} />
+        <VerdictIcon look={fix.state === "verified" ? "supports" : last ? "inconclusive" : "absent"} />
       </span>
       <button
         type="button"
@@ -251,7 +260,7 @@ function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
           {t("incidents.chain.fix")}: {fix.what}
         </span>
         <span className={classes.stand}>
-          <Mark tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</Mark>
+          <StatusIcon tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</StatusIcon>
           {fix.applied_at && <span className="num">{time.iso(fix.applied_at)}</span>}
           {last?.result && last.result.change !== null && (
             <span className="num">
@@ -260,9 +269,9 @@ function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
             </span>
           )}
           {last && last.state !== "done" && (
-            <Mark tone={last.state === "failed" ? "bad" : last.state === "cancelled" ? "off" : "busy"}>
+            <StatusIcon tone={last.state === "failed" ? "bad" : last.state === "canceled" ? "off" : "busy"}>
               {t(`incidents.verify.state.${last.state}`)}
-            </Mark>
+            </StatusIcon>
           )}
         </span>
       </button>

@@ -1,13 +1,14 @@
 import { Menu } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Incident, IncidentHypothesis } from "../../client/incidents";
-import { ErrorLine } from "../../components/States";
-import { useWrite } from "../../lib/incidents";
-import classes from "./Chain.module.css";
-import { Conflict } from "./Conflict";
-import { mayBeSetAside, playbookOf } from "./play";
-import type { IncidentView } from "./view";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { useWrite } from "../../../lib/incidents/incidents";
+import type { IncidentHypothesis } from "../api";
+import { EditConflict } from "../page/EditConflict";
+import type { IncidentView } from "../page/useIncidentView";
+import classes from "./EvidenceChain.module.css";
+import { canDismissPlaybook, findPlaybook } from "./playbookState";
 
 const STATES = ["open", "refuted", "likely", "confirmed"] as const;
 
@@ -17,13 +18,13 @@ interface Props {
   hypothesis: IncidentHypothesis;
 }
 
-/** What people decided about a hypothesis. The server refuses what the evidence does not carry, and says why. */
-export function HypothesisState({ incident, view, hypothesis }: Props) {
+/** Sets the state of a hypothesis. The server refuses a state without evidence and gives the reason. */
+export function HypothesisStateMenu({ incident, view, hypothesis }: Props) {
   const { t } = useTranslation();
   const write = useWrite(incident);
-  const book = playbookOf(incident, hypothesis.key);
+  const book = findPlaybook(incident, hypothesis.key);
   const word = t(`incidents.hypothesis.state.${hypothesis.state}`);
-  if (!incident.may.edit) return <strong>{word}</strong>;
+  if (!incident.permissions.edit) return <strong>{word}</strong>;
   return (
     <>
       <Menu position="bottom-start" withinPortal>
@@ -38,7 +39,7 @@ export function HypothesisState({ incident, view, hypothesis }: Props) {
           </button>
         </Menu.Target>
         <Menu.Dropdown>
-          {STATES.filter((one) => one !== hypothesis.state).map((state) => (
+          {STATES.filter((state) => state !== hypothesis.state).map((state) => (
             <Menu.Item
               key={state}
               onClick={() =>
@@ -48,24 +49,24 @@ export function HypothesisState({ incident, view, hypothesis }: Props) {
               {t(`incidents.hypothesis.to.${state}`)}
             </Menu.Item>
           ))}
-          {book && mayBeSetAside(incident, book.id) && (
-            <Menu.Item onClick={() => view.set({ act: "aside", what: book.id })}>
-              {t("incidents.aside.title")}
+          {book && canDismissPlaybook(incident, book.id) && (
+            <Menu.Item onClick={() => view.set({ dialog: "dismiss", what: book.id })}>
+              {t("incidents.dismissal.title")}
             </Menu.Item>
           )}
-          {book?.aside && (
+          {book?.dismissed && (
             <Menu.Item
               onClick={() =>
-                write.send({ method: "PATCH", path: `/playbooks/${book.id}`, body: { aside: false } })
+                write.send({ method: "PATCH", path: `/playbooks/${book.id}`, body: { dismissed: false } })
               }
             >
-              {t("incidents.aside.takeUp")}
+              {t("incidents.dismissal.restore")}
             </Menu.Item>
           )}
         </Menu.Dropdown>
       </Menu>
       <ErrorLine error={write.error} />
-      <Conflict incident={incident} write={write} />
+      <EditConflict incident={incident} write={write} />
     </>
   );
 }

@@ -1,36 +1,36 @@
 import { Button, Select, Textarea } from "@mantine/core";
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { CommentAbout, Incident } from "../../client/incidents";
-import { ErrorLine } from "../../components/States";
-import { typedName } from "../../core/comment";
-import { useAddComment, usePeople } from "../../lib/comments";
-import { usePick } from "../../lib/i18n";
+import type { CommentAbout, Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { mentionPrefix } from "../../../core/incidents/comment";
+import { useAddComment, usePeople } from "../../../lib/incidents/comments";
+import { useLocalized } from "../../../lib/text/i18n";
+import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./Comments.module.css";
-import { type IncidentView, numberOf } from "./view";
 
-const MOST_OFFERED = 6;
-const LONGEST = 4000;
+const MAX_SUGGESTIONS = 6;
+const MAX_LENGTH = 4000;
 
 /** Where a comment is written, and what it is about: the step that is looked at, unless another is chosen. */
 export function CommentBox({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [about, setAbout] = useState("incident ");
   const [round, setRound] = useState(0);
   const add = useAddComment(incident, () => setRound((n) => n + 1));
   const choices = [
     { value: "incident ", label: t("incidents.comments.whole") },
-    ...incident.steps.map((one) => ({
-      value: `step ${one.key}`,
-      label: `${numberOf(view, one.key)} ${pick(one.asks)}`,
+    ...incident.steps.map((step) => ({
+      value: `step ${step.key}`,
+      label: `${stepNumber(view, step.key)} ${pick(step.question)}`,
     })),
-    ...incident.hypotheses.map((one) => ({
-      value: `hypothesis ${one.key}`,
-      label: pick(one.says) || one.key,
+    ...incident.hypotheses.map((hypothesis) => ({
+      value: `hypothesis ${hypothesis.key}`,
+      label: pick(hypothesis.summary) || hypothesis.key,
     })),
-    ...incident.pins.map((one, n) => ({
-      value: `pin ${one.id}`,
+    ...incident.pins.map((pin, n) => ({
+      value: `pin ${pin.id}`,
       label: t("incidents.comments.pinNumber", { number: n + 1 }),
     })),
   ];
@@ -40,12 +40,12 @@ export function CommentBox({ incident, view }: { incident: Incident; view: Incid
         size="xs"
         label={t("incidents.comments.about")}
         data={choices}
-        value={choices.some((one) => one.value === about) ? about : "incident "}
+        value={choices.some((choice) => choice.value === about) ? about : "incident "}
         allowDeselect={false}
         searchable
         onChange={(value) => value && setAbout(value)}
       />
-      <Field
+      <CommentField
         key={round}
         incident={incident}
         first=""
@@ -70,7 +70,7 @@ interface FieldProps {
 }
 
 /** The text, with names offered behind `@`: arrows choose, Enter or Tab takes, Escape closes; Ctrl+Enter sends. */
-function Field({ incident, first, pending, error, send, cancel }: FieldProps) {
+function CommentField({ incident, first, pending, error, send, cancel }: FieldProps) {
   const { t } = useTranslation();
   const [text, setText] = useState(first);
   const [caret, setCaret] = useState(first.length);
@@ -78,13 +78,13 @@ function Field({ incident, first, pending, error, send, cancel }: FieldProps) {
   const [closed, setClosed] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const list = useId();
-  const typed = typedName(text, caret);
+  const typed = mentionPrefix(text, caret);
   const people = usePeople(incident.id, typed !== undefined);
   const offered =
     typed && !closed
       ? (people.data ?? [])
-          .filter((one) => one.name.toLowerCase().startsWith(typed.typed.toLowerCase()))
-          .slice(0, MOST_OFFERED)
+          .filter((item) => item.name.toLowerCase().startsWith(typed.typed.toLowerCase()))
+          .slice(0, MAX_SUGGESTIONS)
       : [];
   const at = Math.min(chosen, offered.length - 1);
   const submit = () => text.trim() && !pending && send(text.trim());
@@ -125,7 +125,7 @@ function Field({ incident, first, pending, error, send, cancel }: FieldProps) {
         aria-label={t("incidents.comments.write")}
         placeholder={t("incidents.comments.placeholder")}
         value={text}
-        maxLength={LONGEST}
+        maxLength={MAX_LENGTH}
         autosize
         minRows={2}
         maxRows={12}
@@ -144,9 +144,9 @@ function Field({ incident, first, pending, error, send, cancel }: FieldProps) {
       />
       {offered.length > 0 && (
         <div id={list} role="listbox" aria-label={t("incidents.comments.people")} className={classes.offered}>
-          {offered.map((one, n) => (
+          {offered.map((item, n) => (
             <button
-              key={one.id}
+              key={item.id}
               id={`${list}-${n}`}
               type="button"
               role="option"
@@ -155,10 +155,10 @@ function Field({ incident, first, pending, error, send, cancel }: FieldProps) {
               className={classes.offer}
               onMouseDown={(event) => {
                 event.preventDefault();
-                take(one.name);
+                take(item.name);
               }}
             >
-              @{one.name}
+              @{item.name}
             </button>
           ))}
         </div>
@@ -177,4 +177,4 @@ function Field({ incident, first, pending, error, send, cancel }: FieldProps) {
     </form>
   );
 }
-CommentBox.Field = Field;
+CommentBox.Field = CommentField;

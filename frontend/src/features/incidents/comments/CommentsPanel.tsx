@@ -1,44 +1,44 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Comment, CommentAbout, Incident } from "../../client/incidents";
-import { Empty, ErrorLine, Loaded, RowSkeleton } from "../../components/States";
-import { type Piece, piecesOf } from "../../core/comment";
-import { useComments, useMendComment, useWithdrawComment } from "../../lib/comments";
-import { usePick } from "../../lib/i18n";
-import { useTimeFormat } from "../../lib/useFormat";
+import type { Comment, CommentAbout, Incident } from "../../../client/models";
+import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../../components/EmptyState";
+import { type CommentPart, splitComment } from "../../../core/incidents/comment";
+import { useComments, useEditComment, useWithdrawComment } from "../../../lib/incidents/comments";
+import { useLocalized } from "../../../lib/text/i18n";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import { CommentBox } from "./CommentBox";
 import classes from "./Comments.module.css";
-import { type IncidentView, numberOf } from "./view";
 
-/** So many are shown until somebody asks for all: the timeline below stays within reach. */
-const SHOWN = 20;
+/** The number of comments shown at first, so that the timeline below stays within reach. */
+const FIRST_COUNT = 20;
 
-/** What people say to each other beside the incident: about all of it, a step, a hypothesis or a pin. */
-export function Comments({ incident, view }: { incident: Incident; view: IncidentView }) {
+/** Comments on the incident as a whole, a step, a hypothesis or a pin. */
+export function CommentsPanel({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const query = useComments(incident);
   const [all, setAll] = useState(false);
   return (
     <div className={classes.comments}>
-      {incident.may.comment && <CommentBox incident={incident} view={view} />}
+      {incident.permissions.comment && <CommentBox incident={incident} view={view} />}
       <Loaded query={query} skeleton={<RowSkeleton rows={4} height={56} />}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty title={t("incidents.comments.none")}>{t("incidents.comments.noneText")}</Empty>
+            <EmptyState title={t("incidents.comments.none")}>{t("incidents.comments.noneText")}</EmptyState>
           ) : (
             <>
               <ol className={classes.list} aria-live="polite" aria-label={t("incidents.pane.comments")}>
-                {(all ? items : items.slice(0, SHOWN)).map((one) => (
-                  <One key={one.id} incident={incident} view={view} comment={one} />
+                {(all ? items : items.slice(0, FIRST_COUNT)).map((comment) => (
+                  <CommentItem key={comment.id} incident={incident} view={view} comment={comment} />
                 ))}
               </ol>
-              {!all && items.length > SHOWN && (
+              {!all && items.length > FIRST_COUNT && (
                 <Button variant="default" className={classes.all} onClick={() => setAll(true)}>
                   {t("incidents.comments.all", { count: items.length })}
                 </Button>
               )}
-              {next && (all || items.length <= SHOWN) && (
+              {next && (all || items.length <= FIRST_COUNT) && (
                 <p className="dim">{t("incidents.comments.older")}</p>
               )}
             </>
@@ -55,25 +55,25 @@ interface Props {
   comment: Comment;
 }
 
-function One({ incident, view, comment }: Props) {
+function CommentItem({ incident, view, comment }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const [mending, setMending] = useState(false);
   const withdraw = useWithdrawComment(incident);
   return (
-    <li className={classes.one}>
+    <li className={classes.item}>
       <div className={classes.head}>
         <strong>{comment.by?.name}</strong>
         <time className="num dim" dateTime={comment.at} title={time.zoneName}>
           {time.iso(comment.at)}
         </time>
-        <About incident={incident} view={view} about={comment.about} at={comment.ref} />
-        {comment.mine && !comment.withdrawn_at && !mending && (
+        <CommentSubject incident={incident} view={view} about={comment.about} at={comment.ref} />
+        {comment.can_edit && !comment.withdrawn_at && !mending && (
           <Button variant="subtle" size="compact-xs" onClick={() => setMending(true)}>
-            {t("incidents.comments.mend")}
+            {t("incidents.comments.edit")}
           </Button>
         )}
-        {comment.may_withdraw && !mending && (
+        {comment.can_withdraw && !mending && (
           <Button
             variant="subtle"
             size="compact-xs"
@@ -85,7 +85,7 @@ function One({ incident, view, comment }: Props) {
         )}
       </div>
       {mending ? (
-        <Mend incident={incident} comment={comment} done={() => setMending(false)} />
+        <EditComment incident={incident} comment={comment} done={() => setMending(false)} />
       ) : comment.withdrawn_at ? (
         <p className={classes.gone}>
           {t("incidents.comments.gone", {
@@ -95,61 +95,63 @@ function One({ incident, view, comment }: Props) {
         </p>
       ) : (
         <p className={classes.text} dir="auto">
-          <Said text={comment.text} names={comment.mentions.map((each) => each.name)} />
+          <CommentText text={comment.text} names={comment.mentions.map((each) => each.name)} />
         </p>
       )}
-      <Trace comment={comment} />
+      <CommentHistory comment={comment} />
       <ErrorLine error={withdraw.error} />
     </li>
   );
 }
 
-/** What it said before, and who was told. */
-function Trace({ comment }: { comment: Comment }) {
+/** Earlier texts of a comment, and the people that it notified. */
+function CommentHistory({ comment }: { comment: Comment }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const told = comment.mentions.filter((one) => one.told).map((one) => one.name);
-  const untold = comment.mentions.filter((one) => !one.told).map((one) => one.name);
+  const notified = comment.mentions.filter((mention) => mention.notified).map((mention) => mention.name);
+  const unnotified = comment.mentions.filter((mention) => !mention.notified).map((mention) => mention.name);
   return (
     <>
       {comment.earlier.length > 0 && (
         <details className={classes.earlier}>
           <summary>{t("incidents.comments.edited", { count: comment.earlier.length })}</summary>
           <ol className={classes.list}>
-            {comment.earlier.map((one) => (
-              <li key={one.until}>
-                <span className="num dim">{t("incidents.comments.until", { at: time.iso(one.until) })}</span>
+            {comment.earlier.map((item) => (
+              <li key={item.until}>
+                <span className="num dim">{t("incidents.comments.until", { at: time.iso(item.until) })}</span>
                 <p className={classes.text} dir="auto">
-                  {one.text}
+                  {item.text}
                 </p>
               </li>
             ))}
           </ol>
         </details>
       )}
-      {told.length > 0 && (
-        <p className={classes.meta}>{t("incidents.comments.told", { names: told.join(", ") })}</p>
+      {notified.length > 0 && (
+        <p className={classes.meta}>{t("incidents.comments.notified", { names: notified.join(", ") })}</p>
       )}
-      {untold.length > 0 && (
-        <p className={classes.meta}>{t("incidents.comments.untold", { names: untold.join(", ") })}</p>
+      {unnotified.length > 0 && (
+        <p className={classes.meta}>
+          {t("incidents.comments.notNotified", { names: unnotified.join(", ") })}
+        </p>
       )}
     </>
   );
 }
 
 /** The text with its addresses and names; everything else in it stays text. */
-function Said({ text, names }: { text: string; names: readonly string[] }) {
-  return piecesOf(text, names).map((one: Piece, at) =>
-    one.kind === "link" ? (
-      <a key={at} href={one.href} target="_blank" rel="noopener noreferrer nofollow ugc">
-        {one.text}
+function CommentText({ text, names }: { text: string; names: readonly string[] }) {
+  return splitComment(text, names).map((commentPart: CommentPart, at) =>
+    commentPart.kind === "link" ? (
+      <a key={at} href={commentPart.href} target="_blank" rel="noopener noreferrer nofollow ugc">
+        {commentPart.text}
       </a>
-    ) : one.kind === "person" ? (
+    ) : commentPart.kind === "person" ? (
       <b key={at} className={classes.person}>
-        {one.text}
+        {commentPart.text}
       </b>
     ) : (
-      one.text
+      commentPart.text
     ),
   );
 }
@@ -162,15 +164,15 @@ interface AboutProps {
 }
 
 /** What a comment is about, and the way there. */
-function About({ incident, view, about, at }: AboutProps) {
+function CommentSubject({ incident, view, about, at }: AboutProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   if (about === "incident") return null;
-  const step = incident.steps.find((one) => one.key === at);
+  const step = incident.steps.find((step) => step.key === at);
   if (about === "step")
     return (
       <button type="button" className={classes.about} onClick={() => view.choose(at)}>
-        {step ? `${numberOf(view, at)} ${pick(step.asks)}` : at}
+        {step ? `${stepNumber(view, at)} ${pick(step.question)}` : at}
       </button>
     );
   if (about === "pin")
@@ -185,20 +187,28 @@ function About({ incident, view, about, at }: AboutProps) {
     );
   return (
     <span className={classes.about}>
-      {pick(incident.hypotheses.find((one) => one.key === at)?.says) || at}
+      {pick(incident.hypotheses.find((hypothesis) => hypothesis.key === at)?.summary) || at}
     </span>
   );
 }
 
-function Mend({ incident, comment, done }: { incident: Incident; comment: Comment; done: () => void }) {
-  const mend = useMendComment(incident, done);
+function EditComment({
+  incident,
+  comment,
+  done,
+}: {
+  incident: Incident;
+  comment: Comment;
+  done: () => void;
+}) {
+  const edit = useEditComment(incident, done);
   return (
     <CommentBox.Field
       incident={incident}
       first={comment.text}
-      pending={mend.isPending}
-      error={mend.error}
-      send={(text) => mend.mutate({ id: comment.id, text })}
+      pending={edit.isPending}
+      error={edit.error}
+      send={(text) => edit.mutate({ id: comment.id, text })}
       cancel={done}
     />
   );

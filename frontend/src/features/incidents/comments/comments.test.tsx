@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { state } from "../../mock/api";
-import { INCIDENTS } from "../../mock/investigations";
-import { sent } from "../../mock/msw";
-import { open } from "../testing/screen";
+import { state } from "../../../../mock/api";
+import { INCIDENTS } from "../../../../mock/incidents/investigations";
+import { sent } from "../../../../mock/server/msw";
+import { openScreen } from "../../../testing/screen";
 
 const PLACE = `/incidents/${INCIDENTS[0]?.id}?pane=comments`;
 
@@ -14,42 +14,42 @@ afterEach(() => {
 
 const list = () => screen.findByRole("list", { name: "Comments" });
 
-describe("comments beside an incident", () => {
+describe("comments on an incident", () => {
   it("show text as text, addresses as links, and what was withdrawn as withdrawn", async () => {
-    open(PLACE);
+    openScreen(PLACE);
     const comments = within(await list());
     expect(comments.getByText(/<b>do not<\/b> restart it/)).toBeVisible();
     const link = comments.getByRole("link", { name: /wiki\.example\.com/ });
     expect(link).toHaveAttribute("rel", expect.stringContaining("noopener"));
     expect(comments.getByText(/Withdrawn by lena/)).toBeVisible();
-    expect(comments.getByText("Mended 1 time")).toBeVisible();
-    expect(comments.getByText(/without a channel of their own: lena/)).toBeVisible();
+    expect(comments.getByText("Edited 1 time")).toBeVisible();
+    expect(comments.getByText(/without a personal channel: lena/)).toBeVisible();
   });
 
   it("offer names behind an @, taken with the keyboard, and send with Ctrl+Enter", async () => {
     const user = userEvent.setup();
-    open(PLACE);
+    openScreen(PLACE);
     const box = await screen.findByRole("textbox", { name: "Comment" });
     await user.type(box, "look @w");
     expect(await screen.findByRole("option", { name: "@wei" })).toHaveAttribute("aria-selected", "true");
     await user.keyboard("{Enter}");
     expect(box).toHaveValue("look @wei ");
     await user.keyboard("please{Control>}{Enter}{/Control}");
-    await waitFor(() => expect(sent.some((one) => one.path.endsWith("/comments"))).toBe(true));
-    expect(sent.findLast((one) => one.method === "POST")?.body).toEqual({
+    await waitFor(() => expect(sent.some((request) => request.path.endsWith("/comments"))).toBe(true));
+    expect(sent.findLast((request) => request.method === "POST")?.body).toEqual({
       text: "look @wei please",
       about: "incident",
       ref: "",
     });
     expect(await within(await list()).findByText(/please/)).toBeVisible();
-    expect(within(await list()).getByText("Told: wei")).toBeVisible();
+    expect(within(await list()).getByText("Notified: wei")).toBeVisible();
   });
 
-  it("are mended by who wrote them, with Escape to leave it", async () => {
+  it("are edited by their author, with Escape to leave it", async () => {
     const user = userEvent.setup();
-    open(PLACE);
+    openScreen(PLACE);
     const comments = within(await list());
-    await user.click(comments.getAllByRole("button", { name: "Mend" })[0] as HTMLElement);
+    await user.click(comments.getAllByRole("button", { name: "Edit" })[0] as HTMLElement);
     const field = comments.getByRole("textbox", { name: "Comment" });
     await user.keyboard("{Escape}");
     expect(field).not.toBeInTheDocument();
@@ -57,18 +57,18 @@ describe("comments beside an incident", () => {
 
   it("are read and not written by a viewer", async () => {
     state.role = "viewer";
-    open(PLACE);
+    openScreen(PLACE);
     await list();
     expect(screen.queryByRole("textbox", { name: "Comment" })).not.toBeInTheDocument();
   });
 
-  it("are shown to the newest twenty until somebody asks for all", async () => {
+  it("are limited to the newest twenty until the user shows all", async () => {
     const user = userEvent.setup();
     for (let n = 0; n < 25; n++) {
       const body = { text: `look ${n}`, about: "incident", ref: "" };
       await fetch(`/api/v1${PLACE.split("?")[0]}/comments`, { method: "POST", body: JSON.stringify(body) });
     }
-    open(PLACE);
+    openScreen(PLACE);
     expect(within(await list()).getByText("look 24")).toBeVisible();
     expect(within(await list()).queryByText("look 0")).not.toBeInTheDocument();
     await user.click(screen.getByRole("button", { name: /^Show all \d+$/ }));

@@ -1,46 +1,46 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Tag } from "../../components/Mark";
-import { bookOf } from "../../core/chain";
-import { usePick } from "../../lib/i18n";
-import { useWrite } from "../../lib/incidents";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import classes from "./Incidents.module.css";
+import type { Incident } from "../../../client/models";
+import { Tag } from "../../../components/StatusIcon";
+import { playbookIdOf } from "../../../core/incidents/chain";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useLocalized } from "../../../lib/text/i18n";
+import classes from "../page/Incidents.module.css";
+import { IncidentForm } from "./IncidentForm";
+import type { IncidentDialogProps } from "./types";
 
-/** Sets a playbook aside with all that it still asks; what that is, is listed. */
-export function AsideDialog({ incident, view, onClose }: ActProps) {
+/** Dismisses a playbook with its open steps, which are listed. */
+export function DismissPlaybookDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [reason, setReason] = useState("");
   const write = useWrite(incident, onClose, true);
-  const book = incident.playbooks.find((one) => one.id === view.what);
+  const book = incident.playbooks.find((playbook) => playbook.id === view.what);
   if (!book) return null;
-  const open = incident.gaps.filter((key) => bookOf(key) === book.id);
+  const open = incident.gaps.filter((key) => playbookIdOf(key) === book.id);
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
-      title={t("incidents.aside.title")}
-      submit={t("incidents.aside.button")}
+      title={t("incidents.dismissal.title")}
+      submit={t("incidents.dismissal.button")}
       ready={reason.trim().length > 0}
       onSubmit={() =>
         write.send({
           method: "PATCH",
           path: `/playbooks/${book.id}`,
-          body: { aside: true, reason: reason.trim() },
+          body: { dismissed: true, reason: reason.trim() },
         })
       }
       onClose={onClose}
     >
-      <p className={classes.says}>{pick(book.title)}</p>
-      <p className={classes.hint}>{t("incidents.aside.text")}</p>
+      <p className={classes.summary}>{pick(book.title)}</p>
+      <p className={classes.hint}>{t("incidents.dismissal.text")}</p>
       {open.length > 0 && (
         <ul className={classes.changes} aria-label={t("incidents.refusal.steps")}>
           {open.map((key) => (
-            <li key={key}>{pick(incident.steps.find((one) => one.key === key)?.asks)}</li>
+            <li key={key}>{pick(incident.steps.find((step) => step.key === key)?.question)}</li>
           ))}
         </ul>
       )}
@@ -52,16 +52,19 @@ export function AsideDialog({ incident, view, onClose }: ActProps) {
         minRows={2}
         data-autofocus
       />
-    </ActForm>
+    </IncidentForm>
   );
 }
 
 /** That a playbook is not asked any more, and why. */
-export function PlayTag({ playbook }: { playbook: Incident["playbooks"][number] | undefined }) {
+export function PlaybookStateTag({ playbook }: { playbook: Incident["playbooks"][number] | undefined }) {
   const { t } = useTranslation();
-  if (!playbook || playbook.play === "asked") return null;
-  const why = playbook.aside
-    ? t("incidents.aside.by", { name: playbook.aside.by?.name ?? "–", reason: playbook.aside.reason })
-    : t("incidents.aside.refutedText");
-  return <Tag title={why}>{t(`incidents.aside.play.${playbook.play}`)}</Tag>;
+  if (!playbook || playbook.state === "active") return null;
+  const why = playbook.dismissed
+    ? t("incidents.dismissal.by", {
+        name: playbook.dismissed.by?.name ?? "–",
+        reason: playbook.dismissed.reason,
+      })
+    : t("incidents.dismissal.refutedText");
+  return <Tag title={why}>{t(`incidents.dismissal.state.${playbook.state}`)}</Tag>;
 }

@@ -1,25 +1,25 @@
 import { Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { TimeField } from "../../components/TimeField";
-import { useWrite } from "../../lib/incidents";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import classes from "./Incidents.module.css";
-import { draftOf, symptomBody } from "./incidentDraft";
-import { SymptomFields } from "./SymptomFields";
+import { TimeField } from "../../../components/fields/TimeField";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { toSymptomBody, toSymptomDraft } from "../list/incidentDraft";
+import { SymptomFields } from "../list/SymptomFields";
+import classes from "../page/Incidents.module.css";
+import { IncidentForm } from "./IncidentForm";
+import type { IncidentDialogProps } from "./types";
 
 /** Title, severity, symptom and window of an incident. */
-export function EditDialog({ incident, onClose }: ActProps) {
+export function EditDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const write = useWrite(incident, onClose, true);
   const [title, setTitle] = useState(incident.title);
   const [severity, setSeverity] = useState(String(incident.severity));
-  const [symptom, setSymptom] = useState(() => draftOf(incident.symptom));
+  const [symptom, setSymptom] = useState(() => toSymptomDraft(incident.symptom));
   const [from, setFrom] = useState(incident.window.from);
   const [to, setTo] = useState(incident.window.to ?? "");
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
       title={t("incidents.edit.title")}
@@ -33,7 +33,7 @@ export function EditDialog({ incident, onClose }: ActProps) {
           body: {
             title: title.trim(),
             severity: Number(severity),
-            symptom: symptomBody(symptom),
+            symptom: toSymptomBody(symptom),
             window_from: from,
             window_to: to || null,
           },
@@ -50,9 +50,9 @@ export function EditDialog({ incident, onClose }: ActProps) {
         />
         <Select
           label={t("incidents.severity.label")}
-          data={(["1", "2", "3", "4"] as const).map((one) => ({
-            value: one,
-            label: `${one} · ${t(`incidents.severity.${one}`)}`,
+          data={(["1", "2", "3", "4"] as const).map((item) => ({
+            value: item,
+            label: `${item} · ${t(`incidents.severity.${item}`)}`,
           }))}
           value={severity}
           onChange={(value) => setSeverity(value ?? severity)}
@@ -64,6 +64,6 @@ export function EditDialog({ incident, onClose }: ActProps) {
         <TimeField label={t("incidents.edit.from")} required value={from} onChange={setFrom} />
         <TimeField label={t("incidents.edit.to")} value={to} onChange={setTo} />
       </div>
-    </ActForm>
+    </IncidentForm>
   );
 }

@@ -1,14 +1,14 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useWrite } from "../../lib/incidents";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import { HostFields } from "./HostFields";
-import { type HostDraft, hostBody } from "./incidentDraft";
-import { PlaybookChoice } from "./PlaybookChoice";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { HostFields } from "../list/HostFields";
+import { type HostDraft, toHostBody } from "../list/incidentDraft";
+import { PlaybookSelect } from "../list/PlaybookSelect";
+import { IncidentForm } from "./IncidentForm";
+import type { IncidentDialogProps } from "./types";
 
 /** More hosts, each with what on it is looked at and as what; and more playbooks to go by. */
-export function HostsDialog({ incident, onClose }: ActProps) {
+export function HostsDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const [hosts, setHosts] = useState<readonly HostDraft[]>([]);
   const [playbooks, setPlaybooks] = useState<readonly string[]>([]);
@@ -21,7 +21,7 @@ export function HostsDialog({ incident, onClose }: ActProps) {
     true,
   );
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write.error || write.conflict || write.pending ? write : second}
       title={t("incidents.hosts.addBoth")}
@@ -30,19 +30,19 @@ export function HostsDialog({ incident, onClose }: ActProps) {
       ready={hosts.length > 0 || playbooks.length > 0}
       onSubmit={() =>
         hosts.length > 0
-          ? write.send({ method: "POST", path: "/hosts", body: { hosts: hosts.map(hostBody) } })
+          ? write.send({ method: "POST", path: "/hosts", body: { hosts: hosts.map(toHostBody) } })
           : addPlaybooks()
       }
       onClose={onClose}
     >
-      <HostFields hosts={hosts} onChange={setHosts} without={incident.hosts.map((one) => one.id)} />
-      <PlaybookChoice
+      <HostFields hosts={hosts} onChange={setHosts} without={incident.hosts.map((host) => host.id)} />
+      <PlaybookSelect
         chosen={playbooks}
         onChange={setPlaybooks}
-        words={`${incident.title} ${incident.symptom.says}`}
-        causes={incident.causes.map((one) => one.cause)}
-        without={incident.playbooks.filter((one) => one.current).map((one) => one.id)}
+        words={`${incident.title} ${incident.symptom.description}`}
+        causes={incident.causes.map((cause) => cause.cause)}
+        without={incident.playbooks.filter((playbook) => playbook.current).map((playbook) => playbook.id)}
       />
-    </ActForm>
+    </IncidentForm>
   );
 }

@@ -1,15 +1,15 @@
 import { Select, Textarea } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useWrite } from "../../lib/incidents";
-import { useCauses, useMetrics } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import classes from "./Incidents.module.css";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useCauses, useMetrics } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import classes from "../page/Incidents.module.css";
+import { IncidentForm } from "./IncidentForm";
+import type { IncidentDialogProps } from "./types";
 
-const NUMBERS_SHOWN = 60;
-const BETTER = ["lower", "higher"] as const;
+const MAX_NUMBERS = 60;
+const LOWER_IS_BETTER = ["lower", "higher"] as const;
 
 /** Every number that a fix can be judged by, under its name. */
 function useNumbers(): { value: string; label: string }[] {
@@ -18,45 +18,49 @@ function useNumbers(): { value: string; label: string }[] {
   return useMemo(
     () =>
       (metrics ?? [])
-        .map((one) => ({ value: one.id, label: metric(one.id) }))
+        .map((item) => ({ value: item.id, label: metric(item.id) }))
         .sort((a, b) => a.label.localeCompare(b.label)),
     [metrics, metric],
   );
 }
 
 /** An explanation that no playbook here has. */
-export function HypothesisDialog({ incident, onClose }: ActProps) {
+export function HypothesisDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const names = useNames();
   const causes = useCauses().data;
   const write = useWrite(incident, onClose, true);
-  const [says, setSays] = useState("");
+  const [summary, setSummary] = useState("");
   const [cause, setCause] = useState<string | null>(null);
   const [read, setRead] = useState<string | null>(null);
-  const [better, setBetter] = useState<(typeof BETTER)[number]>("lower");
+  const [better, setBetter] = useState<(typeof LOWER_IS_BETTER)[number]>("lower");
   const numbers = useNumbers();
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
       title={t("incidents.hypothesis.add")}
       submit={t("action.add")}
-      ready={says.trim() !== ""}
+      ready={summary.trim() !== ""}
       onSubmit={() =>
         write.send({
           method: "POST",
           path: "/hypotheses",
-          body: { says: says.trim(), cause: cause ?? "", ...(read ? { primary: { read, better } } : {}) },
+          body: {
+            summary: summary.trim(),
+            cause: cause ?? "",
+            ...(read ? { primary: { read, better } } : {}),
+          },
         })
       }
       onClose={onClose}
     >
       <Textarea
-        label={t("incidents.hypothesis.says")}
+        label={t("incidents.hypothesis.summary")}
         required
         maxLength={300}
-        value={says}
-        onChange={(event) => setSays(event.currentTarget.value)}
+        value={summary}
+        onChange={(event) => setSummary(event.currentTarget.value)}
         autosize
         minRows={2}
         data-autofocus
@@ -64,7 +68,7 @@ export function HypothesisDialog({ incident, onClose }: ActProps) {
       <Select
         label={t("incidents.hypothesis.cause")}
         placeholder={t("incidents.hypothesis.noCause")}
-        data={[...(causes?.keys() ?? [])].map((one) => ({ value: one, label: names.cause(one) }))}
+        data={[...(causes?.keys() ?? [])].map((item) => ({ value: item, label: names.cause(item) }))}
         value={cause}
         onChange={setCause}
         searchable
@@ -75,7 +79,7 @@ export function HypothesisDialog({ incident, onClose }: ActProps) {
           label={t("incidents.hypothesis.primary")}
           description={t("incidents.hypothesis.primaryText")}
           data={numbers}
-          limit={NUMBERS_SHOWN}
+          limit={MAX_NUMBERS}
           value={read}
           onChange={setRead}
           searchable
@@ -84,13 +88,13 @@ export function HypothesisDialog({ incident, onClose }: ActProps) {
         <Select
           label={t("incidents.hypothesis.better")}
           description={t("incidents.hypothesis.betterText")}
-          data={BETTER.map((one) => ({ value: one, label: t(`incidents.hypothesis.is.${one}`) }))}
+          data={LOWER_IS_BETTER.map((item) => ({ value: item, label: t(`incidents.hypothesis.is.${item}`) }))}
           value={better}
           onChange={(value) => value && setBetter(value as typeof better)}
           allowDeselect={false}
           disabled={read === null}
         />
       </div>
-    </ActForm>
+    </IncidentForm>
   );
 }

@@ -1,33 +1,26 @@
-import type { Incident } from "../../client/incidents";
-import { AsideDialog } from "./Aside";
+import { AppliedDialog, FixDialog } from "../fixes/FixDialog";
+import { ExportDialog } from "../import-origin/ExportDialog";
+import { VerifyFixDialog } from "../verification/VerifyFixDialog";
+import { DismissPlaybookDialog } from "./DismissPlaybookDialog";
 import { EditDialog } from "./EditDialog";
-import { ExportDialog } from "./ExportDialog";
-import { AppliedDialog, FixDialog } from "./FixDialog";
 import { HostsDialog } from "./HostsDialog";
 import { HypothesisDialog } from "./HypothesisDialog";
 import { MuteDialog } from "./MuteDialog";
+import { RejectCauseDialog } from "./RejectCauseDialog";
 import { StateDialog } from "./StateDialog";
+import type { IncidentDialogProps } from "./types";
 import { VerdictDialog } from "./VerdictDialog";
-import { VerifyDialog } from "./VerifyDialog";
-import type { IncidentView } from "./view";
-import { WaiveDialog } from "./Waive";
-import { WrongDialog } from "./WrongDialog";
-
-export interface ActProps {
-  incident: Incident;
-  view: IncidentView;
-  onClose: () => void;
-}
+import { WaiveStepDialog } from "./WaiveStepDialog";
 
 const DIALOGS = {
   verdict: VerdictDialog,
-  waive: WaiveDialog,
-  aside: AsideDialog,
+  waive: WaiveStepDialog,
+  dismiss: DismissPlaybookDialog,
   state: StateDialog,
   fix: FixDialog,
   applied: AppliedDialog,
-  verify: VerifyDialog,
-  wrong: WrongDialog,
+  verify: VerifyFixDialog,
+  reject: RejectCauseDialog,
   mute: MuteDialog,
   hosts: HostsDialog,
   edit: EditDialog,
@@ -35,16 +28,16 @@ const DIALOGS = {
   export: ExportDialog,
 } as const;
 
-/** The open dialog of an incident; it stands in the address. */
-export function Acts({ incident, view }: Omit<ActProps, "onClose">) {
-  if (view.act === "") return null;
-  const Open = DIALOGS[view.act];
+/** The open dialog of an incident, as the address names it. */
+export function IncidentDialogs({ incident, view }: Omit<IncidentDialogProps, "onClose">) {
+  if (view.dialog === "") return null;
+  const Open = DIALOGS[view.dialog];
   const keepsWhat = view.pane === "fixes";
   return (
     <Open
       incident={incident}
       view={view}
-      onClose={() => view.set({ act: "", ...(keepsWhat ? {} : { what: "" }) })}
+      onClose={() => view.set({ dialog: "", ...(keepsWhat ? {} : { what: "" }) })}
     />
   );
 }

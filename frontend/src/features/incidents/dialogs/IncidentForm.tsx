@@ -1,16 +1,16 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Dialog } from "../../components/Dialog";
-import type { Writing } from "../../lib/incidents";
-import { Conflict } from "./Conflict";
-import classes from "./Incidents.module.css";
-import { Refusal } from "./Refusal";
+import type { Incident } from "../../../client/models";
+import { Dialog } from "../../../components/Dialog";
+import type { WriteState } from "../../../lib/incidents/incidents";
+import { EditConflict } from "../page/EditConflict";
+import classes from "../page/Incidents.module.css";
+import { TransitionError } from "./TransitionError";
 
 interface Props {
   incident: Incident;
-  write: Writing;
+  write: WriteState;
   title: string;
   submit: string;
   ready?: boolean;
@@ -22,8 +22,8 @@ interface Props {
   children: ReactNode;
 }
 
-/** A dialog that changes the incident. What the server refuses stands in it, with what to do; nothing typed is lost. */
-export function ActForm(props: Props) {
+/** A dialog that changes the incident. It shows what the server refused and what to do; the input is kept. */
+export function IncidentForm(props: Props) {
   const { incident, write, title, submit, ready = true, size = "40rem", onSubmit, onClose, children } = props;
   const { t } = useTranslation();
   return (
@@ -36,12 +36,12 @@ export function ActForm(props: Props) {
         }}
       >
         {children}
-        <Refusal
+        <TransitionError
           incident={incident}
           error={write.error}
           {...(props.onStep ? { onStep: props.onStep } : {})}
         />
-        <Conflict incident={incident} write={write} />
+        <EditConflict incident={incident} write={write} />
         <div className={classes.bottom}>
           <Button variant="default" size="sm" onClick={onClose}>
             {t("action.cancel")}

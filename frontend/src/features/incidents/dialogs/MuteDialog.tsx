@@ -1,27 +1,27 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { TimeField } from "../../components/TimeField";
-import { incidentKeys } from "../../lib/incidents";
-import { keys, post, useAction } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import type { ActProps } from "./Acts";
-import classes from "./Incidents.module.css";
+import { Dialog } from "../../../components/Dialog";
+import { ErrorLine } from "../../../components/EmptyState";
+import { TimeField } from "../../../components/fields/TimeField";
+import { incidentKeys } from "../../../lib/incidents/incidents";
+import { keys, post, useAction } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import classes from "../page/Incidents.module.css";
+import type { IncidentDialogProps } from "./types";
 
 const WEEK_MS = 7 * 86_400_000;
 
 /** A finding that is known and harmless on a host: it is shown further, and does not count until it expires. */
-export function MuteDialog({ view, onClose }: ActProps) {
+export function MuteDialog({ view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const names = useNames();
   const [reason, setReason] = useState("");
   const [until, setUntil] = useState(() => new Date(Date.now() + WEEK_MS).toISOString());
   const mute = useAction(
-    () =>
+    (hostId: string) =>
       post("/mutes", {
-        host_id: view.host?.id,
+        host_id: hostId,
         rule: view.what,
         reason: reason.trim(),
         expires_at: until,
@@ -35,10 +35,10 @@ export function MuteDialog({ view, onClose }: ActProps) {
         className={classes.form}
         onSubmit={(event) => {
           event.preventDefault();
-          mute.mutate(undefined);
+          if (view.host) mute.mutate(view.host.id);
         }}
       >
-        <p className={classes.says}>
+        <p className={classes.summary}>
           {names.rule(view.what)} · <span className="mono">{view.host?.name}</span>
         </p>
         <p className={classes.hint}>{t("incidents.mute.text")}</p>

@@ -1,14 +1,14 @@
 import { Button, Checkbox, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { ErrorLine } from "../../components/States";
-import { bookOf } from "../../core/chain";
-import { usePick } from "../../lib/i18n";
-import { useWrite } from "../../lib/incidents";
-import { Conflict } from "./Conflict";
-import classes from "./Incidents.module.css";
-import { mayBeSetAside } from "./play";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { playbookIdOf } from "../../../core/incidents/chain";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useLocalized } from "../../../lib/text/i18n";
+import { canDismissPlaybook } from "../chain/playbookState";
+import { EditConflict } from "../page/EditConflict";
+import classes from "../page/Incidents.module.css";
 
 interface Props {
   incident: Incident;
@@ -18,36 +18,37 @@ interface Props {
 const REASON_LEAST = 3;
 
 /** What still holds up the end, by playbook: each step leads to itself; those that are ticked are waived with one reason. */
-export function OpenSteps({ incident, onStep }: Props) {
+export function OpenStepsPanel({ incident, onStep }: Props) {
   const { t } = useTranslation();
-  const books = [...new Set(incident.gaps.map(bookOf))];
+  const books = [...new Set(incident.gaps.map(playbookIdOf))];
   return (
     <ul className={classes.openBooks} aria-label={t("incidents.refusal.steps")}>
       {books.map((book) => (
-        <OpenBook key={book} incident={incident} book={book} {...(onStep ? { onStep } : {})} />
+        <OpenPlaybook key={book} incident={incident} book={book} {...(onStep ? { onStep } : {})} />
       ))}
     </ul>
   );
 }
 
-function OpenBook({ incident, book, onStep }: Props & { book: string }) {
+function OpenPlaybook({ incident, book, onStep }: Props & { book: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const write = useWrite(incident);
   const [reason, setReason] = useState("");
   const [without, setWithout] = useState<readonly string[]>([]);
-  const steps = incident.gaps.filter((key) => bookOf(key) === book);
+  const steps = incident.gaps.filter((key) => playbookIdOf(key) === book);
   const chosen = steps.filter((key) => !without.includes(key));
-  const title = pick(incident.playbooks.find((one) => one.id === book)?.title) || t("incidents.ownCause");
-  const said = reason.trim();
-  const ready = said.length >= REASON_LEAST;
-  const waive = () => write.send({ method: "POST", path: "/waivers", body: { steps: chosen, reason: said } });
-  const setAside = () =>
-    write.send({ method: "PATCH", path: `/playbooks/${book}`, body: { aside: true, reason: said } });
+  const title =
+    pick(incident.playbooks.find((playbook) => playbook.id === book)?.title) || t("incidents.ownCause");
+  const text = reason.trim();
+  const ready = text.length >= REASON_LEAST;
+  const waive = () => write.send({ method: "POST", path: "/waivers", body: { steps: chosen, reason: text } });
+  const dismissPlaybook = () =>
+    write.send({ method: "PATCH", path: `/playbooks/${book}`, body: { dismissed: true, reason: text } });
   return (
     <li>
       <h4 className={classes.openTitle}>{title}</h4>
-      <StepChoice
+      <StepCheckboxes
         incident={incident}
         steps={steps}
         chosen={chosen}
@@ -76,21 +77,21 @@ function OpenBook({ incident, book, onStep }: Props & { book: string }) {
         >
           {t("incidents.step.waiveCount", { count: chosen.length })}
         </Button>
-        {mayBeSetAside(incident, book) && (
+        {canDismissPlaybook(incident, book) && (
           <Button
             size="xs"
             variant="default"
             disabled={!ready}
             loading={write.pending}
-            title={t("incidents.aside.text")}
-            onClick={setAside}
+            title={t("incidents.dismissal.text")}
+            onClick={dismissPlaybook}
           >
-            {t("incidents.aside.button")}
+            {t("incidents.dismissal.button")}
           </Button>
         )}
       </span>
       <ErrorLine error={write.error} />
-      <Conflict incident={incident} write={write} />
+      <EditConflict incident={incident} write={write} />
     </li>
   );
 }
@@ -102,13 +103,13 @@ interface ChoiceProps extends Props {
 }
 
 /** Steps by their questions, each with a tick. */
-export function StepChoice({ incident, steps, chosen, onChange, onStep }: ChoiceProps) {
+export function StepCheckboxes({ incident, steps, chosen, onChange, onStep }: ChoiceProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   return (
     <ul className={classes.openSteps}>
       {steps.map((key) => {
-        const asks = pick(incident.steps.find((one) => one.key === key)?.asks) || key;
+        const asks = pick(incident.steps.find((step) => step.key === key)?.question) || key;
         return (
           <li key={key}>
             <Checkbox
@@ -117,7 +118,9 @@ export function StepChoice({ incident, steps, chosen, onChange, onStep }: Choice
               aria-label={t("incidents.step.waiveThis", { step: asks })}
               checked={chosen.includes(key)}
               onChange={(event) =>
-                onChange(event.currentTarget.checked ? [...chosen, key] : chosen.filter((one) => one !== key))
+                onChange(
+                  event.currentTarget.checked ? [...chosen, key] : chosen.filter((item) => item !== key),
+                )
               }
             />
             {onStep && (

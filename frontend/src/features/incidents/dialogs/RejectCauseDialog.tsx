@@ -1,17 +1,17 @@
 import { Checkbox, Select, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useWrite } from "../../lib/incidents";
-import { useCauses } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { PinItem } from "../../renderers/incident/PinItem";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import evidence from "./Evidence.module.css";
-import classes from "./Incidents.module.css";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useCauses } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import { PinItem } from "../../../widgets/pins/PinItem";
+import evidence from "../evidence/Evidence.module.css";
+import classes from "../page/Incidents.module.css";
+import { IncidentForm } from "./IncidentForm";
+import type { IncidentDialogProps } from "./types";
 
 /** A cause that was named and was not it. It is counted, so that the name is trusted no more than it deserves. */
-export function WrongDialog({ incident, view, onClose }: ActProps) {
+export function RejectCauseDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const names = useNames();
   const causes = useCauses().data;
@@ -20,61 +20,61 @@ export function WrongDialog({ incident, view, onClose }: ActProps) {
   const [note, setNote] = useState("");
   const [pins, setPins] = useState<readonly string[]>([]);
   const unproven = truth !== null && pins.length === 0;
-  const flip = (id: string) => setPins(pins.includes(id) ? pins.filter((one) => one !== id) : [...pins, id]);
+  const flip = (id: string) => setPins(pins.includes(id) ? pins.filter((pin) => pin !== id) : [...pins, id]);
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
-      title={t("incidents.wrong.title")}
-      submit={t("incidents.wrong.send")}
+      title={t("incidents.rejection.title")}
+      submit={t("incidents.rejection.send")}
       ready={!unproven}
       onSubmit={() =>
         write.send({
           method: "POST",
-          path: "/wrong",
+          path: "/cause-rejections",
           body: { cause: view.what, true_cause: truth, pins, note: note.trim() },
         })
       }
       onClose={onClose}
     >
-      <p className={classes.says}>{names.cause(view.what)}</p>
-      <p className={classes.hint}>{t("incidents.wrong.text")}</p>
+      <p className={classes.summary}>{names.cause(view.what)}</p>
+      <p className={classes.hint}>{t("incidents.rejection.text")}</p>
       <Select
-        label={t("incidents.wrong.truth")}
-        placeholder={t("incidents.wrong.unknown")}
+        label={t("incidents.rejection.truth")}
+        placeholder={t("incidents.rejection.unknown")}
         data={[...(causes?.keys() ?? [])]
-          .filter((one) => one !== view.what)
-          .map((one) => ({ value: one, label: names.cause(one) }))}
+          .filter((item) => item !== view.what)
+          .map((item) => ({ value: item, label: names.cause(item) }))}
         value={truth}
         onChange={setTruth}
         searchable
         clearable
       />
       <Textarea
-        label={t("incidents.wrong.note")}
+        label={t("incidents.rejection.note")}
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
         autosize
         minRows={2}
         data-autofocus
       />
-      {unproven && <p className={classes.hint}>{t("incidents.wrong.needsPin")}</p>}
+      {unproven && <p className={classes.hint}>{t("incidents.rejection.needsPin")}</p>}
       {incident.pins.length > 0 && (
         <fieldset className={evidence.cites}>
           <legend>{t("incidents.verdict.cites")}</legend>
           <ul className={evidence.list}>
-            {incident.pins.map((one) => (
+            {incident.pins.map((pin) => (
               <PinItem
-                key={one.id}
+                key={pin.id}
                 incident={incident}
-                pin={one}
+                pin={pin}
                 check={false}
                 action={
                   <Checkbox
                     size="xs"
-                    checked={pins.includes(one.id)}
-                    onChange={() => flip(one.id)}
-                    aria-label={t("incidents.verdict.cite", { what: t(`incidents.pin.kind.${one.kind}`) })}
+                    checked={pins.includes(pin.id)}
+                    onChange={() => flip(pin.id)}
+                    aria-label={t("incidents.verdict.cite", { what: t(`incidents.pin.kind.${pin.kind}`) })}
                   />
                 }
               />
@@ -82,6 +82,6 @@ export function WrongDialog({ incident, view, onClose }: ActProps) {
           </ul>
         </fieldset>
       )}
-    </ActForm>
+    </IncidentForm>
   );
 }

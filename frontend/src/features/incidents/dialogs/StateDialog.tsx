@@ -1,22 +1,25 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { INCIDENT_STATES, type IncidentState } from "../../client/incidents";
-import { useWrite } from "../../lib/incidents";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import classes from "./Incidents.module.css";
+import { useWrite } from "../../../lib/incidents/incidents";
+import type { IncidentState } from "../api";
+import { INCIDENT_STATES } from "../api";
+import classes from "../page/Incidents.module.css";
+import { IncidentForm } from "./IncidentForm";
+import type { IncidentDialogProps } from "./types";
 
 /** The next state of an incident, and what it asks for; back needs a reason. */
-export function StateDialog({ incident, view, onClose }: ActProps) {
+export function StateDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const write = useWrite(incident, onClose);
   const [reason, setReason] = useState("");
-  const to = INCIDENT_STATES.find((one) => one === view.what) as IncidentState | undefined;
+  const to = INCIDENT_STATES.find((incidentState) => incidentState === view.what) as
+    | IncidentState
+    | undefined;
   if (!to) return null;
   const back = INCIDENT_STATES.indexOf(to) < INCIDENT_STATES.indexOf(incident.state);
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
       title={back ? t("incidents.backTo", { state: t(`incidents.state.${to}`) }) : t(`incidents.to.${to}`)}
@@ -30,9 +33,9 @@ export function StateDialog({ incident, view, onClose }: ActProps) {
         })
       }
       onClose={onClose}
-      onStep={(key) => view.set({ act: "", what: "", step: key, pane: "evidence" })}
+      onStep={(key) => view.set({ dialog: "", what: "", step: key, pane: "evidence" })}
     >
-      <p className={classes.says}>{t(back ? "incidents.backText" : `incidents.needs.${to}`)}</p>
+      <p className={classes.summary}>{t(back ? "incidents.backText" : `incidents.needs.${to}`)}</p>
       {back && (
         <Textarea
           label={t("captures.reason")}
@@ -43,6 +46,6 @@ export function StateDialog({ incident, view, onClose }: ActProps) {
           data-autofocus
         />
       )}
-    </ActForm>
+    </IncidentForm>
   );
 }

@@ -1,10 +1,10 @@
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { ErrorLine } from "../../components/States";
-import { ApiError } from "../../lib/api";
-import classes from "./Incidents.module.css";
-import { OpenSteps } from "./OpenSteps";
-import { useWords } from "./useWords";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { ApiError } from "../../../lib/api";
+import classes from "../page/Incidents.module.css";
+import { useIncidentText } from "../page/useIncidentText";
+import { OpenStepsPanel } from "./OpenStepsPanel";
 
 interface Props {
   incident: Incident;
@@ -14,10 +14,10 @@ interface Props {
 
 const STEPS_OPEN = "incident.steps_open";
 
-/** What the server refused, in its words; open steps by playbook, to be answered, or waived or set aside here. */
-export function Refusal({ incident, error, onStep }: Props) {
+/** The server's refusal; open steps by playbook, to answer, waive or dismiss here. */
+export function TransitionError({ incident, error, onStep }: Props) {
   const { t } = useTranslation();
-  const words = useWords(incident);
+  const words = useIncidentText(incident);
   if (!error) return null;
   const open = error instanceof ApiError && error.sentence?.key === STEPS_OPEN;
   return (
@@ -30,7 +30,7 @@ export function Refusal({ incident, error, onStep }: Props) {
         <ErrorLine error={error} />
       )}
       {open && incident.gaps.length === 0 && <p>{t("incidents.refusal.noneLeft")}</p>}
-      {open && <OpenSteps incident={incident} {...(onStep ? { onStep } : {})} />}
+      {open && <OpenStepsPanel incident={incident} {...(onStep ? { onStep } : {})} />}
     </div>
   );
 }

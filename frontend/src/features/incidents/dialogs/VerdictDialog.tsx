@@ -1,56 +1,57 @@
 import { Checkbox, SegmentedControl, Select, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { LOOKS, Verdict } from "../../components/Verdict";
-import { usePick } from "../../lib/i18n";
-import { useWrite } from "../../lib/incidents";
-import { PinItem } from "../../renderers/incident/PinItem";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import classes from "./Evidence.module.css";
+import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useLocalized } from "../../../lib/text/i18n";
+import { PinItem } from "../../../widgets/pins/PinItem";
+import classes from "../evidence/Evidence.module.css";
+import { IncidentForm } from "./IncidentForm";
+import type { IncidentDialogProps } from "./types";
 
 const VERDICTS = ["supports", "refutes", "inconclusive"] as const;
 const ALL = "all";
 
 /** What a person sees in a step, on which host, and the evidence for it. Without evidence the server refuses it. */
-export function VerdictDialog({ incident, view, onClose }: ActProps) {
+export function VerdictDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const { step, host } = view;
   const write = useWrite(incident, onClose, true);
   const [verdict, setVerdict] = useState<(typeof VERDICTS)[number]>("supports");
   const [on, setOn] = useState(host?.id ?? ALL);
   const [note, setNote] = useState("");
-  const own = incident.pins.filter((one) => one.step === step?.key);
-  const others = incident.pins.filter((one) => one.step !== step?.key);
-  const [pins, setPins] = useState<readonly string[]>(() => own.map((one) => one.id));
-  const flip = (id: string) => setPins(pins.includes(id) ? pins.filter((one) => one !== id) : [...pins, id]);
+  const own = incident.pins.filter((pin) => pin.step === step?.key);
+  const others = incident.pins.filter((pin) => pin.step !== step?.key);
+  const [pins, setPins] = useState<readonly string[]>(() => own.map((pin) => pin.id));
+  const flip = (id: string) => setPins(pins.includes(id) ? pins.filter((pin) => pin !== id) : [...pins, id]);
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
       title={t("incidents.verdict.give")}
       submit={t("incidents.verdict.send")}
       ready={step !== undefined}
       onSubmit={() =>
+        step &&
         write.send({
           method: "POST",
           path: "/verdicts",
-          body: { step: step?.key, host_id: on === ALL ? null : on, verdict, pins, note: note.trim() },
+          body: { step: step.key, host_id: on === ALL ? null : on, verdict, pins, note: note.trim() },
         })
       }
       onClose={onClose}
     >
-      <p className={classes.asks}>{pick(step?.asks)}</p>
+      <p className={classes.asks}>{pick(step?.question)}</p>
       <SegmentedControl
         aria-label={t("incidents.verdict.label")}
         value={verdict}
         onChange={(value) => setVerdict(value as typeof verdict)}
-        data={VERDICTS.map((one) => ({
-          value: one,
+        data={VERDICTS.map((verdict) => ({
+          value: verdict,
           label: (
             <span className={classes.choice}>
-              <Verdict look={LOOKS[one]} /> {t(`playbooks.verdict.${one}`)}
+              <VerdictIcon look={VERDICT_STATES[verdict]} /> {t(`playbooks.verdict.${verdict}`)}
             </span>
           ),
         }))}
@@ -60,7 +61,7 @@ export function VerdictDialog({ incident, view, onClose }: ActProps) {
         value={on}
         allowDeselect={false}
         data={[
-          ...incident.hosts.map((one) => ({ value: one.id, label: one.name })),
+          ...incident.hosts.map((host) => ({ value: host.id, label: host.name })),
           { value: ALL, label: t("incidents.verdict.allHosts") },
         ]}
         onChange={(value) => setOn(value ?? ALL)}
@@ -69,18 +70,18 @@ export function VerdictDialog({ incident, view, onClose }: ActProps) {
         <legend>{t("incidents.verdict.cites")}</legend>
         {incident.pins.length === 0 && <p className="dim">{t("incidents.verdict.noPins")}</p>}
         <ul className={classes.list}>
-          {[...own, ...others].map((one) => (
+          {[...own, ...others].map((pin) => (
             <PinItem
-              key={one.id}
+              key={pin.id}
               incident={incident}
-              pin={one}
+              pin={pin}
               check={false}
               action={
                 <Checkbox
                   size="xs"
-                  checked={pins.includes(one.id)}
-                  onChange={() => flip(one.id)}
-                  aria-label={t("incidents.verdict.cite", { what: t(`incidents.pin.kind.${one.kind}`) })}
+                  checked={pins.includes(pin.id)}
+                  onChange={() => flip(pin.id)}
+                  aria-label={t("incidents.verdict.cite", { what: t(`incidents.pin.kind.${pin.kind}`) })}
                 />
               }
             />
@@ -94,6 +95,6 @@ export function VerdictDialog({ incident, view, onClose }: ActProps) {
         autosize
         minRows={2}
       />
-    </ActForm>
+    </IncidentForm>
   );
 }

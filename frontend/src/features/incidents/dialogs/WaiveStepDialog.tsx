@@ -1,27 +1,28 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident, IncidentStep } from "../../client/incidents";
-import { bookOf } from "../../core/chain";
-import { usePick } from "../../lib/i18n";
-import { useWrite } from "../../lib/incidents";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import classes from "./Evidence.module.css";
-import { StepChoice } from "./OpenSteps";
+import type { Incident } from "../../../client/models";
+import { playbookIdOf } from "../../../core/incidents/chain";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useLocalized } from "../../../lib/text/i18n";
+import type { IncidentStep } from "../api";
+import classes from "../evidence/Evidence.module.css";
+import { IncidentForm } from "./IncidentForm";
+import { StepCheckboxes } from "./OpenStepsPanel";
+import type { IncidentDialogProps } from "./types";
 
 /** Leaves a step unanswered, on purpose and with a reason; other open steps of its playbook go along where they are ticked. */
-export function WaiveDialog({ incident, view, onClose }: ActProps) {
+export function WaiveStepDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const [reason, setReason] = useState("");
   const write = useWrite(incident, onClose, true);
   const { step } = view;
   const [more, setMore] = useState<readonly string[]>([]);
-  const others = incident.gaps.filter((key) => key !== step?.key && bookOf(key) === step?.playbook);
+  const others = incident.gaps.filter((key) => key !== step?.key && playbookIdOf(key) === step?.playbook);
   const steps = [...(step ? [step.key] : []), ...more.filter((key) => others.includes(key))];
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
       title={t("incidents.step.waive")}
@@ -32,11 +33,11 @@ export function WaiveDialog({ incident, view, onClose }: ActProps) {
       }
       onClose={onClose}
     >
-      <p className={classes.asks}>{pick(step?.asks)}</p>
+      <p className={classes.asks}>{pick(step?.question)}</p>
       {others.length > 0 && (
         <>
           <p className={classes.about}>{t("incidents.step.waiveMore")}</p>
-          <StepChoice incident={incident} steps={others} chosen={more} onChange={setMore} />
+          <StepCheckboxes incident={incident} steps={others} chosen={more} onChange={setMore} />
         </>
       )}
       <Textarea
@@ -48,18 +49,18 @@ export function WaiveDialog({ incident, view, onClose }: ActProps) {
         minRows={2}
         data-autofocus
       />
-    </ActForm>
+    </IncidentForm>
   );
 }
 
 /** That a step was left unanswered on purpose, why, and by whom. */
-export function Waived({ incident, step }: { incident: Incident; step: IncidentStep }) {
+export function WaiverNote({ incident, step }: { incident: Incident; step: IncidentStep }) {
   const { t } = useTranslation();
   if (!step.waived) return null;
   return (
     <p className={classes.waived}>
       {t("incidents.step.waivedBy", {
-        name: step.waived.by?.name ?? incident.origin?.said_by[step.key] ?? "–",
+        name: step.waived.by?.name ?? incident.origin?.authors[step.key] ?? "–",
         reason: step.waived.reason,
       })}
     </p>

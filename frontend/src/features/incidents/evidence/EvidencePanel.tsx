@@ -1,24 +1,24 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { HostAnswer, Incident, IncidentStep } from "../../client/incidents";
-import type { Finding, StepVerdict } from "../../client/types";
-import { Fold } from "../../components/Fold";
-import { Prose } from "../../components/Prose";
-import { Empty } from "../../components/States";
-import { LOOKS, type Look, Verdict } from "../../components/Verdict";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { FindingRow } from "../../renderers/findings/FindingRow";
-import { PinItem } from "../../renderers/incident/PinItem";
+import type { Finding, Incident, StepVerdict } from "../../../client/models";
+import { Collapsible } from "../../../components/Collapsible";
+import { EmptyState } from "../../../components/EmptyState";
+import { PlaybookText } from "../../../components/text/PlaybookText";
+import { VERDICT_STATES, VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import { FindingRow } from "../../../widgets/findings/FindingRow";
+import { PinItem } from "../../../widgets/pins/PinItem";
+import type { HostAnswer, IncidentStep } from "../api";
+import { WaiverNote } from "../dialogs/WaiveStepDialog";
+import { HostPicker } from "../page/HostPicker";
+import { findHypothesis, type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./Evidence.module.css";
-import { HostPicker } from "./HostPicker";
-import { Meaning } from "./Meaning";
-import { Muted } from "./Muted";
-import { PersonSaid } from "./PersonSaid";
-import { PinShown } from "./PinShown";
+import { MutedFindings } from "./MutedFindings";
+import { PinSelectionButton } from "./PinSelectionButton";
+import { RuleExplanation } from "./RuleExplanation";
 import { StepViews } from "./StepViews";
-import { hypothesisOf, type IncidentView, numberOf } from "./view";
-import { Waived } from "./Waive";
+import { VerdictNote } from "./VerdictNote";
 
 interface Props {
   incident: Incident;
@@ -26,47 +26,51 @@ interface Props {
 }
 
 /** The step that is looked at: what it asks, what each host answers, the numbers behind that, and who sees it otherwise. */
-export function Evidence({ incident, view }: Props) {
+export function EvidencePanel({ incident, view }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const { step, answer } = view;
-  if (!step) return <Empty title={t("incidents.step.none")}>{t("incidents.step.noneText")}</Empty>;
-  const about = hypothesisOf(incident, step);
+  if (!step) return <EmptyState title={t("incidents.step.none")}>{t("incidents.step.noneText")}</EmptyState>;
+  const about = findHypothesis(incident, step);
   const gap = incident.gaps.includes(step.key);
   return (
     <div className={classes.evidence}>
       <header className={classes.head}>
         <h2 className={classes.asks}>
-          <span className="num dim">{numberOf(view, step.key)}</span> {pick(step.asks)}{" "}
-          <span className={classes.about} title={about ? pick(about.says) : undefined}>
+          <span className="num dim">{stepNumber(view, step.key)}</span> {pick(step.question)}{" "}
+          <span className={classes.about} title={about ? pick(about.summary) : undefined}>
             {about?.sign ?? t(`playbooks.gate.${step.about as "symptom"}`, { defaultValue: step.about })}
           </span>
         </h2>
         <span className={classes.actions}>
-          <PinShown incident={incident} view={view} />
-          {incident.may.edit && (
-            <Button size="compact-sm" variant="default" onClick={() => view.set({ act: "verdict" })}>
+          <PinSelectionButton incident={incident} view={view} />
+          {incident.permissions.edit && (
+            <Button size="compact-sm" variant="default" onClick={() => view.set({ dialog: "verdict" })}>
               {t("incidents.verdict.give")}
             </Button>
           )}
-          {incident.may.edit && gap && (
-            <Button size="compact-sm" variant="subtle" onClick={() => view.set({ act: "waive" })}>
+          {incident.permissions.edit && gap && (
+            <Button size="compact-sm" variant="subtle" onClick={() => view.set({ dialog: "waive" })}>
               {t("incidents.step.waive")}
             </Button>
           )}
         </span>
       </header>
       {incident.hosts.length > 1 && <HostPicker incident={incident} view={view} verdicts />}
-      <Waived incident={incident} step={step} />
+      <WaiverNote incident={incident} step={step} />
       {answer ? (
-        <Answered incident={incident} view={view} step={step} answer={answer} gap={gap} />
+        <StepAnswer incident={incident} view={view} step={step} answer={answer} gap={gap} />
       ) : (
-        <Line look="absent" word={t("playbooks.verdict.not_collected")} why={t("incidents.step.notAsked")} />
+        <CommandLine
+          look="absent"
+          word={t("playbooks.verdict.not_collected")}
+          why={t("incidents.step.notAsked")}
+        />
       )}
-      <Meaning step={step} />
-      {step.look && (
+      <RuleExplanation step={step} />
+      {step.instructions && (
         <p className={classes.look}>
-          <span className="dim">{t("playbooks.person")}</span> <Prose text={step.look} />
+          <span className="dim">{t("playbooks.person")}</span> <PlaybookText text={step.instructions} />
         </p>
       )}
       {answer && <StepViews answer={answer} />}
@@ -75,76 +79,80 @@ export function Evidence({ incident, view }: Props) {
   );
 }
 
-function Line({ look, word, why }: { look: Look; word: string; why: string }) {
+function CommandLine({ look, word, why }: { look: VerdictState; word: string; why: string }) {
   return (
     <p className={classes.verdict} data-look={look}>
-      <Verdict look={look} /> <strong>{word}</strong>
+      <VerdictIcon look={look} /> <strong>{word}</strong>
       {why && <span className={classes.why}>{why}</span>}
     </p>
   );
 }
 
-const SHOWN = 3;
-const FOUND: Record<Finding["state"], Look> = {
-  fired: "supports",
-  quiet: "refutes",
+const MAX_FINDINGS = 3;
+const FINDING_VERDICTS: Record<Finding["state"], VerdictState> = {
+  matched: "supports",
+  not_matched: "refutes",
   inconclusive: "inconclusive",
   not_evaluated: "absent",
 };
 
 const OPPOSITE: Partial<Record<StepVerdict, StepVerdict>> = { supports: "refutes", refutes: "supports" };
 
-interface AnsweredProps extends Props {
+interface StepAnswerProps extends Props {
   step: IncidentStep;
   answer: HostAnswer;
   gap: boolean;
 }
 
-function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
+function StepAnswer({ incident, view, step, answer, gap }: StepAnswerProps) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const names = useNames();
   const unsettled =
     answer.verdict === "inconclusive" && answer.by === "rule"
-      ? t(answer.findings[0]?.state === "fired" ? "playbooks.unsettled.fired" : "playbooks.unsettled.quiet")
+      ? t(
+          answer.findings[0]?.state === "matched"
+            ? "playbooks.unsettled.matched"
+            : "playbooks.unsettled.not_matched",
+        )
       : "";
   const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled;
-  const waits = !step.finding && answer.by === "nobody";
+  const waits = !step.finding && answer.by === "none";
   const opposite = step.hosts
-    .filter((one) => one.verdict === OPPOSITE[answer.verdict])
-    .map((one) => one.host_id);
-  const shown = answer.findings.slice(0, SHOWN);
-  const rest = answer.findings.slice(SHOWN);
+    .filter((item) => item.verdict === OPPOSITE[answer.verdict])
+    .map((answer) => answer.host_id);
+  const visible = answer.findings.slice(0, MAX_FINDINGS);
+  const rest = answer.findings.slice(MAX_FINDINGS);
   return (
     <>
-      <Line
-        look={LOOKS[answer.verdict]}
+      <CommandLine
+        look={VERDICT_STATES[answer.verdict]}
         word={`${gap ? `${t("playbooks.gap")}: ` : ""}${t(waits ? "playbooks.verdict.person" : `playbooks.verdict.${answer.verdict}`)}`}
         why={waits ? "" : why}
       />
-      {answer.person && <PersonSaid incident={incident} answer={answer} person={answer.person} />}
+      {answer.person && <VerdictNote incident={incident} answer={answer} person={answer.person} />}
       {opposite.length > 0 && (
         <p className={classes.disagrees}>
           {t("incidents.step.hostsDisagree", {
-            hosts: incident.hosts.flatMap((one) => (opposite.includes(one.id) ? one.name : [])).join(", "),
+            hosts: incident.hosts.flatMap((host) => (opposite.includes(host.id) ? host.name : [])).join(", "),
           })}
         </p>
       )}
       {answer.disagrees && (
         <p className={classes.disagrees}>
           {answer.rule_verdict !== answer.verdict
-            ? t("incidents.step.ruleSays", { verdict: t(`playbooks.verdict.${answer.rule_verdict}`) })
+            ? t("incidents.step.ruleVerdict", { verdict: t(`playbooks.verdict.${answer.rule_verdict}`) })
             : t("incidents.step.peopleDisagree")}
         </p>
       )}
-      {shown.map((one, i) => (
-        <div key={`${one.rule}${i}`} className={classes.finding}>
-          <FindingRow finding={one} look={FOUND[one.state]} />
-          {incident.may.mute && one.state === "fired" && (
+      {visible.map((finding, i) => (
+        <div key={`${finding.rule}${i}`} className={classes.finding}>
+          <FindingRow finding={finding} look={FINDING_VERDICTS[finding.state]} />
+          {incident.permissions.mute && finding.state === "matched" && (
             <button
               type="button"
               className={classes.mute}
-              onClick={() => view.set({ act: "mute", what: one.rule })}
+              onClick={() => view.set({ dialog: "mute", what: finding.rule })}
             >
               {t("incidents.mute.button")}
             </button>
@@ -152,13 +160,17 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
         </div>
       ))}
       {rest.length > 0 && (
-        <Fold id="more-findings" title={t("incidents.step.moreFindings")} count={rest.length}>
-          {rest.map((one, i) => (
-            <FindingRow key={`${one.rule}${i}`} finding={one} look={FOUND[one.state]} />
+        <Collapsible id="more-findings" title={t("incidents.step.moreFindings")} count={rest.length}>
+          {rest.map((finding, i) => (
+            <FindingRow
+              key={`${finding.rule}${i}`}
+              finding={finding}
+              look={FINDING_VERDICTS[finding.state]}
+            />
           ))}
-        </Fold>
+        </Collapsible>
       )}
-      <Muted incident={incident} answer={answer} />
+      <MutedFindings incident={incident} answer={answer} />
     </>
   );
 }
@@ -166,14 +178,14 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
 /** What was pinned for this step. */
 function StepPins({ incident, step }: { incident: Incident; step: IncidentStep }) {
   const { t } = useTranslation();
-  const pins = incident.pins.filter((one) => one.step === step.key);
+  const pins = incident.pins.filter((pin) => pin.step === step.key);
   if (pins.length === 0) return null;
   return (
     <>
       <h3 className={classes.sub}>{t("incidents.pane.pins")}</h3>
       <ul className={classes.list}>
-        {pins.map((one) => (
-          <PinItem key={one.id} incident={incident} pin={one} />
+        {pins.map((pin) => (
+          <PinItem key={pin.id} incident={incident} pin={pin} />
         ))}
       </ul>
     </>

@@ -1,21 +1,21 @@
 import { Button } from "@mantine/core";
 import { Pin } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Mark } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { isoToNs } from "../../core/clock";
-import { formatRange, padded, type Range } from "../../core/range";
-import { formatSearch } from "../../core/search";
-import { useTimeState } from "../../lib/urlState";
-import { type PinDraft, usePin } from "../../lib/usePin";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { formatSearch } from "../../../core/search";
+import { isoToNs } from "../../../core/time/clock";
+import { formatRange, padded, type Range } from "../../../core/time/range";
+import { type PinDraft, usePin } from "../../../lib/incidents/usePin";
+import { useTimeState } from "../../../lib/urlState";
+import type { IncidentView } from "../page/useIncidentView";
 import classes from "./Evidence.module.css";
-import type { IncidentView } from "./view";
 
 const MAX_LINES = 40;
 
 /** The brushed time, where there is one; else the lines behind the first number of the step. */
-export function shownOf(
+export function currentPinTarget(
   incident: Incident,
   view: IncidentView,
   brush: Range | undefined,
@@ -23,12 +23,12 @@ export function shownOf(
   const { host, answer } = view;
   if (brush && host) {
     const run = incident.runs
-      .flatMap((one) => {
-        const [from, to] = [isoToNs(one.from), isoToNs(one.to)];
-        if (one.host_id !== host.id || from === undefined || to === undefined) return [];
-        return { ...one, shared: Math.min(to, brush.to) - Math.max(from, brush.from) };
+      .flatMap((run) => {
+        const [from, to] = [isoToNs(run.from), isoToNs(run.to)];
+        if (run.host_id !== host.id || from === undefined || to === undefined) return [];
+        return { ...run, shared: Math.min(to, brush.to) - Math.max(from, brush.from) };
       })
-      .filter((one) => one.shared > 0)
+      .filter((item) => item.shared > 0)
       .sort((a, b) => b.shared - a.shared)[0];
     if (run)
       return {
@@ -43,8 +43,8 @@ export function shownOf(
       };
   }
   const place = answer?.findings
-    .flatMap((one) => one.numbers.flatMap((number) => number.citations))
-    .find((one) => one.artifact && (one.lines?.length ?? 0) > 0);
+    .flatMap((finding) => finding.numbers.flatMap((number) => number.citations))
+    .find((source) => source.artifact && (source.lines?.length ?? 0) > 0);
   if (!place?.artifact || !place.lines) return undefined;
   const lines = place.lines.slice(0, MAX_LINES);
   const search = formatSearch({
@@ -60,15 +60,15 @@ export function shownOf(
 }
 
 /** Pins what the evidence pane shows, with one key. */
-export function PinShown({ incident, view }: { incident: Incident; view: IncidentView }) {
+export function PinSelectionButton({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const [{ b }] = useTimeState();
   const pin = usePin();
-  if (!incident.may.edit) return null;
-  const draft = shownOf(incident, view, b);
+  if (!incident.permissions.edit) return null;
+  const draft = currentPinTarget(incident, view, b);
   return (
     <>
-      {pin.isSuccess && <Mark tone="ok">{t("incidents.pin.done")}</Mark>}
+      {pin.isSuccess && <StatusIcon tone="ok">{t("incidents.pin.done")}</StatusIcon>}
       <ErrorLine error={pin.error} />
       <Button
         id="pin-shown"

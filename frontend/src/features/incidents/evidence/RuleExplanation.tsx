@@ -1,17 +1,17 @@
 import { useTranslation } from "react-i18next";
-import type { IncidentStep } from "../../client/incidents";
-import { Link } from "../../components/Link";
-import { Prose } from "../../components/Prose";
-import { LOOKS, Verdict } from "../../components/Verdict";
-import { usePlaybook } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import { Link } from "../../../components/Link";
+import { PlaybookText } from "../../../components/text/PlaybookText";
+import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
+import { usePlaybook } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import type { IncidentStep } from "../api";
 import classes from "./Evidence.module.css";
 
-/** What it means when the rule of a step fires, and when it stays quiet; and what to beware of. */
-export function Meaning({ step }: { step: IncidentStep }) {
+/** Verdicts of the two states of a step's rule, and the caveat of the step. */
+export function RuleExplanation({ step }: { step: IncidentStep }) {
   const { t } = useTranslation();
   const names = useNames();
-  const own = usePlaybook(step.playbook).data?.steps.find((one) => one.id === step.step);
+  const own = usePlaybook(step.playbook).data?.steps.find((item) => item.id === step.step);
   if (!own) return null;
   return (
     <>
@@ -19,25 +19,27 @@ export function Meaning({ step }: { step: IncidentStep }) {
         <p className={classes.meaning}>
           <span>
             {t("playbooks.rule")}{" "}
-            <Link to="/rules" search={{ rule: own.finding } as never} title={own.finding}>
+            <Link to="/rules" search={{ rule: own.finding }} title={own.finding}>
               {names.rule(own.finding)}
             </Link>
           </span>
           <span>
-            {t("playbooks.fired")} <Verdict look={LOOKS[own.fired]} /> {t(`playbooks.verdict.${own.fired}`)}
+            {t("playbooks.matched")} <VerdictIcon look={VERDICT_STATES[own.matched]} />{" "}
+            {t(`playbooks.verdict.${own.matched}`)}
           </span>
           <span>
-            {t("playbooks.quiet")} <Verdict look={LOOKS[own.quiet]} /> {t(`playbooks.verdict.${own.quiet}`)}
+            {t("playbooks.not_matched")} <VerdictIcon look={VERDICT_STATES[own.not_matched]} />{" "}
+            {t(`playbooks.verdict.${own.not_matched}`)}
           </span>
-          <Link to="/playbooks" search={{ playbook: step.playbook } as never} hash={`step-${step.step}`}>
+          <Link to="/playbooks" search={{ playbook: step.playbook }} hash={`step-${step.step}`}>
             {t("incidents.step.playbook")}
           </Link>
         </p>
       )}
-      {own.beware && (
+      {own.caveat && (
         <p className={classes.meaning}>
           <span>
-            <strong>{t("playbooks.beware")}</strong> <Prose text={own.beware} />
+            <strong>{t("playbooks.caveat")}</strong> <PlaybookText text={own.caveat} />
           </span>
         </p>
       )}

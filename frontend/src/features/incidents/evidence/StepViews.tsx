@@ -1,39 +1,41 @@
 import { useTranslation } from "react-i18next";
-import type { HostAnswer } from "../../client/incidents";
-import type { Cited } from "../../client/types";
-import { ButtonLink, Link } from "../../components/Link";
-import { formatRange, padded } from "../../core/range";
-import { useRun } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { CitedLines } from "../../renderers/artifact/CitedLines";
-import { CitedRows } from "../../renderers/artifact/CitedRows";
-import { ProfileGlance } from "../../renderers/flame/ProfileGlance";
-import { Visuals } from "../../renderers/visuals/Visuals";
+import { ButtonLink, Link } from "../../../components/Link";
+import type { Search } from "../../../core/search";
+import { formatRange, padded } from "../../../core/time/range";
+import { useRun } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import { CitedLines } from "../../../widgets/artifact-lines/CitedLines";
+import { CitedRows } from "../../../widgets/artifact-lines/CitedRows";
+import { RunCharts } from "../../../widgets/charts/RunCharts";
+import { ProfilePreview } from "../../../widgets/flame-graph/ProfilePreview";
+import type { Cited, HostAnswer } from "../api";
 import classes from "./Evidence.module.css";
 
-const MOST = 2;
+const MAX_VIEWS = 2;
 
 /** The places of an answer, each artifact once, with all of its lines. */
-function placesOf(answer: HostAnswer): Cited[] {
+function listStepViews(answer: HostAnswer): Cited[] {
   const out = new Map<string, Cited>();
-  for (const one of answer.findings.flatMap((each) => each.numbers.flatMap((number) => number.citations))) {
-    if (!one.artifact || !one.lines || one.lines.length === 0) continue;
-    const known = out.get(one.artifact);
-    out.set(one.artifact, known ? { ...known, lines: [...(known.lines ?? []), ...one.lines] } : one);
+  for (const source of answer.findings.flatMap((each) =>
+    each.numbers.flatMap((number) => number.citations),
+  )) {
+    if (!source.artifact || !source.lines || source.lines.length === 0) continue;
+    const known = out.get(source.artifact);
+    out.set(source.artifact, known ? { ...known, lines: [...(known.lines ?? []), ...source.lines] } : source);
   }
   return [...out.values()];
 }
 
-/** The ways to see for oneself what a step rests on: its run, the time of it, the flame graph, rows, raw lines. */
+/** Links to the evidence of a step: its run, its time range, the flame graph, rows and raw lines. */
 export function StepViews({ answer }: { answer: HostAnswer }) {
   const { t } = useTranslation();
   const names = useNames();
   const run = useRun(answer.run_id ?? "").data;
-  const places = placesOf(answer);
-  const drawn = answer.findings
-    .flatMap((one) => one.numbers.flatMap((number) => number.citations))
-    .find((one) => one.profile);
-  const rules = [...new Set(answer.findings.map((one) => one.rule))];
+  const places = listStepViews(answer);
+  const findings = answer.findings
+    .flatMap((finding) => finding.numbers.flatMap((number) => number.citations))
+    .find((source) => source.profile);
+  const rules = [...new Set(answer.findings.map((finding) => finding.rule))];
   const from = run?.started_at ? Date.parse(run.started_at) * 1e6 : undefined;
   const to = run?.ended_at ? Date.parse(run.ended_at) * 1e6 : undefined;
   return (
@@ -45,12 +47,7 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
               size="compact-xs"
               variant="default"
               to="."
-              search={
-                ((before: Record<string, string>) => ({
-                  ...before,
-                  t: formatRange(padded({ from, to }, 0.15)),
-                })) as never
-              }
+              search={(before: Search): Search => ({ ...before, t: formatRange(padded({ from, to }, 0.15)) })}
               resetScroll={false}
             >
               {t("incidents.views.time")}
@@ -60,11 +57,13 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
             {t("incidents.views.run", { number: run.capture.number })}
           </Link>
           {run.profiles
-            .filter((one) => one.state === "ready" && one.kind !== "sched")
-            .map((one) => (
-              <Link key={one.id} to="/profiles/$profileId" params={{ profileId: one.id }}>
+            .filter((profile) => profile.state === "ready" && profile.kind !== "sched")
+            .map((profile) => (
+              <Link key={profile.id} to="/profiles/$profileId" params={{ profileId: profile.id }}>
                 {t("run.flame", {
-                  kind: t(`profile.kind.${one.kind}` as "profile.kind.on_cpu", { defaultValue: one.kind }),
+                  kind: t(`profile.kind.${profile.kind}` as "profile.kind.on_cpu", {
+                    defaultValue: profile.kind,
+                  }),
                 })}
               </Link>
             ))}
@@ -75,19 +74,25 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
           )}
         </p>
       )}
-      {rules.length > 0 && run && <Visuals runId={run.id} findings={rules} beside />}
-      {drawn && <ProfileGlance key={drawn.profile} profile={drawn.profile ?? ""} frame={drawn.frame ?? ""} />}
+      {rules.length > 0 && run && <RunCharts runId={run.id} findings={rules} isRelated />}
+      {findings && (
+        <ProfilePreview
+          key={findings.profile}
+          profile={findings.profile ?? ""}
+          frame={findings.frame ?? ""}
+        />
+      )}
       {run?.tables.map((table) => {
-        const lines = places.find((one) => one.artifact === table.artifact_id)?.lines;
+        const lines = places.find((source) => source.artifact === table.artifact_id)?.lines;
         return lines && <CitedRows key={`${table.kind}${table.artifact_id}`} table={table} lines={lines} />;
       })}
-      {places.slice(0, MOST).map((one) => (
+      {places.slice(0, MAX_VIEWS).map((source) => (
         <CitedLines
-          key={one.artifact}
-          artifact={one.artifact ?? ""}
-          lines={one.lines ?? []}
-          name={[names.collector(one.collector ?? ""), one.part].filter(Boolean).join(" · ")}
-          run={one.run}
+          key={source.artifact}
+          artifact={source.artifact ?? ""}
+          lines={source.lines ?? []}
+          name={[names.collector(source.collector ?? ""), source.part].filter(Boolean).join(" · ")}
+          run={source.run}
         />
       ))}
     </div>

@@ -1,34 +1,35 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { HostAnswer, Incident, PersonVerdict } from "../../client/incidents";
-import { Ago } from "../../components/Ago";
-import { ErrorLine } from "../../components/States";
-import { LOOKS, Verdict } from "../../components/Verdict";
-import { useWrite } from "../../lib/incidents";
-import { PinItem } from "../../renderers/incident/PinItem";
-import { Conflict } from "./Conflict";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { PinItem } from "../../../widgets/pins/PinItem";
+import type { HostAnswer, PersonVerdict } from "../api";
+import { EditConflict } from "../page/EditConflict";
 import classes from "./Evidence.module.css";
 
-/** A verdict that somebody gave, in their words, with what they cite. */
-export function PersonSaid(props: { incident: Incident; answer: HostAnswer; person: PersonVerdict }) {
+/** A verdict of a user, in their words, with what they cite. */
+export function VerdictNote(props: { incident: Incident; answer: HostAnswer; person: PersonVerdict }) {
   const { incident, person } = props;
   const { t } = useTranslation();
   const write = useWrite(incident);
-  const pins = incident.pins.filter((one) => person.pins.includes(one.id));
+  const pins = incident.pins.filter((pin) => person.pins.includes(pin.id));
   return (
     <div className={classes.person}>
       <p className={classes.verdict}>
-        <Verdict look={LOOKS[person.verdict]} />
+        <VerdictIcon look={VERDICT_STATES[person.verdict]} />
         <span>
-          {t("incidents.verdict.says", {
-            name: person.by?.name ?? incident.origin?.said_by[person.id] ?? "–",
+          {t("incidents.verdict.of", {
+            name: person.by?.name ?? incident.origin?.authors[person.id] ?? "–",
             verdict: t(`playbooks.verdict.${person.verdict}`),
           })}
         </span>
         <span className="dim">
-          <Ago at={person.at} />
+          <RelativeTime at={person.at} />
         </span>
-        {incident.may.edit && (
+        {incident.permissions.edit && (
           <Button
             size="compact-xs"
             variant="subtle"
@@ -41,12 +42,12 @@ export function PersonSaid(props: { incident: Incident; answer: HostAnswer; pers
       </p>
       {person.note && <p className={classes.note}>{person.note}</p>}
       <ul className={classes.list}>
-        {pins.map((one) => (
-          <PinItem key={one.id} incident={incident} pin={one} />
+        {pins.map((pin) => (
+          <PinItem key={pin.id} incident={incident} pin={pin} />
         ))}
       </ul>
       <ErrorLine error={write.error} />
-      <Conflict incident={incident} write={write} />
+      <EditConflict incident={incident} write={write} />
     </div>
   );
 }

@@ -1,62 +1,66 @@
 import { MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { PlaybookCard } from "../../client/types";
-import { TimeField } from "../../components/TimeField";
-import { usePick } from "../../lib/i18n";
-import { useWrite } from "../../lib/incidents";
-import { useCauses, usePlaybooksOf } from "../../lib/queries";
-import { ActForm } from "./ActForm";
-import type { ActProps } from "./Acts";
-import classes from "./Incidents.module.css";
-import { useCauseName } from "./view";
+import type { Remediation } from "../../../client/models";
+import { TimeField } from "../../../components/fields/TimeField";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useCauses, usePlaybooksOf } from "../../../lib/queries";
+import { useLocalized } from "../../../lib/text/i18n";
+import { IncidentForm } from "../dialogs/IncidentForm";
+import type { IncidentDialogProps } from "../dialogs/types";
+import classes from "../page/Incidents.module.css";
+import { useCauseName } from "../page/useIncidentView";
 
 /** The card that no playbook has: what is known about the cause itself. */
 const ADVICE = "cause";
 
 /** What to change: after a card of the playbook, or one's own; with its risk and its way back. */
-export function FixDialog({ incident, view, onClose }: ActProps) {
+export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const causeName = useCauseName(incident);
   const write = useWrite(
     incident,
-    (now) => (now?.made ? view.set({ act: "", pane: "fixes", what: now.made }) : onClose()),
+    (now) => (now?.created_id ? view.set({ dialog: "", pane: "fixes", what: now.created_id }) : onClose()),
     true,
   );
-  const playbooks = usePlaybooksOf(incident.playbooks.map((one) => one.id));
+  const playbooks = usePlaybooksOf(incident.playbooks.map((playbook) => playbook.id));
   // A confirmed cause has its fix already.
-  const unproven = incident.causes.find((one) => one.confidence === "likely") ?? incident.causes[0];
+  const unproven = incident.causes.find((cause) => cause.confidence === "likely") ?? incident.causes[0];
   const [hypothesis, setHypothesis] = useState(
-    incident.hypotheses.find((one) => one.key === view.what)?.key ?? unproven?.hypothesis ?? null,
+    incident.hypotheses.find((hypothesis) => hypothesis.key === view.what)?.key ??
+      unproven?.hypothesis ??
+      null,
   );
-  const cause = incident.hypotheses.find((one) => one.key === hypothesis)?.cause ?? "";
-  const cards = playbooks.flatMap((one) => one.cards.map((card) => ({ key: `${one.id}/${card.id}`, card })));
-  const fits = (card: PlaybookCard) => cause !== "" && card.causes.includes(cause);
+  const cause = incident.hypotheses.find((item) => item.key === hypothesis)?.cause ?? "";
+  const cards = playbooks.flatMap((playbook) =>
+    playbook.remediations.map((card) => ({ key: `${playbook.id}/${card.id}`, card })),
+  );
+  const fits = (card: Remediation) => cause !== "" && card.causes.includes(cause);
   const sorted = [...cards].sort((a, b) => Number(fits(b.card)) - Number(fits(a.card)));
   const about = useCauses().data?.get(cause);
   const [card, setCard] = useState<string | null>(null);
-  const [text, setText] = useState({ what: "", command: "", risk: "", way_back: "" });
+  const [text, setText] = useState({ what: "", command: "", risk: "", rollback: "" });
   const [hosts, setHosts] = useState<string[]>(() =>
-    incident.hosts.filter((one) => one.role === "suspect").map((one) => one.id),
+    incident.hosts.filter((host) => host.role === "suspect").map((host) => host.id),
   );
   const take = (key: string | null) => {
     setCard(key);
     if (key === ADVICE && about)
-      setText({ what: pick(about.fix), command: "", risk: pick(about.risk), way_back: "" });
-    const chosen = cards.find((one) => one.key === key)?.card;
+      setText({ what: pick(about.fix), command: "", risk: pick(about.risk), rollback: "" });
+    const chosen = cards.find((card) => card.key === key)?.card;
     if (chosen)
       setText({
         what: pick(chosen.title),
         command: chosen.command,
         risk: pick(chosen.risk),
-        way_back: pick(chosen.back),
+        rollback: pick(chosen.rollback),
       });
   };
   const put = (name: keyof typeof text) => (event: { currentTarget: { value: string } }) =>
     setText({ ...text, [name]: event.currentTarget.value });
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
       title={t("incidents.fix.plan")}
@@ -68,8 +72,8 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
           method: "POST",
           path: "/fixes",
           body: {
-            hypothesis_id: incident.hypotheses.find((one) => one.key === hypothesis)?.id ?? null,
-            card: card === ADVICE ? "" : (card ?? ""),
+            hypothesis_id: incident.hypotheses.find((item) => item.key === hypothesis)?.id ?? null,
+            remediation: card === ADVICE ? "" : (card ?? ""),
             host_ids: hosts,
             ...text,
           },
@@ -80,18 +84,21 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
       <div className={classes.two}>
         <Select
           label={t("incidents.fix.against")}
-          data={incident.hypotheses.map((one) => ({ value: one.key, label: causeName(one.cause, one.key) }))}
+          data={incident.hypotheses.map((hypothesis) => ({
+            value: hypothesis.key,
+            label: causeName(hypothesis.cause, hypothesis.key),
+          }))}
           value={hypothesis}
           onChange={setHypothesis}
           clearable
         />
         <Select
-          label={t("incidents.fix.card")}
-          placeholder={t("incidents.fix.ownCard")}
+          label={t("incidents.fix.remediation")}
+          placeholder={t("incidents.fix.ownRemediation")}
           data={[
-            ...sorted.map(({ key, card: one }) => ({
+            ...sorted.map(({ key, card }) => ({
               value: key,
-              label: `${fits(one) ? "★ " : ""}${pick(one.title)}`,
+              label: `${fits(card) ? "★ " : ""}${pick(card.title)}`,
             })),
             ...(about
               ? [{ value: ADVICE, label: t("incidents.fix.advice", { cause: causeName(cause) }) }]
@@ -112,7 +119,7 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
       />
       <MultiSelect
         label={t("incidents.fix.where")}
-        data={incident.hosts.map((one) => ({ value: one.id, label: one.name }))}
+        data={incident.hosts.map((host) => ({ value: host.id, label: host.name }))}
         value={hosts}
         onChange={setHosts}
         clearable
@@ -129,25 +136,25 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
       <div className={classes.two}>
         <Textarea label={t("playbooks.risk")} value={text.risk} onChange={put("risk")} autosize minRows={2} />
         <Textarea
-          label={t("playbooks.wayBack")}
-          value={text.way_back}
-          onChange={put("way_back")}
+          label={t("playbooks.rollback")}
+          value={text.rollback}
+          onChange={put("rollback")}
           autosize
           minRows={2}
         />
       </div>
-    </ActForm>
+    </IncidentForm>
   );
 }
 
-/** Since when a fix is in force. What comes before and after is told apart by it. */
-export function AppliedDialog({ incident, view, onClose }: ActProps) {
+/** The time from which a fix is in effect; it separates before from after. */
+export function AppliedDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const write = useWrite(incident, onClose, true);
   const [at, setAt] = useState(() => new Date().toISOString());
-  const fix = incident.fixes.find((one) => one.id === view.what);
+  const fix = incident.fixes.find((fix) => fix.id === view.what);
   return (
-    <ActForm
+    <IncidentForm
       incident={incident}
       write={write}
       title={t("incidents.fix.wasApplied")}
@@ -162,8 +169,8 @@ export function AppliedDialog({ incident, view, onClose }: ActProps) {
       }
       onClose={onClose}
     >
-      <p className={classes.says}>{fix?.what}</p>
+      <p className={classes.summary}>{fix?.what}</p>
       <TimeField label={t("incidents.fix.when")} value={at} onChange={setAt} data-autofocus />
-    </ActForm>
+    </IncidentForm>
   );
 }

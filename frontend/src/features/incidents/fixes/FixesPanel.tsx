@@ -1,36 +1,37 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Fix, Incident } from "../../client/incidents";
-import { CommandLine } from "../../components/Copy";
-import { Mark } from "../../components/Mark";
-import { Empty, ErrorLine } from "../../components/States";
-import { cx } from "../../core/cx";
-import { useWrite } from "../../lib/incidents";
-import { useTimeFormat } from "../../lib/useFormat";
-import { FIX_TONES } from "./ChainEnd";
-import { Conflict } from "./Conflict";
+import type { Incident } from "../../../client/models";
+import { EmptyState, ErrorLine } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { cx } from "../../../core/cx";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { Fix } from "../api";
+import { FIX_TONES } from "../chain/CausesAndFixes";
+import { EditConflict } from "../page/EditConflict";
+import type { IncidentView } from "../page/useIncidentView";
+import { VerificationPanel } from "../verification/VerificationPanel";
 import classes from "./Fixes.module.css";
-import { VerificationPart } from "./VerificationPart";
-import type { IncidentView } from "./view";
 
 /** What was changed or is to be: where, how, at what risk, how it is taken back, and whether it worked. */
-export function Fixes({ incident, view }: { incident: Incident; view: IncidentView }) {
+export function FixesPanel({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
-  const plan = incident.may.edit && (
-    <Button size="xs" variant="default" onClick={() => view.set({ act: "fix", what: "" })}>
+  const plan = incident.permissions.edit && (
+    <Button size="xs" variant="default" onClick={() => view.set({ dialog: "fix", what: "" })}>
       {t("incidents.fix.plan")}
     </Button>
   );
   if (incident.fixes.length === 0)
     return (
-      <Empty title={t("incidents.fix.none")} action={plan}>
+      <EmptyState title={t("incidents.fix.none")} action={plan}>
         {t("incidents.fix.noneText")}
-      </Empty>
+      </EmptyState>
     );
   return (
     <div>
-      {incident.fixes.map((one) => (
-        <One key={one.id} incident={incident} view={view} fix={one} />
+      {incident.fixes.map((fix) => (
+        <FixItem key={fix.id} incident={incident} view={view} fix={fix} />
       ))}
       <p className={classes.plan}>{plan}</p>
     </div>
@@ -39,30 +40,30 @@ export function Fixes({ incident, view }: { incident: Incident; view: IncidentVi
 
 const OPEN = ["before", "waiting", "collecting", "judging"];
 
-function One({ incident, view, fix }: { incident: Incident; view: IncidentView; fix: Fix }) {
+function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentView; fix: Fix }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const write = useWrite(incident);
-  const hosts = incident.hosts.filter((one) => fix.hosts.includes(one.id)).map((one) => one.name);
-  const act = (name: "applied" | "verify") => view.set({ act: name, what: fix.id });
+  const hosts = incident.hosts.filter((host) => fix.hosts.includes(host.id)).map((host) => host.name);
+  const open = (name: "applied" | "verify") => view.set({ dialog: name, what: fix.id });
   const live = fix.state !== "planned" && fix.state !== "reverted";
-  const busy = fix.verifications.some((one) => OPEN.includes(one.state));
-  const measured = fix.verifications.some((one) => one.state === "waiting");
+  const busy = fix.verifications.some((verification) => OPEN.includes(verification.state));
+  const measured = fix.verifications.some((verification) => verification.state === "waiting");
   return (
     <article className={cx(classes.fix, view.what === fix.id && classes.chosen)} id={`fix-${fix.id}`}>
       <header className={classes.head}>
         <h3 className={classes.title}>{fix.what}</h3>
-        <Mark tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</Mark>
+        <StatusIcon tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</StatusIcon>
         {fix.applied_at && (
           <span className="num dim">
             {time.iso(fix.applied_at)} {time.zoneName}
           </span>
         )}
         {fix.by && <span className="dim">{fix.by.name}</span>}
-        {incident.may.edit && (
+        {incident.permissions.edit && (
           <span className={classes.actions}>
             {fix.state === "planned" && !busy && (
-              <Button size="compact-sm" onClick={() => act("verify")}>
+              <Button size="compact-sm" onClick={() => open("verify")}>
                 {t("incidents.verify.measure")}
               </Button>
             )}
@@ -70,7 +71,7 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
               <Button
                 size="compact-sm"
                 variant={measured ? "filled" : "default"}
-                onClick={() => act("applied")}
+                onClick={() => open("applied")}
               >
                 {t("incidents.fix.wasApplied")}
               </Button>
@@ -79,7 +80,7 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
               <Button
                 size="compact-sm"
                 variant={fix.verifications.length ? "default" : "filled"}
-                onClick={() => act("verify")}
+                onClick={() => open("verify")}
               >
                 {t("incidents.verify.title")}
               </Button>
@@ -100,7 +101,7 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
         )}
       </header>
       <ErrorLine error={write.error} />
-      <Conflict incident={incident} write={write} />
+      <EditConflict incident={incident} write={write} />
       {fix.command && <CommandLine text={fix.command} />}
       <dl className={classes.terms}>
         {hosts.length > 0 && (
@@ -115,15 +116,15 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
             <dd>{fix.risk}</dd>
           </div>
         )}
-        {fix.way_back && (
+        {fix.rollback && (
           <div>
-            <dt>{t("playbooks.wayBack")}</dt>
-            <dd>{fix.way_back}</dd>
+            <dt>{t("playbooks.rollback")}</dt>
+            <dd>{fix.rollback}</dd>
           </div>
         )}
       </dl>
-      {fix.verifications.map((one) => (
-        <VerificationPart key={one.id} incident={incident} verification={one} />
+      {fix.verifications.map((verification) => (
+        <VerificationPanel key={verification.id} incident={incident} verification={verification} />
       ))}
       {live && fix.verifications.length === 0 && (
         <p className={classes.unproven}>{t("incidents.chain.notVerified")}</p>

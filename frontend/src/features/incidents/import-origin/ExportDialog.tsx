@@ -2,26 +2,26 @@ import { Button, Checkbox, Radio } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { download } from "../../lib/api";
-import type { ActProps } from "./Acts";
-import classes from "./Incidents.module.css";
+import { Dialog } from "../../../components/Dialog";
+import { ErrorLine } from "../../../components/EmptyState";
+import { download } from "../../../lib/api";
+import type { IncidentDialogProps } from "../dialogs/types";
+import classes from "../page/Incidents.module.css";
 
-const HOW = ["whole", "redacted"] as const;
+const EXPORT_OPTIONS = ["whole", "redacted"] as const;
 
 /** One file that another Culprit imports. It is fetched and not linked to, so that a refusal has its sentence. */
-export function ExportDialog({ incident, onClose }: ActProps) {
+export function ExportDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const [how, setHow] = useState<(typeof HOW)[number]>("whole");
+  const [how, setHow] = useState<(typeof EXPORT_OPTIONS)[number]>("whole");
   const [chosen, setChosen] = useState<boolean>();
-  // What colleagues wrote to each other is for colleagues, unless somebody says otherwise.
+  // Comments are for colleagues: they are exported only on request.
   const comments = chosen ?? how === "whole";
   const make = useMutation({
     mutationFn: () =>
       download(`/incidents/${incident.id}/export`, { redacted: how === "redacted", comments }),
     onSuccess: (file) => {
-      save(file);
+      saveFile(file);
       onClose();
     },
   });
@@ -43,7 +43,7 @@ export function ExportDialog({ incident, onClose }: ActProps) {
           }}
         >
           <div className={classes.form}>
-            {HOW.map((value) => (
+            {EXPORT_OPTIONS.map((value) => (
               <Radio
                 key={value}
                 value={value}
@@ -73,7 +73,7 @@ export function ExportDialog({ incident, onClose }: ActProps) {
   );
 }
 
-function save(file: File): void {
+function saveFile(file: File): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
   link.download = file.name;

@@ -1,45 +1,50 @@
 import { useTranslation } from "react-i18next";
-import type { Origin as From, Incident } from "../../client/incidents";
-import { Ago } from "../../components/Ago";
-import { Mark, Tag } from "../../components/Mark";
-import { type Alike, alike } from "./alike";
-import classes from "./Origin.module.css";
+import type { Incident } from "../../../client/models";
+import { StatusIcon, Tag } from "../../../components/StatusIcon";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import type { Origin as From } from "../api";
+import { type DifferenceGroup, groupDifferences } from "./groupDifferences";
+import classes from "./ImportOrigin.module.css";
 
-/** Where an imported incident is from, and whether its rules say here what they said there. */
-export function Origin({ incident, origin }: { incident: Incident; origin: From }) {
+/** The origin of an imported incident, and whether its rules give the same results here. */
+export function ImportOrigin({ incident, origin }: { incident: Incident; origin: From }) {
   const { t } = useTranslation();
   const compared = origin.compared;
   const counts = compared ? [compared.rule, compared.step, compared.hypothesis] : [];
-  const equal = counts.reduce((sum, one) => sum + one.equal, 0);
-  const total = counts.reduce((sum, one) => sum + one.total, 0);
+  const equal = counts.reduce((sum, counted) => sum + counted.equal, 0);
+  const total = counts.reduce((sum, counted) => sum + counted.total, 0);
   return (
     <div className={classes.origin}>
       <p className={classes.line}>
         <span>{t("incidents.origin.from", { version: origin.culprit, number: origin.number })}</span>
         {origin.redacted && <Tag>{t("incidents.origin.redacted")}</Tag>}
         <span className="dim">
-          {origin.imported_by?.name} <Ago at={origin.imported_at} />
+          {origin.imported_by?.name} <RelativeTime at={origin.imported_at} />
         </span>
       </p>
       {compared ? (
-        <Mark tone={compared.unequal > 0 ? "warn" : "ok"}>
+        <StatusIcon tone={compared.difference_count > 0 ? "warn" : "ok"}>
           <span className="num">{t("incidents.origin.verdicts", { equal, total })}</span>
-        </Mark>
+        </StatusIcon>
       ) : (
-        <Mark tone="busy">{t("incidents.origin.reading")}</Mark>
+        <StatusIcon tone="busy">{t("incidents.origin.reading")}</StatusIcon>
       )}
-      {compared && compared.unequal > 0 && (
+      {compared && compared.difference_count > 0 && (
         <details className={classes.different}>
-          <summary>{t("incidents.origin.different", { count: compared.unequal })}</summary>
+          <summary>{t("incidents.origin.differences", { count: compared.difference_count })}</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
           <ul className={classes.list} tabIndex={0}>
-            {alike(compared.different).map((one) => (
-              <Different key={JSON.stringify(one)} incident={incident} one={one} />
+            {groupDifferences(compared.differences).map((differenceGroup) => (
+              <DifferenceItem
+                key={JSON.stringify(differenceGroup)}
+                incident={incident}
+                difference={differenceGroup}
+              />
             ))}
           </ul>
-          {compared.unequal > compared.different.length && (
+          {compared.difference_count > compared.differences.length && (
             <p className="dim">
-              {t("incidents.origin.more", { count: compared.unequal - compared.different.length })}
+              {t("incidents.origin.more", { count: compared.difference_count - compared.differences.length })}
             </p>
           )}
         </details>
@@ -48,27 +53,28 @@ export function Origin({ incident, origin }: { incident: Incident; origin: From 
   );
 }
 
-function Different({ incident, one }: { incident: Incident; one: Alike }) {
+function DifferenceItem({ incident, difference }: { incident: Incident; difference: DifferenceGroup }) {
   const { t } = useTranslation();
   const runs = incident.runs
-    .filter((each) => one.on.includes(each.run_id))
+    .filter((each) => difference.on.includes(each.run_id))
     .sort((a, b) => a.number - b.number);
-  const ids = [...one.on, ...runs.map((each) => each.host_id)];
+  const ids = [...difference.on, ...runs.map((each) => each.host_id)];
   const hosts = incident.hosts.filter((each) => ids.includes(each.id)).map((each) => each.name);
-  const said = (value: string | null) => {
+  const valueText = (value: string | null) => {
     if (value === null) return t("incidents.origin.nothing");
-    if (one.kind === "step") return t(`playbooks.verdict.${value as "supports"}`);
-    if (one.kind === "hypothesis") return t(`playbooks.standing.${value as "open"}`);
+    if (difference.kind === "step") return t(`playbooks.verdict.${value as "supports"}`);
+    if (difference.kind === "hypothesis") return t(`playbooks.status.${value as "open"}`);
     const [state = "", subjects] = value.split(" ");
-    return `${t(`incidents.origin.rule.${state as "fired"}`)}${subjects === "1" ? "" : ` ×${subjects}`}`;
+    return `${t(`incidents.origin.rule.${state as "matched"}`)}${subjects === "1" ? "" : ` ×${subjects}`}`;
   };
   return (
     <li>
-      <code>{one.about}</code> {hosts.join(", ")}{" "}
+      <code>{difference.about}</code> {hosts.join(", ")}{" "}
       {runs.length > 0 && <span className="num dim">{runs.map((each) => `#${each.number}`).join(" ")}</span>}
       <br />
-      {t("incidents.origin.there")}: {said(one.there)}; {t("incidents.origin.here")}: {said(one.here)}{" "}
-      <span className="dim">({t(`incidents.origin.why.${one.why}`)})</span>
+      {t("incidents.origin.original")}: {valueText(difference.original)}; {t("incidents.origin.local")}:{" "}
+      {valueText(difference.local)}{" "}
+      <span className="dim">({t(`incidents.origin.why.${difference.why}`)})</span>
     </li>
   );
 }

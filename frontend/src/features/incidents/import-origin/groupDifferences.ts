@@ -1,18 +1,18 @@
-import type { OriginDifference } from "../../client/incidents";
+import type { OriginDifference } from "../api";
 
 /** Verdicts that differ in the same way, on each run or host. */
-export interface Alike extends Omit<OriginDifference, "on"> {
+export interface DifferenceGroup extends Omit<OriginDifference, "on"> {
   on: string[];
 }
 
 /** One rule that is missing everywhere is one line, and not one for each run. */
-export function alike(different: readonly OriginDifference[]): Alike[] {
-  const found = new Map<string, Alike>();
+export function groupDifferences(different: readonly OriginDifference[]): DifferenceGroup[] {
+  const groups = new Map<string, DifferenceGroup>();
   for (const { on, ...same } of different) {
-    const key = JSON.stringify([same.kind, same.about, same.there, same.here, same.why]);
-    const known = found.get(key);
+    const key = JSON.stringify([same.kind, same.about, same.original, same.local, same.why]);
+    const known = groups.get(key);
     if (known) known.on.push(on);
-    else found.set(key, { ...same, on: [on] });
+    else groups.set(key, { ...same, on: [on] });
   }
-  return [...found.values()];
+  return [...groups.values()];
 }

@@ -1,12 +1,12 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { resetIncidents } from "../../mock/incidents";
-import { RICH } from "../../mock/investigations";
-import { answerInstead, sent } from "../../mock/msw";
-import { ok, problem } from "../../mock/routes";
-import type { Origin } from "../client/incidents";
-import { open } from "../testing/screen";
+import { resetIncidents } from "../../../../mock/incidents/incidents";
+import { RICH } from "../../../../mock/incidents/investigations";
+import { answerInstead, sent } from "../../../../mock/server/msw";
+import { ok, problem } from "../../../../mock/server/routes";
+import { openScreen } from "../../../testing/screen";
+import type { Origin } from "../api";
 
 const ORIGIN: Origin = {
   culprit: "0.1.0",
@@ -19,29 +19,29 @@ const ORIGIN: Origin = {
     rule: { equal: 20, total: 20 },
     step: { equal: 14, total: 14 },
     hypothesis: { equal: 3, total: 3 },
-    different: [],
-    unequal: 0,
+    differences: [],
+    difference_count: 0,
   },
-  said_by: {},
+  authors: {},
 };
 
 function imported(origin: Origin) {
   answerInstead(({ method, path }) =>
     method === "GET" && path === `/incidents/${RICH.id}` ? ok({ ...RICH, origin }) : undefined,
   );
-  open(`/incidents/${RICH.id}`);
+  openScreen(`/incidents/${RICH.id}`);
 }
 
 beforeEach(resetIncidents);
 afterEach(() => answerInstead(undefined));
 
 describe("an imported incident", () => {
-  it("says where it is from and how many verdicts are equal", async () => {
+  it("shows the origin and how many verdicts are equal", async () => {
     imported(ORIGIN);
     expect(await screen.findByText("Imported from Culprit 0.1.0, where it was #12")).toBeVisible();
-    expect(screen.getByText("37 of 37 verdicts equal")).toBeVisible();
-    expect(screen.getByText("without names")).toBeVisible();
-    expect(screen.queryByText(/different here/)).toBeNull();
+    expect(screen.getByText("37 of 37 rule results equal")).toBeVisible();
+    expect(screen.getByText("redacted")).toBeVisible();
+    expect(screen.queryByText(/differs? here/)).toBeNull();
   });
 
   it("names each verdict that is another one here, with both values and why", async () => {
@@ -50,87 +50,87 @@ describe("an imported incident", () => {
       kind: "step",
       about: "a/b",
       on: RICH.hosts[0]?.id ?? "",
-      there: "supports",
-      here: null,
+      original: "supports",
+      local: null,
     } as const;
     const compared = {
       ...(ORIGIN.compared as NonNullable<Origin["compared"]>),
       step: { equal: 13, total: 14 },
-      different: [{ ...step, why: "left_out" as const }],
-      unequal: 1,
+      differences: [{ ...step, why: "left_out" as const }],
+      difference_count: 1,
     };
     imported({ ...ORIGIN, compared });
-    expect(await screen.findByText("36 of 37 verdicts equal")).toBeVisible();
-    await user.click(screen.getByText("1 verdict is different here"));
+    expect(await screen.findByText("36 of 37 rule results equal")).toBeVisible();
+    await user.click(screen.getByText("1 rule result differs here"));
     const item = within(screen.getByText("a/b").closest("li") as HTMLElement);
     expect(item.getByText(/there: supports; here: nothing/)).toBeVisible();
-    expect(item.getByText("(bytes were left out of the bundle)")).toBeVisible();
+    expect(item.getByText("(artifacts were left out of the bundle)")).toBeVisible();
   });
 
-  it("says a difference once for all runs that it is of", async () => {
+  it("shows a difference once for all its runs", async () => {
     const user = userEvent.setup();
     const runs = RICH.runs.slice(0, 2);
     const rule = {
       kind: "rule",
       about: "F-CPU-BUSY",
-      there: "fired 2",
-      here: null,
+      original: "matched 2",
+      local: null,
       why: "left_out",
     } as const;
     const compared = {
       ...(ORIGIN.compared as NonNullable<Origin["compared"]>),
       rule: { equal: 18, total: 20 },
-      different: runs.map((one) => ({ ...rule, on: one.run_id })),
-      unequal: 2,
+      differences: runs.map((run) => ({ ...rule, on: run.run_id })),
+      difference_count: 2,
     };
     imported({ ...ORIGIN, compared });
-    await user.click(await screen.findByText("2 verdicts are different here"));
+    await user.click(await screen.findByText("2 rule results differ here"));
     expect(screen.getAllByText("F-CPU-BUSY")).toHaveLength(1);
     const item = within(screen.getByText("F-CPU-BUSY").closest("li") as HTMLElement);
-    expect(item.getByText(/there: fired ×2; here: nothing/)).toBeVisible();
-    const numbers = runs.map((one) => one.number).sort((a, b) => a - b);
-    expect(item.getByText(numbers.map((one) => `#${one}`).join(" "))).toBeVisible();
+    expect(item.getByText(/there: matched ×2; here: nothing/)).toBeVisible();
+    const numbers = runs.map((run) => run.number).sort((a, b) => a - b);
+    expect(item.getByText(numbers.map((item) => `#${item}`).join(" "))).toBeVisible();
   });
 
   it("is still being read at first", async () => {
     imported({ ...ORIGIN, compared: null });
-    expect(await screen.findByText(/Its runs are being read/)).toBeVisible();
+    expect(await screen.findByText(/Reading its runs/)).toBeVisible();
   });
 });
 
 describe("the export dialog", () => {
-  const made: { href: string; name: string }[] = [];
+  const downloads: { href: string; name: string }[] = [];
 
   beforeEach(() => {
-    made.length = 0;
+    downloads.length = 0;
     vi.stubGlobal("URL", Object.assign(URL, { createObjectURL: () => "blob:x", revokeObjectURL: () => {} }));
     vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
-      made.push({ href: this.href, name: this.download });
+      downloads.push({ href: this.href, name: this.download });
     });
   });
   afterEach(() => vi.restoreAllMocks());
 
-  it("saves the file, and says why where there is none", async () => {
+  it("saves the file, and shows the reason where there is none", async () => {
     const user = userEvent.setup();
     let still = true;
     answerInstead(({ path }) => {
       if (!path.endsWith("/export")) return undefined;
-      return still ? problem(409, "carried.being_read", "") : ok({});
+      return still ? problem(409, "transfer.being_parsed", "") : ok({});
     });
-    open(`/incidents/${RICH.id}?act=export`);
+    openScreen(`/incidents/${RICH.id}?dialog=export`);
     const dialog = within(await screen.findByRole("dialog"));
-    expect(dialog.getByLabelText("With comments")).toBeChecked();
-    await user.click(dialog.getByLabelText(/Without names/));
-    expect(dialog.getByLabelText("With comments")).not.toBeChecked();
+    expect(dialog.getByLabelText("Include comments")).toBeChecked();
+    await user.click(dialog.getByLabelText(/Redacted/));
+    expect(dialog.getByLabelText("Include comments")).not.toBeChecked();
     await user.click(dialog.getByRole("button", { name: "Export" }));
-    expect(await dialog.findByText(/still being read here/)).toBeVisible();
-    expect(made).toEqual([]);
+    expect(await dialog.findByText(/are still being parsed/)).toBeVisible();
+    expect(downloads).toEqual([]);
     still = false;
     await user.click(dialog.getByRole("button", { name: "Export" }));
-    await waitFor(() => expect(made).toHaveLength(1));
+    await waitFor(() => expect(downloads).toHaveLength(1));
     expect(
       sent
-        .filter((one) => one.path.endsWith("/export"))
+        .filter((request) => request.path.endsWith("/export"))
         .at(-1)
         ?.query.get("redacted"),
     ).toBe("true");
@@ -146,13 +146,13 @@ describe("the import dialog", () => {
         ? ok({ id: RICH.id, number: 40, title: "x", runs: 1, new: true }, 201)
         : undefined,
     );
-    open("/captures?dialog=import");
+    openScreen("/captures?dialog=import");
     const dialog = within(await screen.findByRole("dialog"));
     const file = new File(["PK"], "incident-12.culprit.zip", { type: "application/zip" });
     await user.upload(document.querySelector('input[type="file"]') as HTMLInputElement, file);
-    expect(dialog.getByText(/brings its own hosts/)).toBeVisible();
+    expect(dialog.getByText(/contains its hosts/)).toBeVisible();
     await user.click(dialog.getByRole("button", { name: "Import" }));
-    await waitFor(() => expect(sent.some((one) => one.path === "/incidents/import")).toBe(true));
+    await waitFor(() => expect(sent.some((request) => request.path === "/incidents/import")).toBe(true));
     expect(await screen.findByRole("heading", { name: new RegExp(RICH.title) })).toBeVisible();
   });
 });

@@ -1,41 +1,41 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Empty, ErrorLine, Loaded, RowSkeleton } from "../../components/States";
-import { useJournal, useWrite } from "../../lib/incidents";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Conflict } from "./Conflict";
+import type { Incident } from "../../../client/models";
+import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../../components/EmptyState";
+import { useJournal, useWrite } from "../../../lib/incidents/incidents";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { EditConflict } from "../page/EditConflict";
+import { entrySentence, useIncidentText } from "../page/useIncidentText";
 import classes from "./Journal.module.css";
-import { entrySentence, useWords } from "./useWords";
 
 /** What happened in this incident, newest first, and the place to write something down. It grows while one looks. */
-export function Journal({ incident, pollMs }: { incident: Incident; pollMs: number | false }) {
+export function JournalPanel({ incident, pollMs }: { incident: Incident; pollMs: number | false }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const words = useWords(incident);
+  const words = useIncidentText(incident);
   const query = useJournal(incident.id, pollMs);
   return (
     <div className={classes.journal}>
-      {incident.may.edit && <Note incident={incident} />}
+      {incident.permissions.edit && <NoteForm incident={incident} />}
       <Loaded query={query} skeleton={<RowSkeleton rows={6} height={40} />}>
         {(entries) =>
           entries.length === 0 ? (
-            <Empty title={t("incidents.journal.none")} />
+            <EmptyState title={t("incidents.journal.none")} />
           ) : (
             <ol className={classes.entries} aria-live="polite">
               {[...entries]
                 .sort((a, b) => b.version - a.version)
-                .map((one) => (
-                  <li key={one.id} className={classes.entry}>
-                    <time className="num dim" dateTime={one.at} title={time.zoneName}>
-                      {time.iso(one.at)}
+                .map((entry) => (
+                  <li key={entry.id} className={classes.entry}>
+                    <time className="num dim" dateTime={entry.at} title={time.zoneName}>
+                      {time.iso(entry.at)}
                     </time>
-                    <span className={classes.who}>{one.by?.name ?? "Culprit"}</span>
+                    <span className={classes.who}>{entry.by?.name ?? "Culprit"}</span>
                     <span className={classes.text}>
-                      {words(entrySentence(one))}
-                      {one.params.reason && ` · ${words(one.params.reason)}`}
-                      {one.note && <q className={classes.note}>{one.note}</q>}
+                      {words(entrySentence(entry))}
+                      {typeof entry.params.reason === "object" && ` · ${words(entry.params.reason)}`}
+                      {entry.note && <q className={classes.note}>{entry.note}</q>}
                     </span>
                   </li>
                 ))}
@@ -47,7 +47,7 @@ export function Journal({ incident, pollMs }: { incident: Incident; pollMs: numb
   );
 }
 
-function Note({ incident }: { incident: Incident }) {
+function NoteForm({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const [text, setText] = useState("");
   const write = useWrite(incident, () => setText(""));
@@ -78,7 +78,7 @@ function Note({ incident }: { incident: Incident }) {
       </Button>
       <div className={classes.errors}>
         <ErrorLine error={write.error} />
-        <Conflict incident={incident} write={write} />
+        <EditConflict incident={incident} write={write} />
       </div>
     </form>
   );

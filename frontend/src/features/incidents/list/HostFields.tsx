@@ -1,9 +1,9 @@
 import { CloseButton, MultiSelect, Select, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { ScopeKind } from "../../client/types";
-import { SCOPE_EXAMPLES, SCOPE_KINDS, scopeFits } from "../../core/scopes";
-import { useHosts } from "../../lib/queries";
-import classes from "./Incidents.module.css";
+import type { ScopeKind } from "../../../client/models";
+import { SCOPE_EXAMPLES, SCOPE_KINDS, scopeFits } from "../../../core/hosts/scopes";
+import { useHosts } from "../../../lib/queries";
+import classes from "../page/Incidents.module.css";
 import type { HostDraft } from "./incidentDraft";
 
 const ROLES = ["suspect", "control", "dependency"] as const;
@@ -19,7 +19,7 @@ export function HostFields({ hosts, onChange, without = [] }: Props) {
   const { t } = useTranslation();
   const known = useHosts({ state: "active" }).data ?? [];
   const put = (id: string, patch: Partial<HostDraft>) =>
-    onChange(hosts.map((one) => (one.id === id ? { ...one, ...patch } : one)));
+    onChange(hosts.map((hostDraft) => (hostDraft.id === id ? { ...hostDraft, ...patch } : hostDraft)));
   return (
     <fieldset className={classes.fieldset}>
       <legend>{t("incidents.hosts.title")}</legend>
@@ -27,13 +27,19 @@ export function HostFields({ hosts, onChange, without = [] }: Props) {
         aria-label={t("incidents.hosts.title")}
         placeholder={hosts.length === 0 ? t("incidents.hosts.choose") : ""}
         data={known
-          .filter((one) => !without.includes(one.id))
-          .map((one) => ({ value: one.id, label: one.name }))}
-        value={hosts.map((one) => one.id)}
+          .filter((host) => !without.includes(host.id))
+          .map((host) => ({ value: host.id, label: host.name }))}
+        value={hosts.map((hostDraft) => hostDraft.id)}
         onChange={(ids) =>
           onChange(
             ids.map(
-              (id) => hosts.find((one) => one.id === id) ?? { id, kind: "host", value: "", role: "suspect" },
+              (id) =>
+                hosts.find((hostDraft) => hostDraft.id === id) ?? {
+                  id,
+                  kind: "host",
+                  value: "",
+                  role: "suspect",
+                },
             ),
           )
         }
@@ -43,39 +49,39 @@ export function HostFields({ hosts, onChange, without = [] }: Props) {
         maxValues={50}
         hidePickedOptions
       />
-      {hosts.map((one) => (
-        <div key={one.id} className={classes.hostRow}>
-          <span className="mono">{known.find((each) => each.id === one.id)?.name ?? "…"}</span>
+      {hosts.map((hostDraft) => (
+        <div key={hostDraft.id} className={classes.hostRow}>
+          <span className="mono">{known.find((each) => each.id === hostDraft.id)?.name ?? "…"}</span>
           <Select
             size="xs"
             aria-label={t("diagnose.scope")}
             data={SCOPE_KINDS.map((kind) => ({ value: kind, label: t(`diagnose.scopes.${kind}`) }))}
-            value={one.kind}
-            onChange={(kind) => put(one.id, { kind: (kind ?? "host") as ScopeKind, value: "" })}
+            value={hostDraft.kind}
+            onChange={(kind) => put(hostDraft.id, { kind: (kind ?? "host") as ScopeKind, value: "" })}
             allowDeselect={false}
           />
           <TextInput
             size="xs"
-            aria-label={t(`diagnose.scopeValue.${one.kind}`)}
-            placeholder={SCOPE_EXAMPLES[one.kind]}
-            disabled={one.kind === "host"}
-            value={one.value}
-            onChange={(event) => put(one.id, { value: event.currentTarget.value })}
-            error={one.value !== "" && !scopeFits(one.kind, one.value.trim())}
+            aria-label={t(`diagnose.scopeValue.${hostDraft.kind}`)}
+            placeholder={SCOPE_EXAMPLES[hostDraft.kind]}
+            disabled={hostDraft.kind === "host"}
+            value={hostDraft.value}
+            onChange={(event) => put(hostDraft.id, { value: event.currentTarget.value })}
+            error={hostDraft.value !== "" && !scopeFits(hostDraft.kind, hostDraft.value.trim())}
             classNames={{ input: "mono" }}
           />
           <Select
             size="xs"
             aria-label={t("incidents.hosts.roleLabel")}
             data={ROLES.map((role) => ({ value: role, label: t(`incidents.hosts.role.${role}`) }))}
-            value={one.role}
-            onChange={(role) => put(one.id, { role: role ?? "suspect" })}
+            value={hostDraft.role}
+            onChange={(role) => put(hostDraft.id, { role: role ?? "suspect" })}
             allowDeselect={false}
           />
           <CloseButton
             size="sm"
             aria-label={t("incidents.hosts.drop")}
-            onClick={() => onChange(hosts.filter((each) => each.id !== one.id))}
+            onClick={() => onChange(hosts.filter((each) => each.id !== hostDraft.id))}
           />
         </div>
       ))}

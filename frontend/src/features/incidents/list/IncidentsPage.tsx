@@ -1,29 +1,29 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { Siren } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { IncidentSummary } from "../../client/incidents";
-import { Page, Panel } from "../../components/Page";
-import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { useOpenDialog } from "../../lib/dialogs";
-import { useIncidents } from "../../lib/incidents";
-import { useMay } from "../../lib/queries";
-import { useUrlState } from "../../lib/urlState";
-import { useSlashFocus } from "../../lib/useSlashFocus";
-import { Doors } from "../../renderers/doors/Doors";
-import { LIST_FIELDS } from "./fields";
-import classes from "./Incidents.module.css";
+import type { IncidentSummary } from "../../../client/models";
+import { EmptyState, Loaded, RowSkeleton } from "../../../components/EmptyState";
+import { Page, Panel } from "../../../components/Page";
+import { useOpenDialog } from "../../../lib/dialogs";
+import { useIncidents } from "../../../lib/incidents/incidents";
+import { usePermission } from "../../../lib/queries";
+import { useUrlState } from "../../../lib/urlState";
+import { useSlashFocus } from "../../../lib/useSlashFocus";
+import { GetStarted } from "../../../widgets/get-started/GetStarted";
+import { LIST_FIELDS } from "../page/fields";
+import classes from "../page/Incidents.module.css";
 import { IncidentsTable } from "./IncidentsTable";
 
 const FILTERS = ["unresolved", "resolved", ""] as const;
 
-const matches = (one: IncidentSummary, q: string): boolean =>
+const matchesFilter = (incident: IncidentSummary, q: string): boolean =>
   [
-    `#${one.number}`,
-    one.title,
-    one.symptom.says,
-    one.symptom.service,
-    ...one.hosts,
-    ...one.causes.map((c) => c.cause),
+    `#${incident.number}`,
+    incident.title,
+    incident.symptom.description,
+    incident.symptom.service,
+    ...incident.hosts,
+    ...incident.causes.map((c) => c.cause),
   ]
     .join(" ")
     .toLowerCase()
@@ -32,7 +32,7 @@ const matches = (one: IncidentSummary, q: string): boolean =>
 /** What is wrong now, for the morning meeting: state, symptom, named cause, and what is still missing. */
 export function IncidentsPage() {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
   const search = useSlashFocus();
   const [{ state, q }, set] = useUrlState(LIST_FIELDS);
@@ -57,22 +57,23 @@ export function IncidentsPage() {
             return (
               <>
                 <Panel>
-                  <Empty title={t("incidents.none")} action={start}>
+                  <EmptyState title={t("incidents.none")} action={start}>
                     {t("incidents.noneText")}
-                  </Empty>
+                  </EmptyState>
                 </Panel>
-                <Doors first={false} />
+                <GetStarted first={false} />
               </>
             );
           const counts = {
-            unresolved: all.filter((one) => one.state !== "resolved").length,
-            resolved: all.filter((one) => one.state === "resolved").length,
+            unresolved: all.filter((incident) => incident.state !== "resolved").length,
+            resolved: all.filter((incident) => incident.state === "resolved").length,
             "": all.length,
           };
-          const shown = all.filter(
-            (one) =>
-              (state === "" || (state === "unresolved" ? one.state !== "resolved" : one.state === state)) &&
-              matches(one, q),
+          const visible = all.filter(
+            (incident) =>
+              (state === "" ||
+                (state === "unresolved" ? incident.state !== "resolved" : incident.state === state)) &&
+              matchesFilter(incident, q),
           );
           return (
             <>
@@ -82,9 +83,9 @@ export function IncidentsPage() {
                   aria-label={t("captures.state")}
                   value={state}
                   onChange={(value) => set({ state: value as typeof state })}
-                  data={FILTERS.map((one) => ({
-                    value: one,
-                    label: `${t(`incidents.filter.${one || "all"}`)} ${counts[one]}`,
+                  data={FILTERS.map((filter) => ({
+                    value: filter,
+                    label: `${t(`incidents.filter.${filter || "all"}`)} ${counts[filter]}`,
                   }))}
                 />
                 <TextInput
@@ -98,10 +99,10 @@ export function IncidentsPage() {
                 />
               </div>
               <Panel flush>
-                {shown.length > 0 ? (
-                  <IncidentsTable items={shown} />
+                {visible.length > 0 ? (
+                  <IncidentsTable items={visible} />
                 ) : (
-                  <Empty title={t("incidents.nothingHere")} />
+                  <EmptyState title={t("incidents.nothingHere")} />
                 )}
               </Panel>
             </>

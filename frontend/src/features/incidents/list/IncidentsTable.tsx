@@ -1,23 +1,23 @@
 import { useTranslation } from "react-i18next";
-import type { IncidentSummary } from "../../client/incidents";
-import { Ago } from "../../components/Ago";
-import { Grid, rowLink } from "../../components/Grid";
-import { Link } from "../../components/Link";
-import { Mark } from "../../components/Mark";
-import { Verdict } from "../../components/Verdict";
-import { useNames } from "../../lib/useNames";
-import { Severity } from "./Head";
-import classes from "./Incidents.module.css";
-import { Levels } from "./Symptom";
-import { STATE_TONES } from "./states";
+import type { IncidentSummary } from "../../../client/models";
+import { Link } from "../../../components/Link";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { DataTable, rowLink } from "../../../components/tables/DataTable";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { VerdictIcon } from "../../../components/VerdictIcon";
+import { useNames } from "../../../lib/text/useNames";
+import { SeverityTag } from "../page/IncidentHeader";
+import classes from "../page/Incidents.module.css";
+import { SymptomLevels } from "../page/SymptomLevels";
+import { STATE_TONES } from "../page/states";
 
 const HOSTS = 2;
 
 /** The first thing that an incident still lacks on its way to a proven cure; undefined where nothing is missing. */
-export function missingIn({ state, causes, fixes }: IncidentSummary) {
+export function countMissingSteps({ state, causes, fixes }: IncidentSummary) {
   if (state === "resolved") return undefined;
   if (causes.length === 0) return "cause" as const;
-  const inForce = fixes.filter((one) => one !== "planned" && one !== "reverted");
+  const inForce = fixes.filter((fixState) => fixState !== "planned" && fixState !== "reverted");
   if (inForce.length === 0) return "fix" as const;
   if (!inForce.includes("verified")) return "proof" as const;
   return "close" as const;
@@ -28,7 +28,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
   const { t } = useTranslation();
   const names = useNames();
   return (
-    <Grid stack label={t("nav.incidents")}>
+    <DataTable stack label={t("nav.incidents")}>
       <thead>
         <tr>
           <th>#</th>
@@ -44,40 +44,42 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
         </tr>
       </thead>
       <tbody>
-        {items.map((one) => {
-          const missing = missingIn(one);
+        {items.map((incident) => {
+          const missing = countMissingSteps(incident);
           return (
-            <tr key={one.id} className={rowLink()}>
+            <tr key={incident.id} className={rowLink()}>
               <td className="num">
-                <Link to="/incidents/$incidentId" params={{ incidentId: one.id }}>
-                  #{one.number}
+                <Link to="/incidents/$incidentId" params={{ incidentId: incident.id }}>
+                  #{incident.number}
                 </Link>
               </td>
               <td>
-                <Severity level={one.severity} />
+                <SeverityTag level={incident.severity} />
               </td>
               <td>
-                <Mark tone={STATE_TONES[one.state]}>{t(`incidents.state.${one.state}`)}</Mark>
+                <StatusIcon tone={STATE_TONES[incident.state]}>
+                  {t(`incidents.state.${incident.state}`)}
+                </StatusIcon>
               </td>
               <td className={classes.name}>
-                <Link to="/incidents/$incidentId" params={{ incidentId: one.id }}>
-                  {one.title}
+                <Link to="/incidents/$incidentId" params={{ incidentId: incident.id }}>
+                  {incident.title}
                 </Link>
               </td>
               <td className={classes.levelCell}>
-                <Levels symptom={one.symptom} />
+                <SymptomLevels symptom={incident.symptom} />
               </td>
-              <td className="mono" title={one.hosts.slice(0, 40).join("\n")}>
-                {one.hosts.slice(0, HOSTS).join(", ")}
-                {one.hosts.length > HOSTS && (
-                  <span className="dim"> {t("captures.more", { count: one.hosts.length - HOSTS })}</span>
+              <td className="mono" title={incident.hosts.slice(0, 40).join("\n")}>
+                {incident.hosts.slice(0, HOSTS).join(", ")}
+                {incident.hosts.length > HOSTS && (
+                  <span className="dim"> {t("captures.more", { count: incident.hosts.length - HOSTS })}</span>
                 )}
               </td>
               <td>
-                {one.causes.length === 0 && <span className="dim">–</span>}
-                {one.causes.map((cause) => (
+                {incident.causes.length === 0 && <span className="dim">–</span>}
+                {incident.causes.map((cause) => (
                   <span key={cause.hypothesis} className={classes.causeCell}>
-                    <Verdict
+                    <VerdictIcon
                       look={cause.confidence === "confirmed" ? "supports" : "weak"}
                       label={t(`findings.confidence.${cause.confidence}`)}
                     />{" "}
@@ -94,14 +96,14 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
                   <span className="dim">–</span>
                 )}
               </td>
-              <td className="num right">{one.people}</td>
+              <td className="num right">{incident.people}</td>
               <td className="num">
-                <Ago at={one.created_at} />
+                <RelativeTime at={incident.created_at} />
               </td>
             </tr>
           );
         })}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -2,19 +2,18 @@ import { Button, Select, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import type { Diagnosis } from "../../client/types";
-import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
-import { scopeFits } from "../../core/scopes";
-import { useDialogState } from "../../lib/dialogs";
-import { incidentKeys } from "../../lib/incidents";
-import { post, useAction, useDiagnosis } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import type { Diagnosis } from "../../../client/models";
+import { Dialog } from "../../../components/Dialog";
+import { ErrorLine } from "../../../components/EmptyState";
+import { scopeFits } from "../../../core/hosts/scopes";
+import { useDialogState } from "../../../lib/dialogs";
+import { incidentKeys } from "../../../lib/incidents/incidents";
+import { post, useAction, useDiagnosis } from "../../../lib/queries";
+import { useNames } from "../../../lib/text/useNames";
+import classes from "../page/Incidents.module.css";
 import { HostFields } from "./HostFields";
-import classes from "./Incidents.module.css";
-import { draftOf, type HostDraft, hostBody, symptomBody, symptomFits } from "./incidentDraft";
-import { PlaybookChoice } from "./PlaybookChoice";
+import { type HostDraft, isSymptomValid, toHostBody, toSymptomBody, toSymptomDraft } from "./incidentDraft";
+import { PlaybookSelect } from "./PlaybookSelect";
 import { SymptomFields } from "./SymptomFields";
 
 const SEVERITIES = ["1", "2", "3", "4"] as const;
@@ -25,17 +24,17 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const names = useNames();
-  const [asked] = useDialogState();
-  const diagnosis = useDiagnosis(asked.about).data;
+  const [dialog] = useDialogState();
+  const diagnosis = useDiagnosis(dialog.about).data;
   const [title, setTitle] = useState("");
   const [severity, setSeverity] = useState<string>(UNKNOWN);
-  const [symptom, setSymptom] = useState(() => draftOf());
+  const [symptom, setSymptom] = useState(() => toSymptomDraft());
   const [hosts, setHosts] = useState<readonly HostDraft[]>(() =>
-    asked.on.map((id) => ({ id, kind: "host", value: "", role: "suspect" })),
+    dialog.on.map((id) => ({ id, kind: "host", value: "", role: "suspect" })),
   );
   const [playbooks, setPlaybooks] = useState<readonly string[]>([]);
   const [once] = useState(() => crypto.randomUUID());
-  const causes = diagnosis?.result?.causes.map((one) => one.id) ?? [];
+  const causes = diagnosis?.result?.causes.map((namedCause) => namedCause.id) ?? [];
   const [cause] = causes;
   const proposed =
     diagnosis && names.ready
@@ -46,34 +45,36 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
   }, [proposed]);
   useEffect(() => {
     if (!diagnosis) return;
-    setHosts((chosen) => (chosen.length > 0 && chosen[0]?.kind !== "host" ? chosen : [hostOf(diagnosis)]));
+    setHosts((chosen) => (chosen.length > 0 && chosen[0]?.kind !== "host" ? chosen : [hostIdOf(diagnosis)]));
     setSymptom((typed) => ({
       ...typed,
-      says: typed.says || diagnosis.reason,
+      description: typed.description || diagnosis.reason,
       since: typed.since || diagnosis.created_at,
     }));
   }, [diagnosis]);
   const fits =
     title.trim() !== "" &&
-    symptomFits(symptom) &&
-    hosts.every((one) => one.kind === "host" || scopeFits(one.kind, one.value.trim()));
+    isSymptomValid(symptom) &&
+    hosts.every(
+      (hostDraft) => hostDraft.kind === "host" || scopeFits(hostDraft.kind, hostDraft.value.trim()),
+    );
   const open = useAction(
     () =>
-      post<Incident>(
+      post(
         "/incidents",
         {
           title: title.trim(),
           severity: Number(severity),
-          symptom: symptomBody(symptom),
+          symptom: toSymptomBody(symptom),
           ...(symptom.since ? { window_from: symptom.since } : {}),
-          hosts: hosts.map(hostBody),
+          hosts: hosts.map(toHostBody),
           playbooks: [...playbooks],
-          ...(asked.about ? { diagnosis_id: asked.about } : {}),
+          ...(dialog.about ? { diagnosis_id: dialog.about } : {}),
         },
         once,
       ),
     [incidentKeys.all],
-    (made) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: made.id } }),
+    (incident) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: incident.id } }),
   );
   return (
     <Dialog onClose={onClose} title={t("incidents.new.title")} size="56rem">
@@ -99,9 +100,9 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
           />
           <Select
             label={t("incidents.severity.label")}
-            data={SEVERITIES.map((one) => ({
-              value: one,
-              label: `${one} · ${t(`incidents.severity.${one}`)}`,
+            data={SEVERITIES.map((severity) => ({
+              value: severity,
+              label: `${severity} · ${t(`incidents.severity.${severity}`)}`,
             }))}
             value={severity}
             onChange={(value) => setSeverity(value ?? UNKNOWN)}
@@ -110,10 +111,10 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
         </div>
         <SymptomFields value={symptom} onChange={setSymptom} />
         <HostFields hosts={hosts} onChange={setHosts} />
-        <PlaybookChoice
+        <PlaybookSelect
           chosen={playbooks}
           onChange={setPlaybooks}
-          words={`${title} ${symptom.says}`}
+          words={`${title} ${symptom.description}`}
           causes={causes}
         />
         <ErrorLine error={open.error} />
@@ -130,7 +131,7 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-const hostOf = ({ host, scope }: Diagnosis): HostDraft => ({
+const hostIdOf = ({ host, scope }: Diagnosis): HostDraft => ({
   id: host.id,
   kind: (scope.kind as HostDraft["kind"] | undefined) ?? "host",
   value: scope.value ?? "",

@@ -1,9 +1,9 @@
 import { Checkbox, MultiSelect } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { usePick } from "../../lib/i18n";
-import { usePlaybooks } from "../../lib/queries";
-import classes from "./Incidents.module.css";
-import { suggested } from "./incidentDraft";
+import { usePlaybooks } from "../../../lib/queries";
+import { useLocalized } from "../../../lib/text/i18n";
+import classes from "../page/Incidents.module.css";
+import { suggestPlaybooks } from "./incidentDraft";
 
 interface Props {
   chosen: readonly string[];
@@ -15,31 +15,33 @@ interface Props {
 }
 
 /** Which playbooks to go by: those that fit what is known first, then any. */
-export function PlaybookChoice({ chosen, onChange, words, causes, without = [] }: Props) {
+export function PlaybookSelect({ chosen, onChange, words, causes, without = [] }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const all = (usePlaybooks().data ?? []).filter((one) => one.steps > 0 && !without.includes(one.id));
-  const fitting = suggested(all, causes, words);
+  const pick = useLocalized();
+  const all = (usePlaybooks().data ?? []).filter(
+    (playbook) => playbook.steps > 0 && !without.includes(playbook.id),
+  );
+  const fitting = suggestPlaybooks(all, causes, words);
   const flip = (id: string) =>
-    onChange(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
+    onChange(chosen.includes(id) ? chosen.filter((item) => item !== id) : [...chosen, id]);
   return (
     <fieldset className={classes.fieldset}>
       <legend>{t("incidents.new.playbooks")}</legend>
       {fitting.length > 0 && <p className={classes.hint}>{t("incidents.new.suggested")}</p>}
-      {fitting.map((one) => (
+      {fitting.map((playbook) => (
         <Checkbox
-          key={one.id}
+          key={playbook.id}
           size="xs"
-          label={pick(one.title)}
-          description={pick(one.symptom)}
-          checked={chosen.includes(one.id)}
-          onChange={() => flip(one.id)}
+          label={pick(playbook.title)}
+          description={pick(playbook.symptom)}
+          checked={chosen.includes(playbook.id)}
+          onChange={() => flip(playbook.id)}
         />
       ))}
       <MultiSelect
         aria-label={t("incidents.new.playbooks")}
         placeholder={chosen.length === 0 ? t("incidents.new.playbooksHint") : ""}
-        data={all.map((one) => ({ value: one.id, label: pick(one.title) }))}
+        data={all.map((playbook) => ({ value: playbook.id, label: pick(playbook.title) }))}
         value={[...chosen]}
         onChange={onChange}
         searchable

@@ -1,8 +1,8 @@
 import { Autocomplete, Select, Textarea, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { TimeField } from "../../components/TimeField";
-import { useServices } from "../../lib/queries";
-import classes from "./Incidents.module.css";
+import { TimeField } from "../../../components/fields/TimeField";
+import { useServices } from "../../../lib/queries";
+import classes from "../page/Incidents.module.css";
 import { isNumberOrEmpty, LEVELS, type LevelName, type SymptomDraft, UNITS } from "./incidentDraft";
 
 interface Props {
@@ -21,7 +21,7 @@ export function SymptomFields({ value, onChange }: Props) {
       <div className={classes.two}>
         <Autocomplete
           label={t("incidents.symptom.service")}
-          data={services.data?.map((one) => one.name) ?? []}
+          data={services.data?.map((service) => service.name) ?? []}
           value={value.service}
           onChange={(service) => put({ service })}
         />
@@ -32,9 +32,9 @@ export function SymptomFields({ value, onChange }: Props) {
         />
       </div>
       <Textarea
-        label={t("incidents.symptom.says")}
-        value={value.says}
-        onChange={(event) => put({ says: event.currentTarget.value })}
+        label={t("incidents.symptom.description")}
+        value={value.description}
+        onChange={(event) => put({ description: event.currentTarget.value })}
         autosize
         minRows={1}
       />

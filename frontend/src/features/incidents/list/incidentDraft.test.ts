@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { draftOf, suggested, symptomBody, symptomFits, typedNumber } from "./incidentDraft";
+import {
+  isSymptomValid,
+  parseNumber,
+  suggestPlaybooks,
+  toSymptomBody,
+  toSymptomDraft,
+} from "./incidentDraft";
 
 describe("a symptom as it is typed", () => {
   it.each([
@@ -8,30 +14,30 @@ describe("a symptom as it is typed", () => {
     [" 40 ", 40],
     ["", undefined],
     ["many", undefined],
-  ])("reads %j as %j", (text, value) => expect(typedNumber(text)).toBe(value));
+  ])("reads %j as %j", (text, value) => expect(parseNumber(text)).toBe(value));
 
   it("sends only what is known", () => {
-    const draft = draftOf();
+    const draft = toSymptomDraft();
     draft.latency.after = "2300";
-    expect(symptomBody(draft)).toMatchObject({
+    expect(toSymptomBody(draft)).toMatchObject({
       latency: { before: null, after: 2300, unit: "ms" },
       errors: null,
       since: null,
     });
     draft.errors.before = "few";
-    expect(symptomFits(draft)).toBe(false);
+    expect(isSymptomValid(draft)).toBe(false);
   });
 
-  it("comes back as it was told", () => {
-    const told = {
+  it("comes back as typed", () => {
+    const levels = {
       service: "feed",
-      says: "slow",
+      description: "slow",
       rate: null,
       errors: null,
       latency: { before: 5, after: 9, unit: "min" },
       since: null,
     };
-    expect(symptomBody(draftOf(told))).toEqual(told);
+    expect(toSymptomBody(toSymptomDraft(levels))).toEqual(levels);
   });
 });
 
@@ -51,12 +57,12 @@ describe("playbooks that are suggested", () => {
   ];
 
   it("are those of a named cause first, then those with the same words", () => {
-    expect(suggested(books, ["cpu-oversubscribed"], "slow reads").map((one) => one.id)).toEqual([
+    expect(suggestPlaybooks(books, ["cpu-oversubscribed"], "slow reads").map((item) => item.id)).toEqual([
       "cpu",
       "disk",
     ]);
-    expect(suggested(books, [], "Reads!").map((one) => one.id)).toEqual(["disk"]);
-    expect(suggested(books, [], "服务变慢了").map((one) => one.id)).toEqual(["disk", "cpu"]);
-    expect(suggested(books, [], "")).toEqual([]);
+    expect(suggestPlaybooks(books, [], "Reads!").map((item) => item.id)).toEqual(["disk"]);
+    expect(suggestPlaybooks(books, [], "服务变慢了").map((item) => item.id)).toEqual(["disk", "cpu"]);
+    expect(suggestPlaybooks(books, [], "")).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-import type { HostRole, Symptom } from "../../client/incidents";
-import type { ScopeKind } from "../../client/types";
+import type { ScopeKind } from "../../../client/models";
+import type { HostRole, Symptom } from "../api";
 
 export const LEVELS = ["latency", "errors", "rate"] as const;
 export type LevelName = (typeof LEVELS)[number];
@@ -18,7 +18,10 @@ export interface LevelDraft {
 }
 
 /** A symptom as it is typed. */
-export type SymptomDraft = { service: string; says: string; since: string } & Record<LevelName, LevelDraft>;
+export type SymptomDraft = { service: string; description: string; since: string } & Record<
+  LevelName,
+  LevelDraft
+>;
 
 export interface HostDraft {
   id: string;
@@ -33,9 +36,9 @@ const level = (name: LevelName, of?: Symptom[LevelName]): LevelDraft => ({
   unit: of?.unit || (UNITS[name][0] ?? ""),
 });
 
-export const draftOf = (symptom?: Symptom): SymptomDraft => ({
+export const toSymptomDraft = (symptom?: Symptom): SymptomDraft => ({
   service: symptom?.service ?? "",
-  says: symptom?.says ?? "",
+  description: symptom?.description ?? "",
   since: symptom?.since ?? "",
   latency: level("latency", symptom?.latency),
   errors: level("errors", symptom?.errors),
@@ -43,34 +46,34 @@ export const draftOf = (symptom?: Symptom): SymptomDraft => ({
 });
 
 /** A number as people type it, with a comma or a point; undefined where it is none. */
-export function typedNumber(text: string): number | undefined {
+export function parseNumber(text: string): number | undefined {
   const plain = text.trim().replace(",", ".");
   const value = Number(plain);
   return plain !== "" && Number.isFinite(value) ? value : undefined;
 }
 
 export const isNumberOrEmpty = (text: string): boolean =>
-  text.trim() === "" || typedNumber(text) !== undefined;
+  text.trim() === "" || parseNumber(text) !== undefined;
 
-export const symptomFits = (draft: SymptomDraft): boolean =>
+export const isSymptomValid = (draft: SymptomDraft): boolean =>
   LEVELS.every((name) => isNumberOrEmpty(draft[name].before) && isNumberOrEmpty(draft[name].after));
 
-export function symptomBody(draft: SymptomDraft) {
-  const told = ({ before, after, unit }: LevelDraft) => {
-    const [was, is] = [typedNumber(before), typedNumber(after)];
+export function toSymptomBody(draft: SymptomDraft) {
+  const toLevel = ({ before, after, unit }: LevelDraft) => {
+    const [was, is] = [parseNumber(before), parseNumber(after)];
     return was === undefined && is === undefined ? null : { before: was ?? null, after: is ?? null, unit };
   };
   return {
     service: draft.service.trim(),
-    says: draft.says.trim(),
+    description: draft.description.trim(),
     since: draft.since || null,
-    latency: told(draft.latency),
-    errors: told(draft.errors),
-    rate: told(draft.rate),
+    latency: toLevel(draft.latency),
+    errors: toLevel(draft.errors),
+    rate: toLevel(draft.rate),
   };
 }
 
-export const hostBody = ({ id, kind, value, role }: HostDraft) => ({
+export const toHostBody = ({ id, kind, value, role }: HostDraft) => ({
   host_id: id,
   scope: { kind, value: kind === "host" ? "" : value.trim() },
   role,
@@ -87,38 +90,38 @@ interface PlaybookLike {
 
 const SHORT = 4;
 /** Words of four letters and more; Chinese, which has no spaces, in pairs of characters. */
-const wordsOf = (text: string): string[] => {
-  const found = text
+const splitWords = (text: string): string[] => {
+  const match = text
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
-    .flatMap((one) =>
-      /\p{Script=Han}/u.test(one)
-        ? [...one].slice(1).map((second, i) => `${[...one][i]}${second}`)
-        : one.length >= SHORT
-          ? [one]
+    .flatMap((item) =>
+      /\p{Script=Han}/u.test(item)
+        ? [...item].slice(1).map((second, i) => `${[...item][i]}${second}`)
+        : item.length >= SHORT
+          ? [item]
           : [],
     );
-  return [...new Set(found)];
+  return [...new Set(match)];
 };
 
 /** Playbooks that have a cause that was named, or speak of the same in their symptom; the best first. */
-export function suggested<P extends PlaybookLike>(
+export function suggestPlaybooks<P extends PlaybookLike>(
   playbooks: readonly P[],
   causes: readonly string[],
   words: string,
   most = 5,
 ): P[] {
-  const said = wordsOf(words);
-  const worth = (one: P) => {
-    const text = `${one.title.en} ${one.symptom.en} ${one.title.zh} ${one.symptom.zh}`.toLowerCase();
-    const shared = one.causes.filter((cause) => causes.includes(cause)).length;
-    return 10 * shared + said.filter((word) => text.includes(word)).length;
+  const symptomWords = splitWords(words);
+  const worth = (item: P) => {
+    const text = `${item.title.en} ${item.symptom.en} ${item.title.zh} ${item.symptom.zh}`.toLowerCase();
+    const shared = item.causes.filter((cause) => causes.includes(cause)).length;
+    return 10 * shared + symptomWords.filter((word) => text.includes(word)).length;
   };
   return playbooks
-    .filter((one) => one.steps > 0)
-    .map((one) => ({ one, worth: worth(one) }))
+    .filter((playbook) => playbook.steps > 0)
+    .map((playbook) => ({ playbook, worth: worth(playbook) }))
     .filter(({ worth: of }) => of > 0)
     .sort((a, b) => b.worth - a.worth)
     .slice(0, most)
-    .map(({ one }) => one);
+    .map(({ playbook }) => playbook);
 }

@@ -1,32 +1,32 @@
 import { Button, Menu } from "@mantine/core";
 import { Bot, Square } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Mark } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { useWrite } from "../../lib/incidents";
-import { Conflict } from "./Conflict";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { EditConflict } from "../page/EditConflict";
 
 const TIERS = ["light", "standard", "deep"] as const;
 
-/** Lets Culprit take the next steps by itself, up to a tier; or says that it does, and stops it. */
-export function Autopilot({ incident }: { incident: Incident }) {
+/** Starts the autopilot up to a tier; or shows that it runs, and stops it. */
+export function AutopilotSwitch({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const write = useWrite(incident);
-  const { autopilot, may } = incident;
+  const { autopilot, permissions } = incident;
   const error = (
     <>
       <ErrorLine error={write.error} />
-      <Conflict incident={incident} write={write} />
+      <EditConflict incident={incident} write={write} />
     </>
   );
   if (autopilot?.state === "running")
     return (
       <>
-        <Mark tone="busy">
+        <StatusIcon tone="busy">
           {t("incidents.autopilot.running", { tier: t(`tier.${autopilot.tier}.name`) })}
-        </Mark>
-        {may.autopilot && (
+        </StatusIcon>
+        {permissions.autopilot && (
           <Button
             variant="outline"
             color="red"
@@ -40,7 +40,7 @@ export function Autopilot({ incident }: { incident: Incident }) {
         {error}
       </>
     );
-  if (!may.autopilot || incident.state === "resolved") return null;
+  if (!permissions.autopilot || incident.state === "resolved") return null;
   return (
     <>
       <Menu position="bottom-end" withinPortal>
@@ -50,14 +50,14 @@ export function Autopilot({ incident }: { incident: Incident }) {
             leftSection={<Bot size={14} />}
             disabled={!incident.next}
             loading={write.pending}
-            title={t("incidents.autopilot.says")}
+            title={t("incidents.autopilot.help")}
           >
             {t("incidents.autopilot.start")}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Label>{t("incidents.autopilot.says")}</Menu.Label>
-          {TIERS.filter((one) => may.tiers.includes(one)).map((tier) => (
+          <Menu.Label>{t("incidents.autopilot.help")}</Menu.Label>
+          {TIERS.filter((tier) => permissions.tiers.includes(tier)).map((tier) => (
             <Menu.Item
               key={tier}
               onClick={() => write.send({ method: "POST", path: "/autopilot", body: { tier } })}

@@ -3,23 +3,24 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Bot } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident, NextProposal } from "../../client/incidents";
-import { CommandLine } from "../../components/Copy";
-import { TierTag } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { Verdict } from "../../components/Verdict";
-import { bytes, number, seconds } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useWrite } from "../../lib/incidents";
-import { isActive, keys } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
-import { Conflict } from "./Conflict";
-import classes from "./Next.module.css";
-import { Progress } from "./Progress";
-import { Question, asked as questionOf, type Told, withAnswer } from "./Question";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { TierTag } from "../../../components/StatusIcon";
+import { VerdictIcon } from "../../../components/VerdictIcon";
+import { bytes, number, seconds } from "../../../core/text/format";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { isActive, keys } from "../../../lib/queries";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import type { NextProposal } from "../api";
+import { EditConflict } from "../page/EditConflict";
+import { useIncidentText } from "../page/useIncidentText";
+import { findHypothesis, type IncidentView, stepNumber } from "../page/useIncidentView";
+import classes from "./NextStep.module.css";
+import { addAnswer, type OptionAnswers, OptionPrompt, missingOption as questionOf } from "./OptionPrompt";
+import { StepProgress } from "./StepProgress";
 import { StepResult } from "./StepResult";
-import { useWords } from "./useWords";
-import { hypothesisOf, type IncidentView, numberOf } from "./view";
 
 const BY_HAND = "autopilot.by_hand";
 const NOTHING_LEFT = "autopilot.nothing_left";
@@ -28,14 +29,14 @@ interface Props {
   incident: Incident;
   view: IncidentView;
   /** Grows with every press of `n`: the first shows what would run, the second runs it. */
-  asked: number;
+  requestCount: number;
 }
 
-/** The one thing to do next. While it runs, its progress stands here; then what came of it, and what is next. */
-export function NextStep({ incident, view, asked }: Props) {
+/** The next step. Shows its progress while it runs, then its result and the step that follows. */
+export function NextStepPanel({ incident, view, requestCount }: Props) {
   const { t } = useTranslation();
   const cache = useQueryClient();
-  const running = incident.runs.find((one) => one.step && isActive(one.state));
+  const running = incident.runs.find((run) => run.step && isActive(run.state));
   const [last, setLast] = useState<{ step: string; host: string; run: string }>();
   const step = running?.step ?? "";
   const host = running?.host_id ?? "";
@@ -45,7 +46,7 @@ export function NextStep({ incident, view, asked }: Props) {
   }, [step, host, run]);
   const going = running !== undefined;
   useEffect(() => {
-    // What came home is on the timeline of its host too.
+    // The results are on the timeline of the host too.
     if (!going && last) void cache.invalidateQueries({ queryKey: keys.hosts });
   }, [going, last, cache]);
   const resolved = incident.state === "resolved";
@@ -56,25 +57,27 @@ export function NextStep({ incident, view, asked }: Props) {
       aria-label={t("playbooks.next")}
       data-running={running ? "" : undefined}
     >
-      {running && <Progress incident={incident} view={view} run={running} />}
-      {!running && <PilotStopped incident={incident} />}
+      {running && <StepProgress incident={incident} view={view} run={running} />}
+      {!running && <AutopilotStopNote incident={incident} />}
       {!running && last && <StepResult incident={incident} view={view} {...last} />}
-      {!running && next && <Proposed incident={incident} view={view} next={next} asked={asked} />}
+      {!running && next && (
+        <ProposedStep incident={incident} view={view} next={next} requestCount={requestCount} />
+      )}
       {!running && resolved && (
         <p className={classes.done}>
-          <Verdict look="supports" /> {t("incidents.next.resolved")}
+          <VerdictIcon look="supports" /> {t("incidents.next.resolved")}
         </p>
       )}
       {!running && !resolved && !next && incident.steps.length > 0 && (
         <p className={classes.done}>
-          <Verdict look={incident.gaps.length > 0 ? "absent" : "supports"} />
+          <VerdictIcon look={incident.gaps.length > 0 ? "absent" : "supports"} />
           {t(incident.gaps.length > 0 ? "playbooks.nothingLeft" : "playbooks.answered")}
         </p>
       )}
       {!running && !resolved && !next && incident.steps.length === 0 && (
         <p className={classes.done}>
-          <Verdict look="absent" /> {t("incidents.next.noPlaybook")}
-          <Button size="xs" onClick={() => view.set({ act: "hosts" })}>
+          <VerdictIcon look="absent" /> {t("incidents.next.noPlaybook")}
+          <Button size="xs" onClick={() => view.set({ dialog: "hosts" })}>
             {t("incidents.hosts.addPlaybook")}
           </Button>
         </p>
@@ -84,9 +87,9 @@ export function NextStep({ incident, view, asked }: Props) {
 }
 
 /** Why the autopilot stopped, for as long as that is what it still waits for. */
-function PilotStopped({ incident }: { incident: Incident }) {
+function AutopilotStopNote({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
-  const words = useWords(incident);
+  const words = useIncidentText(incident);
   const { autopilot, next, state } = incident;
   const reason = autopilot?.state === "stopped" ? autopilot.reason : null;
   if (!reason || state === "resolved" || reason.key === BY_HAND) return null;
@@ -99,51 +102,51 @@ function PilotStopped({ incident }: { incident: Incident }) {
   );
 }
 
-function Proposed({ incident, view, next, asked }: Props & { next: NextProposal }) {
+function ProposedStep({ incident, view, next, requestCount }: Props & { next: NextProposal }) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
   const write = useWrite(incident);
   const button = useRef<HTMLButtonElement>(null);
   const [open, setOpen] = useState(false);
   const [confirm, setConfirm] = useState("");
-  const [told, setTold] = useState<Told>({});
+  const [answers, setAnswers] = useState<OptionAnswers>({});
   const [reply, setReply] = useState("");
   const question = questionOf(write.error, next.collectors);
-  const step = incident.steps.find((one) => one.key === next.step);
-  const host = incident.hosts.find((one) => one.id === next.host_id);
-  const about = step && hypothesisOf(incident, step);
+  const step = incident.steps.find((step) => step.key === next.step);
+  const host = incident.hosts.find((host) => host.id === next.host_id);
+  const about = step && findHypothesis(incident, step);
   const person = next.collectors.length === 0;
-  const allowed = incident.may.capture && incident.may.tiers.includes(next.tier);
+  const allowed = incident.permissions.capture && incident.permissions.tiers.includes(next.tier);
   const stops = next.tier === "ptrace";
   useEffect(() => {
-    if (asked === 0 || !button.current) return;
+    if (requestCount === 0 || !button.current) return;
     if (document.activeElement === button.current) button.current.click();
     else {
       setOpen(true);
       button.current.focus();
     }
-  }, [asked]);
+  }, [requestCount]);
   const why = {
     ...next.why,
     params: {
       ...next.why.params,
-      about: about ? `${about.sign} (${pick(about.says)})` : pick(step?.asks),
+      about: about ? `${about.sign} (${pick(about.summary)})` : pick(step?.question),
       tier: t(`tier.${next.tier}.name`),
     },
   };
   const run = () => {
     view.set({ step: next.step, host: next.host_id, pane: "evidence" });
-    const answered = question && reply.trim() ? withAnswer(told, question, reply) : told;
+    const answered = question && reply.trim() ? addAnswer(answers, question, reply) : answers;
     const options = Object.fromEntries(
       Object.entries(answered).filter(([collector]) => next.collectors.includes(collector)),
     );
-    setTold(options);
+    setAnswers(options);
     setReply("");
     write.send({
       method: "POST",
-      path: "/step",
+      path: "/step-runs",
       body: {
         step: next.step,
         host_id: next.host_id,
@@ -159,7 +162,7 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
           <p className={classes.title}>
             <span className={classes.label}>{t("playbooks.next")}</span>{" "}
             <button type="button" className={classes.asks} onClick={() => view.choose(next.step)}>
-              {numberOf(view, next.step)} · {pick(step?.asks)}
+              {stepNumber(view, next.step)} · {pick(step?.question)}
             </button>
           </p>
           <p className={classes.cost}>
@@ -178,10 +181,10 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
           </p>
         </div>
         {person
-          ? incident.may.edit && (
+          ? incident.permissions.edit && (
               <Button
                 ref={button}
-                onClick={() => view.set({ step: next.step, host: next.host_id, act: "verdict" })}
+                onClick={() => view.set({ step: next.step, host: next.host_id, dialog: "verdict" })}
                 rightSection={<kbd className={classes.key}>n</kbd>}
               >
                 {t("incidents.verdict.give")}
@@ -219,13 +222,13 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
           </Button>
           {open && (
             <ul className={classes.commands} aria-label={t("newCapture.preview")}>
-              {next.commands.map((one) => (
-                <li key={`${one.collector}${one.text}`}>
+              {next.commands.map((command) => (
+                <li key={`${command.collector}${command.text}`}>
                   <span className="dim">
-                    {names.collector(one.collector)}
-                    {one.why && `: ${sentence(one.why)}`}
+                    {names.collector(command.collector)}
+                    {command.why && `: ${sentence(command.why)}`}
                   </span>
-                  <CommandLine text={one.text} />
+                  <CommandLine text={command.text} />
                 </li>
               ))}
             </ul>
@@ -233,8 +236,8 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
         </>
       )}
       <ErrorLine error={write.error} />
-      {question && allowed && <Question of={question} value={reply} onChange={setReply} onAnswer={run} />}
-      <Conflict incident={incident} write={write} />
+      {question && allowed && <OptionPrompt of={question} value={reply} onChange={setReply} onAnswer={run} />}
+      <EditConflict incident={incident} write={write} />
     </>
   );
 }

@@ -1,36 +1,41 @@
 import { TextInput } from "@mantine/core";
-import { ApiError } from "../../lib/api";
-import { useNames } from "../../lib/useNames";
+import { ApiError } from "../../../lib/api";
+import { useNames } from "../../../lib/text/useNames";
 
-/** What a collector of a step must be told, by collector and option. */
-export type Told = Readonly<Record<string, Readonly<Record<string, string>>>>;
+/** The options that a step's collectors need, by collector and option. */
+export type OptionAnswers = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-export interface Asked {
+export interface MissingOption {
   readonly collector: string;
   readonly option: string;
 }
 
 /** The option that one of these collectors asks for; undefined where a step was refused for another reason, or was not. */
-export const asked = (error: unknown, collectors: readonly string[]): Asked | undefined => {
-  const said = error instanceof ApiError ? error.sentence : null;
-  const collector = String(said?.params.collector);
-  if (!said?.key.startsWith("incident.asks_") || !collectors.includes(collector)) return undefined;
-  return { collector, option: String(said.params.option) };
+export const missingOption = (error: unknown, collectors: readonly string[]): MissingOption | undefined => {
+  const sentence = error instanceof ApiError ? error.sentence : null;
+  const collector = String(sentence?.params.collector);
+  if (!sentence?.key.startsWith("incident.option_missing_") || !collectors.includes(collector))
+    return undefined;
+  return { collector, option: String(sentence.params.option) };
 };
 
-export const withAnswer = (told: Told, { collector, option }: Asked, value: string): Told => ({
-  ...told,
-  [collector]: { ...told[collector], [option]: value.trim() },
+export const addAnswer = (
+  answers: OptionAnswers,
+  { collector, option }: MissingOption,
+  value: string,
+): OptionAnswers => ({
+  ...answers,
+  [collector]: { ...answers[collector], [option]: value.trim() },
 });
 
-/** The place to answer: the sentence of the refusal says what is wanted and why. */
-export function Question({
+/** The fields for missing options: the sentence of the refusal names what is needed and why. */
+export function OptionPrompt({
   of,
   value,
   onChange,
   onAnswer,
 }: {
-  of: Asked;
+  of: MissingOption;
   value: string;
   onChange: (value: string) => void;
   onAnswer: () => void;

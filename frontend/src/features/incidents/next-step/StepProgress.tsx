@@ -3,16 +3,17 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Square } from "lucide-react";
 import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident, IncidentRun } from "../../client/incidents";
-import { Mark } from "../../components/Mark";
-import { BlockSkeleton, ErrorLine, Loaded } from "../../components/States";
-import { usePick } from "../../lib/i18n";
-import { incidentKeys } from "../../lib/incidents";
-import { isActive, keys, post, useAction, useMay } from "../../lib/queries";
-import { useCaptureStream } from "../../lib/useCaptureStream";
-import { RunBars } from "../../renderers/capture/RunBars";
-import classes from "./Next.module.css";
-import { type IncidentView, numberOf } from "./view";
+import type { Incident } from "../../../client/models";
+import { BlockSkeleton, ErrorLine, Loaded } from "../../../components/EmptyState";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { useCaptureStream } from "../../../lib/captures/useCaptureStream";
+import { incidentKeys } from "../../../lib/incidents/incidents";
+import { isActive, keys, post, useAction, usePermission } from "../../../lib/queries";
+import { useLocalized } from "../../../lib/text/i18n";
+import { RunBars } from "../../../widgets/capture-progress/RunBars";
+import type { IncidentRun } from "../api";
+import { type IncidentView, stepNumber } from "../page/useIncidentView";
+import classes from "./NextStep.module.css";
 
 interface Props {
   incident: Incident;
@@ -21,29 +22,29 @@ interface Props {
 }
 
 /** What runs now for a step, collector by collector, with the way to stop it. */
-export function Progress({ incident, view, run }: Props) {
+export function StepProgress({ incident, view, run }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const may = useMay();
+  const pick = useLocalized();
+  const may = usePermission();
   const cache = useQueryClient();
   const { query, since } = useCaptureStream(run.capture_id);
   const ended = query.data !== undefined && !isActive(query.data.state);
   useEffect(() => {
-    if (ended) void cache.invalidateQueries({ queryKey: incidentKeys.one(incident.id) });
+    if (ended) void cache.invalidateQueries({ queryKey: incidentKeys.detail(incident.id) });
   }, [ended, cache, incident.id]);
   const cancel = useAction(
     () => post(`/captures/${run.capture_id}/cancel`),
     [keys.captures, incidentKeys.all],
   );
-  const step = incident.steps.find((one) => one.key === run.step);
+  const step = incident.steps.find((step) => step.key === run.step);
   return (
     <>
       <div className={classes.head}>
         <p className={classes.title}>
-          <Mark tone="busy">{t("state.running")}</Mark>{" "}
+          <StatusIcon tone="busy">{t("state.running")}</StatusIcon>{" "}
           {step && (
             <button type="button" className={classes.asks} onClick={() => view.choose(step.key)}>
-              {numberOf(view, step.key)} · {pick(step.asks)}
+              {stepNumber(view, step.key)} · {pick(step.question)}
             </button>
           )}
         </p>

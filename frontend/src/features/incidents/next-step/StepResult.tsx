@@ -1,16 +1,16 @@
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Link } from "../../components/Link";
-import { StateMark } from "../../components/Mark";
-import { LOOKS, Verdict } from "../../components/Verdict";
-import { figuresOf } from "../../core/figures";
-import { quantity } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import classes from "./Next.module.css";
-import { type IncidentView, numberOf } from "./view";
+import type { Incident } from "../../../client/models";
+import { Link } from "../../../components/Link";
+import { RunStateIcon } from "../../../components/StatusIcon";
+import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
+import { toFigures } from "../../../core/text/figures";
+import { quantity } from "../../../core/text/format";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import { type IncidentView, stepNumber } from "../page/useIncidentView";
+import classes from "./NextStep.module.css";
 
-const HOME = new Set(["done", "partial"]);
+const FINISHED_STATES = new Set(["done", "partial"]);
 
 interface Props {
   incident: Incident;
@@ -24,35 +24,35 @@ interface Props {
 /** What came of the step that ran here last. */
 export function StepResult({ incident, view, step: key, host, run }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
-  const step = incident.steps.find((one) => one.key === key);
-  const answer = step?.hosts.find((one) => one.host_id === host);
+  const step = incident.steps.find((step) => step.key === key);
+  const answer = step?.hosts.find((answer) => answer.host_id === host);
   if (!step || !answer) return null;
-  const came = incident.runs.find((one) => one.run_id === run);
+  const came = incident.runs.find((item) => item.run_id === run);
   if (answer.run_id !== run)
     return (
       <p className={classes.result} role="status">
         <span>
-          {numberOf(view, key)} · {pick(step.asks)}
+          {stepNumber(view, key)} · {pick(step.question)}
         </span>
-        {came && <StateMark state={came.state} />}
-        {HOME.has(came?.state ?? "") && <span>{t("diagnosis.deciding")}</span>}
+        {came && <RunStateIcon state={came.state} />}
+        {FINISHED_STATES.has(came?.state ?? "") && <span>{t("diagnosis.deciding")}</span>}
         <Link to="/runs/$runId" params={{ runId: run }}>
           {t("diagnosis.run")}
         </Link>
       </p>
     );
-  const [figure] = answer.findings.flatMap(figuresOf);
+  const [figure] = answer.findings.flatMap(toFigures);
   const why = figure
     ? `${names.measure(figure.measure, figure.rule)} ${quantity(figure.value, figure.unit)}`
     : sentence(names.reason(answer.reason));
   return (
     <p className={classes.result} role="status">
-      <Verdict look={LOOKS[answer.verdict]} />
+      <VerdictIcon look={VERDICT_STATES[answer.verdict]} />
       <span>
-        {numberOf(view, key)} · {pick(step.asks)}
+        {stepNumber(view, key)} · {pick(step.question)}
       </span>
       <strong>{t(`playbooks.verdict.${answer.verdict}`)}</strong>
       {why && <span className="num">{why}</span>}

@@ -1,33 +1,33 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Ago } from "../../components/Ago";
-import { useJournal, type Writing } from "../../lib/incidents";
+import type { Incident } from "../../../client/models";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { useJournal, type WriteState } from "../../../lib/incidents/incidents";
 import classes from "./Incidents.module.css";
-import { entrySentence, useWords } from "./useWords";
+import { entrySentence, useIncidentText } from "./useIncidentText";
 
-/** Somebody was faster: what they changed, and the way to send one's own on top of it. Nothing typed is lost. */
-export function Conflict({ incident, write }: { incident: Incident; write: Writing }) {
+/** Another user's change: what it was, and a button to apply one's own on top. The input is kept. */
+export function EditConflict({ incident, write }: { incident: Incident; write: WriteState }) {
   if (!write.conflict) return null;
-  return <Told incident={incident} write={write} />;
+  return <ConflictDetails incident={incident} write={write} />;
 }
 
-function Told({ incident, write }: { incident: Incident; write: Writing }) {
+function ConflictDetails({ incident, write }: { incident: Incident; write: WriteState }) {
   const { t } = useTranslation();
-  const words = useWords(incident);
+  const words = useIncidentText(incident);
   const journal = useJournal(incident.id);
-  const since = (journal.data ?? []).filter((one) => one.version > write.since);
+  const since = (journal.data ?? []).filter((entry) => entry.version > write.since);
   return (
     <div className={classes.conflict} role="alert">
       <p className={classes.conflictTitle}>{words(write.conflict?.sentence)}</p>
       {since.length > 0 && (
         <ul className={classes.changes}>
-          {since.map((one) => (
-            <li key={one.id}>
-              {words(entrySentence(one))}
-              {one.note && <q>{one.note}</q>}{" "}
+          {since.map((entry) => (
+            <li key={entry.id}>
+              {words(entrySentence(entry))}
+              {entry.note && <q>{entry.note}</q>}{" "}
               <span className="dim">
-                {one.by?.name ?? "Culprit"}, <Ago at={one.at} />
+                {entry.by?.name ?? "Culprit"}, <RelativeTime at={entry.at} />
               </span>
             </li>
           ))}

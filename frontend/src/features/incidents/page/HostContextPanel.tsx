@@ -1,22 +1,22 @@
 import { useTranslation } from "react-i18next";
-import { Fold } from "../../components/Fold";
-import { Link } from "../../components/Link";
-import { BlockSkeleton, Loaded } from "../../components/States";
-import { useHostContext } from "../../lib/queries";
-import { Whereabouts } from "../../renderers/context/Whereabouts";
+import { Collapsible } from "../../../components/Collapsible";
+import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { Link } from "../../../components/Link";
+import { useHostContext } from "../../../lib/queries";
+import { HostContextView } from "../../../widgets/host-context/HostContext";
 import classes from "./Incidents.module.css";
 
-/** Where the host of the timeline stands: its machine, its limits, who else runs there, what changed; asked when opened. */
-export function Where({ hostId }: { hostId: string }) {
+/** Context of the host of the timeline: machine, limits, neighbors, changes. Loaded when opened. */
+export function HostContextPanel({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   return (
-    <Fold id="where" title={t("context.title")}>
-      <Context hostId={hostId} />
-    </Fold>
+    <Collapsible id="context" title={t("context.title")}>
+      <HostContextContent hostId={hostId} />
+    </Collapsible>
   );
 }
 
-function Context({ hostId }: { hostId: string }) {
+function HostContextContent({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   const query = useHostContext(hostId);
   const run = query.data?.run_id;
@@ -30,7 +30,7 @@ function Context({ hostId }: { hostId: string }) {
         </p>
       )}
       <Loaded query={query} skeleton={<BlockSkeleton height={220} />}>
-        {(context) => <Whereabouts context={context} compact />}
+        {(context) => <HostContextView context={context} compact />}
       </Loaded>
     </>
   );

@@ -1,10 +1,10 @@
 import { Plus } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
-import { Link } from "../../components/Link";
-import { LOOKS, Verdict } from "../../components/Verdict";
+import type { Incident } from "../../../client/models";
+import { Link } from "../../../components/Link";
+import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
 import classes from "./Incidents.module.css";
-import type { IncidentView } from "./view";
+import type { IncidentView } from "./useIncidentView";
 
 interface Props {
   incident: Incident;
@@ -18,32 +18,34 @@ export function HostPicker({ incident, view, verdicts = false }: Props) {
   const { t } = useTranslation();
   return (
     <fieldset className={classes.hosts} aria-label={t("incidents.hosts.title")}>
-      {incident.hosts.map((one) => {
-        const answer = view.step?.hosts.find((each) => each.host_id === one.id);
+      {incident.hosts.map((host) => {
+        const answer = view.step?.hosts.find((each) => each.host_id === host.id);
         const verdict = answer?.verdict ?? "not_collected";
         return (
           <button
-            key={one.id}
+            key={host.id}
             type="button"
             className={classes.host}
-            aria-pressed={one.id === view.host?.id}
-            onClick={() => view.set({ host: one.id })}
+            aria-pressed={host.id === view.host?.id}
+            onClick={() => view.set({ host: host.id })}
             title={[
-              one.name,
-              t(`incidents.hosts.role.${one.role}`),
-              ...(one.scope.value ? [one.scope.value] : []),
-              ...(one.enrolled ? [] : [t("incidents.hosts.notEnrolled")]),
+              host.name,
+              t(`incidents.hosts.role.${host.role}`),
+              ...(host.scope.value ? [host.scope.value] : []),
+              ...(host.can_capture ? [] : [t("incidents.hosts.cannotCapture")]),
             ].join(" · ")}
           >
-            {verdicts && <Verdict look={LOOKS[verdict]} label={t(`playbooks.verdict.${verdict}`)} />}
-            <span className="mono">{one.name}</span>
-            {one.role !== "suspect" && <span className="dim">{t(`incidents.hosts.role.${one.role}`)}</span>}
+            {verdicts && (
+              <VerdictIcon look={VERDICT_STATES[verdict]} label={t(`playbooks.verdict.${verdict}`)} />
+            )}
+            <span className="mono">{host.name}</span>
+            {host.role !== "suspect" && <span className="dim">{t(`incidents.hosts.role.${host.role}`)}</span>}
             {verdicts && answer?.person && <span className={classes.byPerson}>{answer.person.by?.name}</span>}
           </button>
         );
       })}
-      {!verdicts && incident.may.edit && (
-        <button type="button" className={classes.host} onClick={() => view.set({ act: "hosts" })}>
+      {!verdicts && incident.permissions.edit && (
+        <button type="button" className={classes.host} onClick={() => view.set({ dialog: "hosts" })}>
           <Plus size={12} aria-hidden /> {t("incidents.hosts.add")}
         </button>
       )}

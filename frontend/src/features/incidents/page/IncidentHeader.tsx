@@ -1,20 +1,22 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
 import { EllipsisVertical, Hourglass } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { INCIDENT_STATES, type Incident, type Person } from "../../client/incidents";
-import { Ago } from "../../components/Ago";
-import { ButtonLink, Link } from "../../components/Link";
-import { Mark, Tag } from "../../components/Mark";
-import { cx } from "../../core/cx";
-import { useOpenDialog } from "../../lib/dialogs";
-import { useMay } from "../../lib/queries";
-import { PlayTag } from "./Aside";
-import { Autopilot } from "./Autopilot";
+import type { Incident } from "../../../client/models";
+import { ButtonLink, Link } from "../../../components/Link";
+import { StatusIcon, Tag } from "../../../components/StatusIcon";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { cx } from "../../../core/cx";
+import { useOpenDialog } from "../../../lib/dialogs";
+import { usePermission } from "../../../lib/queries";
+import type { Person } from "../api";
+import { INCIDENT_STATES } from "../api";
+import { PlaybookStateTag } from "../dialogs/DismissPlaybookDialog";
+import { AutopilotSwitch } from "../next-step/AutopilotSwitch";
 import classes from "./Incidents.module.css";
 import { STATE_TONES } from "./states";
-import type { IncidentView } from "./view";
+import type { IncidentView } from "./useIncidentView";
 
-export function Title({ incident }: { incident: Incident }) {
+export function IncidentTitle({ incident }: { incident: Incident }) {
   return (
     <>
       <span className="num dim">#{incident.number}</span> {incident.title}
@@ -22,7 +24,7 @@ export function Title({ incident }: { incident: Incident }) {
   );
 }
 
-export function Severity({ level }: { level: Incident["severity"] }) {
+export function SeverityTag({ level }: { level: Incident["severity"] }) {
   const { t } = useTranslation();
   return (
     <span
@@ -34,20 +36,20 @@ export function Severity({ level }: { level: Incident["severity"] }) {
   );
 }
 
-export function Facts({ incident, link }: { incident: Incident; link: "live" | "paused" }) {
+export function IncidentFacts({ incident, link }: { incident: Incident; link: "live" | "paused" }) {
   const { t } = useTranslation();
   return (
     <>
-      <Mark tone={STATE_TONES[incident.state]}>{t(`incidents.state.${incident.state}`)}</Mark>
-      <Severity level={incident.severity} />
+      <StatusIcon tone={STATE_TONES[incident.state]}>{t(`incidents.state.${incident.state}`)}</StatusIcon>
+      <SeverityTag level={incident.severity} />
       <span>{t("incidents.hosts.count", { count: incident.hosts.length })}</span>
       <span>
-        {t("incidents.age")} <Ago at={incident.created_at} />
+        {t("incidents.age")} <RelativeTime at={incident.created_at} />
       </span>
-      {incident.playbooks.map((one) => (
-        <PlaybookTag key={one.id} playbook={one} />
+      {incident.playbooks.map((playbook) => (
+        <PlaybookTag key={playbook.id} playbook={playbook} />
       ))}
-      {link === "paused" && <Mark tone="warn">{t("incidents.paused")}</Mark>}
+      {link === "paused" && <StatusIcon tone="warn">{t("incidents.paused")}</StatusIcon>}
     </>
   );
 }
@@ -57,10 +59,10 @@ function PlaybookTag({ playbook }: { playbook: Incident["playbooks"][number] }) 
   const title = i18n.language === "zh" ? playbook.title.zh : playbook.title.en;
   return (
     <span className={classes.playbook}>
-      <Link to="/playbooks" search={{ playbook: playbook.id } as never}>
+      <Link to="/playbooks" search={{ playbook: playbook.id }}>
         {title}
       </Link>
-      <PlayTag playbook={playbook} />
+      <PlaybookStateTag playbook={playbook} />
       {!playbook.current && (
         <Tag title={t("incidents.playbookChangedText")}>{t("incidents.playbookChanged")}</Tag>
       )}
@@ -69,19 +71,19 @@ function PlaybookTag({ playbook }: { playbook: Incident["playbooks"][number] }) 
 }
 
 /** Who takes part; who has it open now is drawn full. */
-function People({ people }: { people: readonly Person[] }) {
+function Participants({ people }: { people: readonly Person[] }) {
   const { t } = useTranslation();
   return (
     <ul className={classes.people} aria-label={t("incidents.people")}>
-      {people.slice(0, 6).map((one) => (
+      {people.slice(0, 6).map((person) => (
         <li
-          key={one.id}
-          className={cx(classes.person, one.here && classes.here)}
-          title={t(one.here ? "incidents.here" : "incidents.away", { name: one.name })}
+          key={person.id}
+          className={cx(classes.person, person.is_present && classes.here)}
+          title={t(person.is_present ? "incidents.here" : "incidents.away", { name: person.name })}
         >
-          <span aria-hidden>{[...one.name][0]?.toUpperCase()}</span>
+          <span aria-hidden>{[...person.name][0]?.toUpperCase()}</span>
           <span className="visually-hidden">
-            {t(one.here ? "incidents.here" : "incidents.away", { name: one.name })}
+            {t(person.is_present ? "incidents.here" : "incidents.away", { name: person.name })}
           </span>
         </li>
       ))}
@@ -90,13 +92,18 @@ function People({ people }: { people: readonly Person[] }) {
   );
 }
 
-/** A capture that starts by itself on its hosts as soon as something begins, as evidence here. */
-function Arm({ incident }: { incident: Incident }) {
+/** Creates a conditional capture on the incident's hosts, whose result is evidence here. */
+function CreateWatcherButton({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
-  const may = useMay();
+  const may = usePermission();
   const openDialog = useOpenDialog();
-  const hosts = incident.hosts.map((one) => one.id);
-  if (!may("armed.manage") || !incident.may.edit || incident.state === "resolved" || hosts.length === 0)
+  const hosts = incident.hosts.map((host) => host.id);
+  if (
+    !may("watcher.conditional") ||
+    !incident.permissions.edit ||
+    incident.state === "resolved" ||
+    hosts.length === 0
+  )
     return null;
   return (
     <Button
@@ -104,32 +111,29 @@ function Arm({ incident }: { incident: Incident }) {
       leftSection={<Hourglass size={14} />}
       onClick={() => openDialog("arm", hosts, "", [], "", incident.id)}
     >
-      {t("standbys.armForIncident")}
+      {t("watchers.armForIncident")}
     </Button>
   );
 }
 
 /** Where an incident goes from where it is: one state on, as one button; the others in the menu. */
-export function Actions({ incident, view }: { incident: Incident; view: IncidentView }) {
+export function IncidentActions({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const at = INCIDENT_STATES.indexOf(incident.state);
   const on = INCIDENT_STATES[at + 1];
   const back = INCIDENT_STATES.slice(0, at).reverse();
-  const mayGo = (to: string) => (to === "resolved" ? incident.may.resolve : incident.may.edit);
+  const mayGo = (to: string) =>
+    to === "resolved" ? incident.permissions.resolve : incident.permissions.edit;
   return (
     <>
-      <People people={incident.people} />
-      <Autopilot incident={incident} />
-      <Arm incident={incident} />
-      <ButtonLink
-        variant="default"
-        to="/incidents/$incidentId/reports"
-        params={{ incidentId: incident.id } as never}
-      >
+      <Participants people={incident.people} />
+      <AutopilotSwitch incident={incident} />
+      <CreateWatcherButton incident={incident} />
+      <ButtonLink variant="default" to="/incidents/$incidentId/reports" params={{ incidentId: incident.id }}>
         {t("reports.open")}
       </ButtonLink>
       {on && mayGo(on) && (
-        <Button variant="default" onClick={() => view.set({ act: "state", what: on })}>
+        <Button variant="default" onClick={() => view.set({ dialog: "state", what: on })}>
           {t(`incidents.to.${on}`)}
         </Button>
       )}
@@ -140,27 +144,31 @@ export function Actions({ incident, view }: { incident: Incident; view: Incident
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          {incident.may.edit && (
+          {incident.permissions.edit && (
             <>
-              <Menu.Item onClick={() => view.set({ act: "edit" })}>{t("incidents.edit.title")}</Menu.Item>
-              <Menu.Item onClick={() => view.set({ act: "hosts" })}>{t("incidents.hosts.addBoth")}</Menu.Item>
-              <Menu.Item onClick={() => view.set({ act: "hypothesis" })}>
+              <Menu.Item onClick={() => view.set({ dialog: "edit" })}>{t("incidents.edit.title")}</Menu.Item>
+              <Menu.Item onClick={() => view.set({ dialog: "hosts" })}>
+                {t("incidents.hosts.addBoth")}
+              </Menu.Item>
+              <Menu.Item onClick={() => view.set({ dialog: "hypothesis" })}>
                 {t("incidents.hypothesis.add")}
               </Menu.Item>
               {back.map((state) => (
-                <Menu.Item key={state} onClick={() => view.set({ act: "state", what: state })}>
+                <Menu.Item key={state} onClick={() => view.set({ dialog: "state", what: state })}>
                   {t("incidents.backTo", { state: t(`incidents.state.${state}`) })}
                 </Menu.Item>
               ))}
             </>
           )}
-          {incident.may.bundle && (
-            <Menu.Item component="a" href={`/api/v1/incidents/${incident.id}/bundle`} download>
+          {incident.permissions.bundle && (
+            <Menu.Item component="a" href={`/api/v1/incidents/${incident.id}/regression-bundle`} download>
               {t("incidents.bundle")}
             </Menu.Item>
           )}
-          {incident.may.bundle && (
-            <Menu.Item onClick={() => view.set({ act: "export" })}>{t("incidents.export.title")}</Menu.Item>
+          {incident.permissions.bundle && (
+            <Menu.Item onClick={() => view.set({ dialog: "export" })}>
+              {t("incidents.export.title")}
+            </Menu.Item>
           )}
           <Menu.Item onClick={() => view.set({ pane: "journal" }, { push: true })}>
             {t("incidents.pane.journal")}

@@ -1,11 +1,11 @@
 import { useTranslation } from "react-i18next";
-import type { Incident } from "../../client/incidents";
+import type { Incident } from "../../../client/models";
 import { PANES, type Pane } from "./fields";
 import classes from "./Incidents.module.css";
-import type { IncidentView } from "./view";
+import type { IncidentView } from "./useIncidentView";
 
-/** What stands beside the chain: the evidence of a step, fixes, everything that was pinned, what happened. */
-export function Panes({ incident, view }: { incident: Incident; view: IncidentView }) {
+/** The tabs next to the chain: the evidence of a step, fixes, all pins, the history. */
+export function PaneTabs({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const counts: Partial<Record<Pane, number>> = { fixes: incident.fixes.length, pins: incident.pins.length };
   return (

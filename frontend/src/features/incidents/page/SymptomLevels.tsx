@@ -1,27 +1,27 @@
 import { useTranslation } from "react-i18next";
-import type { BeforeAfter, Symptom as Given } from "../../client/incidents";
-import { NO_VALUE, number, percent, quantity } from "../../core/format";
-import { useTimeFormat } from "../../lib/useFormat";
+import { NO_VALUE, number, percent, quantity } from "../../../core/text/format";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { BeforeAfter, Symptom } from "../api";
 import classes from "./Incidents.module.css";
 
 const KINDS = ["latency", "errors", "rate"] as const;
 /** Units that have steps; others stand as they were typed. */
 const SCALED = new Set(["ms", "s", "us", "ns", "%", "pct", "ratio", "bytes"]);
 
-export const told = (value: number | null, unit: string): string =>
+export const symptomText = (value: number | null, unit: string): string =>
   value === null
     ? NO_VALUE
     : SCALED.has(unit)
       ? quantity(value, unit)
       : `${number(value)}${unit && `\u2009${unit}`}`;
 
-function Level({ level }: { level: BeforeAfter }) {
-  const { before, after, unit } = level;
+function SymptomLevel({ level }: { level: BeforeAfter }) {
+  const { before = null, after = null, unit } = level;
   const times = before !== null && after !== null && before !== 0 ? after / before - 1 : undefined;
   return (
     <span className="num">
-      <span className="dim">{told(before, unit)} → </span>
-      <strong>{told(after, unit)}</strong>
+      <span className="dim">{symptomText(before, unit)} → </span>
+      <strong>{symptomText(after, unit)}</strong>
       {times !== undefined && Math.abs(times) >= 0.05 && (
         <span className="dim">
           {" "}
@@ -34,14 +34,14 @@ function Level({ level }: { level: BeforeAfter }) {
 }
 
 /** What users feel: rate, errors and latency, before and now. */
-export function Levels({ symptom }: { symptom: Given }) {
+export function SymptomLevels({ symptom }: { symptom: Symptom }) {
   const { t } = useTranslation();
   return KINDS.map((kind) => {
     const level = symptom[kind];
     return (
       level && (
         <span key={kind} className={classes.level}>
-          <span className="dim">{t(`incidents.symptom.${kind}`)}</span> <Level level={level} />
+          <span className="dim">{t(`incidents.symptom.${kind}`)}</span> <SymptomLevel level={level} />
         </span>
       )
     );
@@ -49,14 +49,14 @@ export function Levels({ symptom }: { symptom: Given }) {
 }
 
 /** The symptom as the root of the chain. */
-export function SymptomFacts({ symptom }: { symptom: Given }) {
+export function SymptomFacts({ symptom }: { symptom: Symptom }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
     <div className={classes.symptom}>
-      {symptom.says && <p className={classes.says}>{symptom.says}</p>}
+      {symptom.description && <p className={classes.summary}>{symptom.description}</p>}
       <p className={classes.levels}>
-        <Levels symptom={symptom} />
+        <SymptomLevels symptom={symptom} />
         {symptom.service && (
           <span className={classes.level}>
             <span className="dim">{t("incidents.symptom.service")}</span> {symptom.service}

@@ -1,18 +1,18 @@
-import { choiceField, textField } from "../../lib/urlState";
+import { choiceField, textField } from "../../../lib/urlState";
 
 export const PANES = ["evidence", "fixes", "pins", "comments", "journal"] as const;
 export type Pane = (typeof PANES)[number];
 
-export const ACTS = [
+export const DIALOGS = [
   "",
   "verdict",
   "waive",
-  "aside",
+  "dismiss",
   "state",
   "fix",
   "applied",
   "verify",
-  "wrong",
+  "reject",
   "mute",
   "hosts",
   "edit",
@@ -20,12 +20,12 @@ export const ACTS = [
   "export",
 ] as const;
 
-/** The view of an incident: the step and the host that are looked at, what stands beside the chain, and an open dialog. */
+/** The view of an incident: the selected step and host, the tab next to the chain, and an open dialog. */
 export const FIELDS = {
   step: textField,
   host: textField,
   pane: choiceField<Pane>(PANES, "evidence"),
-  act: choiceField(ACTS, ""),
+  dialog: choiceField(DIALOGS, ""),
   what: textField,
 };
 

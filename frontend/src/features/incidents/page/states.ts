@@ -1,5 +1,5 @@
-import type { IncidentState } from "../../client/incidents";
-import type { Tone } from "../../components/Mark";
+import type { Tone } from "../../../components/StatusIcon";
+import type { IncidentState } from "../api";
 
 export const STATE_TONES: Record<IncidentState, Tone> = {
   open: "bad",

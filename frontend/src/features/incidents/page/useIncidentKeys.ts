@@ -1,10 +1,13 @@
 import { useHotkeys } from "@mantine/hooks";
-import type { Incident } from "../../client/incidents";
-import type { IncidentView } from "./view";
+import type { Incident } from "../../../client/models";
+import type { IncidentView } from "./useIncidentView";
 
-/** j and k walk the steps, n goes to the next step, e pins what is shown. Not while somebody types or a dialog is open. */
+/**
+ * j and k walk the steps, n goes to the next step, e pins the current view. Not while the user types or a dialog is
+ * open.
+ */
 export function useIncidentKeys(incident: Incident, view: IncidentView, onNext: () => void): void {
-  const free = () => view.act === "" && document.querySelector("[role=dialog]") === null;
+  const free = () => view.dialog === "" && document.querySelector("[role=dialog]") === null;
   const walk = (by: number) => {
     const { keys, step } = view;
     const at = step ? keys.indexOf(step.key) : -1;

@@ -1,18 +1,18 @@
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident, JournalEntry } from "../../client/incidents";
-import { isoToNs } from "../../core/clock";
-import { useJournal } from "../../lib/incidents";
-import type { TimeMark } from "../../renderers/timeline/MarkStrip";
-import { entrySentence, useWords } from "./useWords";
-import type { IncidentView } from "./view";
+import type { Incident, JournalEntry } from "../../../client/models";
+import { isoToNs } from "../../../core/time/clock";
+import { useJournal } from "../../../lib/incidents/incidents";
+import type { TimeMark } from "../../../widgets/timeline/marks/MarkStrip";
+import { entrySentence, useIncidentText } from "./useIncidentText";
+import type { IncidentView } from "./useIncidentView";
 
-const SHOWN = /verdict|note/;
+const MARKED_KINDS = /verdict|note/;
 
 /** What people did, as marks on the time of the host: since when it hurts, fixes, verdicts, notes. */
-export function useMarks(incident: Incident, view: IncidentView, pollMs: number | false): TimeMark[] {
+export function useIncidentMarks(incident: Incident, view: IncidentView, pollMs: number | false): TimeMark[] {
   const { t } = useTranslation();
-  const words = useWords(incident);
+  const words = useIncidentText(incident);
   const journal = useJournal(incident.id, pollMs).data;
   const { symptom, fixes } = incident;
   const { host, set } = view;
@@ -24,16 +24,22 @@ export function useMarks(incident: Incident, view: IncidentView, pollMs: number 
       if (t_ns !== undefined) out.push({ id, t_ns, kind, text, onOpen });
     };
     const toJournal = () => set({ pane: "journal" }, { push: true });
-    add("symptom", symptom.since, "symptom", symptom.says || t("incidents.chain.symptom"), toJournal);
+    add(
+      "symptom",
+      symptom.since ?? null,
+      "symptom",
+      symptom.description || t("incidents.chain.symptom"),
+      toJournal,
+    );
     for (const fix of fixes)
       if (hostId === undefined || fix.hosts.length === 0 || fix.hosts.includes(hostId))
         add(fix.id, fix.applied_at, "fix", `${t("incidents.chain.fix")}: ${fix.what}`, () =>
           set({ pane: "fixes", what: fix.id }, { push: true }),
         );
-    const text = (one: JournalEntry) => one.note || words(entrySentence(one));
-    for (const one of journal ?? [])
-      if (SHOWN.test(one.kind))
-        add(one.id, one.at, one.kind.includes("note") ? "note" : "verdict", text(one), toJournal);
+    const text = (entry: JournalEntry) => entry.note || words(entrySentence(entry));
+    for (const entry of journal ?? [])
+      if (MARKED_KINDS.test(entry.kind))
+        add(entry.id, entry.at, entry.kind.includes("note") ? "note" : "verdict", text(entry), toJournal);
     return out;
   }, [symptom, fixes, hostId, set, journal, words, t]);
 }

@@ -1,53 +1,54 @@
 import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
-import type { Incident, JournalEntry } from "../../client/incidents";
-import { order } from "../../core/chain";
-import type { Sentence } from "../../core/words";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { useNumberName } from "../../lib/useNumberName";
+import type { Incident, JournalEntry } from "../../../client/models";
+import { orderSteps } from "../../../core/incidents/chain";
+import type { Message } from "../../../core/text/messages";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import { useNumberName } from "../../../lib/text/useNumberName";
 
-/** Values of these parameters are names of the server; a reader is told what they stand for. */
-type Word = (value: string) => string;
+/** Values of these parameters are names of the server; each has a text for readers. */
+type EntryText = (value: string) => string;
 
 /** The server's sentences about an incident: its steps, hypotheses, causes and verdicts under the names that the screen shows. */
-export function useWords(incident: Incident) {
+export function useIncidentText(incident: Incident) {
   const { t } = useTranslation();
-  const sentence = useSentence();
-  const pick = usePick();
+  const sentence = useMessage();
+  const pick = useLocalized();
   const names = useNames();
   const numberName = useNumberName();
   const { steps, hypotheses, playbooks } = incident;
   return useCallback(
-    (of: Sentence | null | undefined): string => {
+    (of: Message | null | undefined): string => {
       if (!of) return "";
-      const keys = order(steps, hypotheses);
-      const step: Word = (key) => {
-        const asks = pick(steps.find((one) => one.key === key)?.asks);
+      const keys = orderSteps(steps, hypotheses);
+      const step: EntryText = (key) => {
+        const asks = pick(steps.find((step) => step.key === key)?.question);
         return asks ? `${keys.indexOf(key) + 1} · ${asks}` : key;
       };
-      const verdict: Word = (value) => t(`playbooks.verdict.${value as "supports"}`, { defaultValue: value });
-      const state: Word = (value) =>
+      const verdict: EntryText = (value) =>
+        t(`playbooks.verdict.${value as "supports"}`, { defaultValue: value });
+      const state: EntryText = (value) =>
         t(`incidents.hypothesis.state.${value}` as "incidents.hypothesis.state.open", {
           defaultValue: t(`incidents.state.${value}` as "incidents.state.open", { defaultValue: value }),
         });
-      const whole: Word = (value) =>
+      const whole: EntryText = (value) =>
         t(`incidents.state.${value}` as "incidents.state.open", { defaultValue: state(value) });
-      const words: Record<string, Word> = {
+      const words: Record<string, EntryText> = {
         step,
         steps: (list) =>
           list
             .split(", ")
-            .map((one) => {
-              const [key = "", said] = one.split(": ");
-              return said ? `${step(key)}: ${verdict(said)}` : step(key);
+            .map((item) => {
+              const [key = "", text] = item.split(": ");
+              return text ? `${step(key)}: ${verdict(text)}` : step(key);
             })
             .join("; "),
-        hypothesis: (key) => pick(hypotheses.find((one) => one.key === key)?.says) || key,
-        playbook: (id) => pick(playbooks.find((one) => one.id === id)?.title) || id,
+        hypothesis: (key) => pick(hypotheses.find((hypothesis) => hypothesis.key === key)?.summary) || key,
+        playbook: (id) => pick(playbooks.find((playbook) => playbook.id === id)?.title) || id,
         verdict,
-        was: whole,
-        to: of.key === "journal.state" ? whole : state,
+        previous: whole,
+        to: of.key === "journal.state_changed" ? whole : state,
         cause: names.cause,
         instead: names.cause,
         read: numberName,
@@ -55,7 +56,7 @@ export function useWords(incident: Incident) {
         tier: (value) => t(`tier.${value as "light"}.name`, { defaultValue: value }),
         how: (value) => t(`incidents.verify.kind.${value as "plain"}`, { defaultValue: value }),
         collectors: (list) => list.split(", ").map(names.collector).join(", "),
-        ...(of.key === "journal.pin"
+        ...(of.key === "journal.pin_added"
           ? { what: (value: string) => t(`incidents.pin.kind.${value as "line"}`, { defaultValue: value }) }
           : {}),
         ...(of.key === "incident.changed"
@@ -63,7 +64,7 @@ export function useWords(incident: Incident) {
               what: (list: string) =>
                 list
                   .split(", ")
-                  .map((kind) => t(`incidents.kind.${kind as "note"}`, { defaultValue: kind }))
+                  .map((kind) => t(`incidents.kind.${kind as "note_added"}`, { defaultValue: kind }))
                   .join(", "),
             }
           : {}),
@@ -80,8 +81,8 @@ export function useWords(incident: Incident) {
   );
 }
 
-/** An entry of the journal as the sentence that it stands for. */
-export const entrySentence = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Sentence => ({
+/** Return an entry of the journal as a sentence. */
+export const entrySentence = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Message => ({
   key: `journal.${kind}`,
   params: Object.fromEntries(
     Object.entries(params).flatMap(([name, value]) => (typeof value === "object" ? [] : [[name, value]])),

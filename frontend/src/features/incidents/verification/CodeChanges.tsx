@@ -1,36 +1,36 @@
 import { useTranslation } from "react-i18next";
-import type { Judged } from "../../client/incidents";
-import { Fold } from "../../components/Fold";
-import { Grid } from "../../components/Grid";
-import { Verdict } from "../../components/Verdict";
-import { percent } from "../../core/format";
-import { DiffGlance } from "../../renderers/flame/DiffGlance";
-import { MergedNames } from "../../renderers/flame/MergedNames";
-import classes from "./Fixes.module.css";
+import { Collapsible } from "../../../components/Collapsible";
+import { DataTable } from "../../../components/tables/DataTable";
+import { VerdictIcon } from "../../../components/VerdictIcon";
+import { percent } from "../../../core/text/format";
+import { ComparisonPreview } from "../../../widgets/flame-graph/ComparisonPreview";
+import { MergedNames } from "../../../widgets/flame-graph/MergedNames";
+import type { Judged } from "../api";
+import classes from "../fixes/Fixes.module.css";
 
-const SHOWN = 30;
+const MAX_ROWS = 30;
 /** Fewer hosts have no interval. */
-const HOSTS_LEAST = 3;
+const MIN_HOSTS = 3;
 
-const signed = (share: number): string => `${share > 0 ? "+" : ""}${percent(share)}`;
+const signedPercent = (share: number): string => `${share > 0 ? "+" : ""}${percent(share)}`;
 
 /** Where the CPUs spent their time before and after: both sides as one drawing, and each function in numbers. */
-export function InCode({ id, result }: { id: string; result: Judged }) {
+export function CodeChanges({ id, result }: { id: string; result: Judged }) {
   const { t } = useTranslation();
-  const found = result.differential;
-  if (!found) return <p className={classes.noCode}>{t("incidents.verify.noProfiles")}</p>;
-  const over = found.hosts.length >= HOSTS_LEAST;
+  const differential = result.differential;
+  if (!differential) return <p className={classes.noCode}>{t("incidents.verify.noProfiles")}</p>;
+  const over = differential.hosts.length >= MIN_HOSTS;
   return (
     <>
-      {found.diff_id && <DiffGlance id={found.diff_id} />}
-      {found.functions.length > 0 && (
-        <Fold
+      {differential.comparison_id && <ComparisonPreview id={differential.comparison_id} />}
+      {differential.functions.length > 0 && (
+        <Collapsible
           id={`functions-${id}`}
           title={t("incidents.verify.functions")}
-          count={Math.min(SHOWN, found.functions.length)}
-          hint={over ? t("incidents.verify.functionsOver", { count: found.hosts.length }) : undefined}
+          count={Math.min(MAX_ROWS, differential.functions.length)}
+          hint={over ? t("incidents.verify.functionsOver", { count: differential.hosts.length }) : undefined}
         >
-          <Grid label={t("incidents.verify.functions")} maxHeight={360}>
+          <DataTable label={t("incidents.verify.functions")} maxHeight={360}>
             <thead>
               <tr>
                 <th>{t("incidents.verify.function")}</th>
@@ -41,25 +41,29 @@ export function InCode({ id, result }: { id: string; result: Judged }) {
               </tr>
             </thead>
             <tbody>
-              {found.functions.slice(0, SHOWN).map((one) => (
-                <tr key={one.name}>
-                  <td className="mono">{one.name}</td>
-                  <td className="num right">{percent(one.before)}</td>
-                  <td className="num right">{percent(one.after)}</td>
+              {differential.functions.slice(0, MAX_ROWS).map((functionChange) => (
+                <tr key={functionChange.name}>
+                  <td className="mono">{functionChange.name}</td>
+                  <td className="num right">{percent(functionChange.before)}</td>
+                  <td className="num right">{percent(functionChange.after)}</td>
                   <td className="num right">
-                    {signed(one.change)}
-                    {over && ` [${signed(one.low)}, ${signed(one.high)}]`}
+                    {signedPercent(functionChange.change)}
+                    {over && ` [${signedPercent(functionChange.low)}, ${signedPercent(functionChange.high)}]`}
                   </td>
                   {over && (
-                    <td>{one.sure && <Verdict look="supports" label={t("incidents.verify.sure")} />}</td>
+                    <td>
+                      {functionChange.sure && (
+                        <VerdictIcon look="supports" label={t("incidents.verify.sure")} />
+                      )}
+                    </td>
                   )}
                 </tr>
               ))}
             </tbody>
-          </Grid>
-        </Fold>
+          </DataTable>
+        </Collapsible>
       )}
-      {!found.diff_id && <MergedNames id={`merged-${id}`} merged={found.mapping} />}
+      {!differential.comparison_id && <MergedNames id={`merged-${id}`} merged={differential.mapping} />}
     </>
   );
 }

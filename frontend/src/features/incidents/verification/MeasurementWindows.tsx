@@ -1,32 +1,32 @@
 import { useTranslation } from "react-i18next";
-import type { Judged, VerificationWindow } from "../../client/incidents";
-import { Fold } from "../../components/Fold";
-import { Grid } from "../../components/Grid";
-import { Link } from "../../components/Link";
-import { NO_VALUE, percent, quantity } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { useNumberName } from "../../lib/useNumberName";
-import { PlaceLink } from "../../renderers/findings/Place";
+import { Collapsible } from "../../../components/Collapsible";
+import { Link } from "../../../components/Link";
+import { DataTable } from "../../../components/tables/DataTable";
+import { NO_VALUE, percent, quantity } from "../../../core/text/format";
+import { useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import { useNumberName } from "../../../lib/text/useNumberName";
+import { CitationLink } from "../../../widgets/findings/CitationLink";
+import type { Judged, VerificationWindow } from "../api";
 
 /** The first run on the same host from before the fix, to be laid under one from after it. */
-const beforeOf = ({ windows }: Judged, { side, host }: VerificationWindow): string | undefined =>
+const baselineOf = ({ windows }: Judged, { side, host }: VerificationWindow): string | undefined =>
   side.endsWith("after")
-    ? windows.find((one) => one.host === host && one.side === side.replace("after", "before"))?.run
+    ? windows.find((window) => window.host === host && window.side === side.replace("after", "before"))?.run
     : undefined;
 
 /** Every window in numbers, each at its run and its lines; and for a cohort every host. */
-export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
+export function MeasurementWindows({ id, result }: { id: string; result: Judged }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const names = useNames();
   const numberName = useNumberName();
   const { unit, read } = result.primary;
   return (
     <>
       {result.hosts && result.hosts.length > 0 && (
-        <Fold id={`hosts-${id}`} title={t("incidents.hosts.title")} count={result.hosts.length}>
-          <Grid stack label={t("incidents.hosts.title")}>
+        <Collapsible id={`hosts-${id}`} title={t("incidents.hosts.title")} count={result.hosts.length}>
+          <DataTable stack label={t("incidents.hosts.title")}>
             <thead>
               <tr>
                 <th>{t("diagnose.host")}</th>
@@ -35,21 +35,25 @@ export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
               </tr>
             </thead>
             <tbody>
-              {result.hosts.map((one) => (
-                <tr key={one.host}>
-                  <td className="mono">{one.host}</td>
-                  <td className="num right">{one.change === null ? NO_VALUE : percent(one.change)}</td>
+              {result.hosts.map((host) => (
+                <tr key={host.host}>
+                  <td className="mono">{host.host}</td>
+                  <td className="num right">{host.change === null ? NO_VALUE : percent(host.change)}</td>
                   <td>
-                    {one.left_out ? sentence(one.left_out) : one.outlier ? t("incidents.verify.outlier") : ""}
+                    {host.left_out
+                      ? sentence(host.left_out)
+                      : host.outlier
+                        ? t("incidents.verify.outlier")
+                        : ""}
                   </td>
                 </tr>
               ))}
             </tbody>
-          </Grid>
-        </Fold>
+          </DataTable>
+        </Collapsible>
       )}
-      <Fold id={`windows-${id}`} title={t("incidents.verify.windows")} count={result.windows.length}>
-        <Grid stack label={t("incidents.verify.windows")}>
+      <Collapsible id={`windows-${id}`} title={t("incidents.verify.windows")} count={result.windows.length}>
+        <DataTable stack label={t("incidents.verify.windows")}>
           <thead>
             <tr>
               <th>{t("incidents.verify.sideOf")}</th>
@@ -61,35 +65,39 @@ export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
             </tr>
           </thead>
           <tbody>
-            {result.windows.map((one) => (
-              <tr key={`${one.side}${one.run}`}>
-                <td>{t(`incidents.verify.side.${one.side}`)}</td>
+            {result.windows.map((window) => (
+              <tr key={`${window.side}${window.run}`}>
+                <td>{t(`incidents.verify.side.${window.side}`)}</td>
                 <td className="mono">
                   <Link
                     to="/runs/$runId"
-                    params={{ runId: one.run }}
-                    search={{ before: beforeOf(result, one) } as never}
+                    params={{ runId: window.run }}
+                    search={{ before: baselineOf(result, window) }}
                   >
-                    {one.host}
+                    {window.host}
                   </Link>
                 </td>
-                <td className="num right">{quantity(one.mean, unit)}</td>
-                <td className="num right">{one.values.filter((value) => value !== null).length}</td>
-                <td className="num right">{quantity(one.load, result.load.unit)}</td>
+                <td className="num right">{quantity(window.mean, unit)}</td>
+                <td className="num right">{window.values.filter((value) => value !== null).length}</td>
+                <td className="num right">{quantity(window.load, result.load.unit)}</td>
                 <td>
-                  {one.missing
-                    ? sentence(names.reason(one.missing))
-                    : one.citations
+                  {window.missing
+                    ? sentence(names.reason(window.missing))
+                    : window.citations
                         .slice(0, 1)
                         .map((place, i) => (
-                          <PlaceLink key={i} place={{ run: one.run, ...place }} label={numberName(read)} />
+                          <CitationLink
+                            key={i}
+                            place={{ ...place, run: place.run || window.run }}
+                            label={numberName(read)}
+                          />
                         ))}
                 </td>
               </tr>
             ))}
           </tbody>
-        </Grid>
-      </Fold>
+        </DataTable>
+      </Collapsible>
     </>
   );
 }

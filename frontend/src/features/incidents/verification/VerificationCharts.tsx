@@ -1,8 +1,8 @@
 import { useTranslation } from "react-i18next";
-import type { Judged, VerificationWindow } from "../../client/incidents";
-import { cx } from "../../core/cx";
-import { percent, quantity } from "../../core/format";
-import classes from "./Fixes.module.css";
+import { cx } from "../../../core/cx";
+import { percent, quantity } from "../../../core/text/format";
+import type { Judged, VerificationWindow } from "../api";
+import classes from "../fixes/Fixes.module.css";
 
 const W = 360;
 const LEFT = 96;
@@ -10,21 +10,23 @@ const RIGHT = 348;
 const ROW = 40;
 const SIDES = ["before", "after", "control_before", "control_after"] as const;
 
-export const meanOf = (windows: readonly VerificationWindow[]): number | undefined => {
-  const seen = windows.flatMap((one) => one.mean ?? []);
+export const averageOf = (windows: readonly VerificationWindow[]): number | undefined => {
+  const seen = windows.flatMap((window) => window.mean ?? []);
   return seen.length > 0 ? seen.reduce((a, b) => a + b, 0) / seen.length : undefined;
 };
 
-const valuesOf = ({ values }: VerificationWindow): number[] => values.filter((one) => one !== null);
+const valuesOf = ({ values }: VerificationWindow): number[] => values.filter((value) => value !== null);
 
 /** Every window of every side on one axis from zero: a point for its mean, a line for its readings. */
 export function WindowsChart({ result }: { result: Judged }) {
   const { t } = useTranslation();
   const sides = SIDES.map((side) => ({
     side,
-    windows: result.windows.filter((one) => one.side === side && one.mean !== null),
+    windows: result.windows.filter((window) => window.side === side && window.mean !== null),
   })).filter(({ windows }) => windows.length > 0);
-  const all = sides.flatMap(({ windows }) => windows.flatMap((one) => [...valuesOf(one), one.mean ?? 0]));
+  const all = sides.flatMap(({ windows }) =>
+    windows.flatMap((window) => [...valuesOf(window), window.mean ?? 0]),
+  );
   if (all.length === 0) return null;
   const { unit } = result.primary;
   const top = Math.max(...all, 0) * 1.08 || 1;
@@ -39,17 +41,17 @@ export function WindowsChart({ result }: { result: Judged }) {
       >
         {sides.map(({ side, windows }, i) => {
           const y = i * ROW + 28;
-          const mean = meanOf(windows);
+          const mean = averageOf(windows);
           return (
             <g key={side}>
               <text x={0} y={y + 4} className={classes.side}>
                 {t(`incidents.verify.side.${side}`)}
               </text>
               <line x1={LEFT} x2={RIGHT} y1={y} y2={y} className={classes.axis} />
-              {windows.map((one, at) => (
-                <Spread
-                  key={one.run}
-                  window={one}
+              {windows.map((window, at) => (
+                <SpreadBar
+                  key={window.run}
+                  window={window}
                   x={x}
                   y={y + (at - (windows.length - 1) / 2) * 2}
                   side={side}
@@ -78,7 +80,7 @@ export function WindowsChart({ result }: { result: Judged }) {
   );
 }
 
-interface SpreadProps {
+interface SpreadBarProps {
   window: VerificationWindow;
   x: (value: number) => number;
   y: number;
@@ -86,16 +88,16 @@ interface SpreadProps {
   unit: string;
 }
 
-function Spread({ window: one, x, y, side, unit }: SpreadProps) {
-  const seen = valuesOf(one);
-  const mean = one.mean ?? 0;
+function SpreadBar({ window, x, y, side, unit }: SpreadBarProps) {
+  const seen = valuesOf(window);
+  const mean = window.mean ?? 0;
   return (
     <g>
       {seen.length > 1 && (
         <line x1={x(Math.min(...seen))} x2={x(Math.max(...seen))} y1={y} y2={y} className={classes.spread} />
       )}
       <circle cx={x(mean)} cy={y} r="4" className={side.endsWith("before") ? classes.before : classes.after}>
-        <title>{`${one.host} ${quantity(mean, unit)}, n ${seen.length}`}</title>
+        <title>{`${window.host} ${quantity(mean, unit)}, n ${seen.length}`}</title>
       </circle>
     </g>
   );
@@ -104,21 +106,27 @@ function Spread({ window: one, x, y, side, unit }: SpreadProps) {
 /** The change with its interval, against the bar below which no change counts. */
 export function IntervalChart({ result }: { result: Judged }) {
   const { t } = useTranslation();
-  const { change, low, high, bar } = result;
+  const { change, low, high, minimum_change } = result;
   if (change === null || low === null || high === null) return null;
-  const reach = Math.max(bar * 1.6, Math.abs(low), Math.abs(high)) * 1.1;
+  const reach = Math.max(minimum_change * 1.6, Math.abs(low), Math.abs(high)) * 1.1;
   const from = 12;
   const x = (share: number) => from + ((share + reach) / (2 * reach)) * (RIGHT - from);
   const sign = (share: number) => `${share > 0 ? "+" : ""}${percent(share)}`;
   return (
     <figure className={cx(classes.chart, classes[result.outcome])}>
       <svg viewBox={`0 0 ${W} 92`} role="img" aria-label={t("incidents.verify.interval")}>
-        <rect x={x(-bar)} y={14} width={x(bar) - x(-bar)} height={52} className={classes.bar} />
-        {[-bar, bar].map((at) => (
+        <rect
+          x={x(-minimum_change)}
+          y={14}
+          width={x(minimum_change) - x(-minimum_change)}
+          height={52}
+          className={classes.bar}
+        />
+        {[-minimum_change, minimum_change].map((at) => (
           <line key={at} x1={x(at)} x2={x(at)} y1={14} y2={66} className={classes.barEdge} />
         ))}
         <text x={x(0)} y={80} textAnchor="middle" className={classes.tick}>
-          ±{percent(bar)}
+          ±{percent(minimum_change)}
         </text>
         <line x1={from} x2={RIGHT} y1={66} y2={66} className={classes.axis} />
         <line x1={x(0)} x2={x(0)} y1={10} y2={66} className={classes.zero} />
@@ -134,7 +142,10 @@ export function IntervalChart({ result }: { result: Judged }) {
         </text>
       </svg>
       <figcaption>
-        {t("incidents.verify.intervalText", { share: percent(result.confidence), bar: percent(bar) })}
+        {t("incidents.verify.intervalText", {
+          share: percent(result.confidence),
+          bar: percent(minimum_change),
+        })}
       </figcaption>
     </figure>
   );

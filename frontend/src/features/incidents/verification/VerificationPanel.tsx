@@ -1,18 +1,19 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Incident, Outcome, Verification } from "../../client/incidents";
-import { Link } from "../../components/Link";
-import { Mark, type Tone } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { number, percent, quantity } from "../../core/format";
-import { incidentKeys } from "../../lib/incidents";
-import { isActive, keys, post, useAction, useMay } from "../../lib/queries";
-import { useNumberName } from "../../lib/useNumberName";
-import classes from "./Fixes.module.css";
-import { InCode } from "./InCode";
-import { useWords } from "./useWords";
-import { IntervalChart, WindowsChart } from "./VerifyCharts";
-import { VerifyWindows } from "./VerifyWindows";
+import type { Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { Link } from "../../../components/Link";
+import { StatusIcon, type Tone } from "../../../components/StatusIcon";
+import { number, percent, quantity } from "../../../core/text/format";
+import { incidentKeys } from "../../../lib/incidents/incidents";
+import { isActive, keys, post, useAction, usePermission } from "../../../lib/queries";
+import { useNumberName } from "../../../lib/text/useNumberName";
+import type { Outcome, Verification } from "../api";
+import classes from "../fixes/Fixes.module.css";
+import { useIncidentText } from "../page/useIncidentText";
+import { CodeChanges } from "./CodeChanges";
+import { MeasurementWindows } from "./MeasurementWindows";
+import { IntervalChart, WindowsChart } from "./VerificationCharts";
 
 const TONES: Record<Outcome, Tone> = {
   verified: "ok",
@@ -27,57 +28,59 @@ interface Props {
 }
 
 /** A comparison of before with after: while it collects, then its outcome in words and drawn. */
-export function VerificationPart({ incident, verification: one }: Props) {
+export function VerificationPanel({ incident, verification }: Props) {
   const { t } = useTranslation();
-  const words = useWords(incident);
+  const words = useIncidentText(incident);
   const numberName = useNumberName();
-  const { result, state } = one;
-  const control = incident.hosts.find((each) => each.id === one.control_host_id);
-  const taken = state === "before" ? one.made_before : one.after;
+  const { result, state } = verification;
+  const control = incident.hosts.find((each) => each.id === verification.control_host_id);
+  const taken = state === "before" ? verification.captures_before : verification.after;
   return (
     <section className={classes.verification} aria-label={t("incidents.verify.title")}>
       <p className={classes.outcome}>
         {result ? (
           <>
-            <Mark tone={TONES[result.outcome]}>
+            <StatusIcon tone={TONES[result.outcome]}>
               <strong>{t(`incidents.verify.outcome.${result.outcome}`)}</strong>
-            </Mark>
+            </StatusIcon>
             {result.change !== null && (
               <span className="num">
-                {change(result.change)} [{change(result.low)}, {change(result.high)}]
+                {changeText(result.change)} [{changeText(result.low)}, {changeText(result.high)}]
               </span>
             )}
           </>
         ) : (
-          <Mark tone={state === "failed" ? "bad" : state === "cancelled" ? "off" : "busy"}>
+          <StatusIcon tone={state === "failed" ? "bad" : state === "canceled" ? "off" : "busy"}>
             {t(`incidents.verify.state.${state}`)}
-          </Mark>
+          </StatusIcon>
         )}
-        {one.primary && (
-          <span title={one.primary.read}>
-            {t(`playbooks.primary.${one.primary.better}`, { name: numberName(one.primary.read) })}
+        {verification.primary && (
+          <span title={verification.primary.read}>
+            {t(`playbooks.primary.${verification.primary.better}`, {
+              name: numberName(verification.primary.read),
+            })}
           </span>
         )}
         {(state === "before" || state === "collecting") && (
           <span className="num">{t("incidents.verify.taken", { count: taken.length })}</span>
         )}
         <span className="dim">
-          {t(`incidents.verify.kind.${one.kind}`)}
+          {t(`incidents.verify.kind.${verification.kind}`)}
           {control ? `: ${control.name}` : ""}
         </span>
       </p>
-      {one.failure && <p className={classes.means}>{words(one.failure)}</p>}
+      {verification.failure && <p className={classes.means}>{words(verification.failure)}</p>}
       {result && (
         <>
           <p className={classes.means}>
             {result.outcome !== "no_conclusion" &&
-              t(`incidents.verify.means.${result.outcome}`, { bar: number(result.bar * 100) })}
+              t(`incidents.verify.means.${result.outcome}`, { bar: number(result.minimum_change * 100) })}
             {result.per_work && ` ${t("incidents.verify.perWork")}`}
             {result.load.change !== null && (
               <span className="dim">
                 {" "}
                 {t("incidents.verify.load", {
-                  change: change(result.load.change),
+                  change: changeText(result.load.change),
                   before: quantity(result.load.before, result.load.unit),
                   after: quantity(result.load.after, result.load.unit),
                 })}
@@ -93,36 +96,36 @@ export function VerificationPart({ incident, verification: one }: Props) {
             <WindowsChart result={result} />
             <IntervalChart result={result} />
           </div>
-          <VerifyWindows id={one.id} result={result} />
-          <InCode id={one.id} result={result} />
+          <MeasurementWindows id={verification.id} result={result} />
+          <CodeChanges id={verification.id} result={result} />
         </>
       )}
-      <Running incident={incident} verification={one} />
+      <RunningVerification incident={incident} verification={verification} />
     </section>
   );
 }
 
-const change = (share: number | null): string =>
+const changeText = (share: number | null): string =>
   share === null ? "–" : `${share > 0 ? "+" : ""}${percent(share)}`;
 
-function Running({ incident, verification }: Props) {
+function RunningVerification({ incident, verification }: Props) {
   const { t } = useTranslation();
-  const may = useMay();
-  const made = [...verification.made_before, ...verification.after];
-  const runs = incident.runs.filter((one) => made.includes(one.capture_id) && isActive(one.state));
+  const may = usePermission();
+  const captures = [...verification.captures_before, ...verification.after];
+  const runs = incident.runs.filter((run) => captures.includes(run.capture_id) && isActive(run.state));
   const cancel = useAction(
     () =>
       Promise.all(
-        [...new Set(runs.map((one) => one.capture_id))].map((id) => post(`/captures/${id}/cancel`)),
+        [...new Set(runs.map((run) => run.capture_id))].map((id) => post(`/captures/${id}/cancel`)),
       ),
     [keys.captures, incidentKeys.all],
   );
   if (runs.length === 0) return null;
   return (
     <div className={classes.outcome}>
-      {runs.map((one) => (
-        <Link key={one.run_id} to="/captures/$captureId" params={{ captureId: one.capture_id }}>
-          #{one.number}
+      {runs.map((run) => (
+        <Link key={run.run_id} to="/captures/$captureId" params={{ captureId: run.capture_id }}>
+          #{run.number}
         </Link>
       ))}
       {may("capture.cancel") && (

@@ -1,12 +1,12 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import classes from "../schedules.module.css";
 import { CronField, CronPatterns, ZoneField } from "./CronFields";
 import type { ScheduleDraft } from "./scheduleDraft";
-import classes from "./schedules.module.css";
 
 interface Props {
   draft: ScheduleDraft;
-  /** What the server says against it. */
+  /** Why the server refuses it. */
   refused: string | undefined;
   onChange: (some: Partial<ScheduleDraft>) => void;
 }
@@ -28,11 +28,11 @@ export function CadenceFields({ draft, refused, onChange }: Props) {
           <CronField cron={draft.cron} refused={refused} onChange={(cron) => onChange({ cron })} />
         ) : (
           <TextInput
-            label={t("schedules.wall")}
+            label={t("schedules.localTime")}
             description={t("schedules.wallText")}
             type="datetime-local"
-            value={draft.wall}
-            onChange={(event) => onChange({ wall: event.currentTarget.value })}
+            value={draft.localTime}
+            onChange={(event) => onChange({ localTime: event.currentTarget.value })}
             error={refused}
           />
         )}

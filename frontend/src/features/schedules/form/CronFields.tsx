@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import classes from "./schedules.module.css";
+import classes from "../schedules.module.css";
 
 /** Cron fields that people ask for most; each has its words in the texts. */
 const PATTERNS = {
@@ -15,7 +15,7 @@ const PATTERNS = {
 export function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: string) => void }) {
   const { t } = useTranslation();
   const zones = useMemo(
-    () => ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")],
+    () => ["UTC", ...Intl.supportedValuesOf("timeZone").filter((item) => item !== "UTC")],
     [],
   );
   return (
@@ -34,7 +34,7 @@ export function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: s
 
 interface Props {
   cron: string;
-  /** What the server says against it. */
+  /** Why the server refuses it. */
   refused: string | undefined;
   onChange: (cron: string) => void;
 }

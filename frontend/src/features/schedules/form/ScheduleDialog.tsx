@@ -2,26 +2,26 @@ import { Button, Checkbox, NumberInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Schedule } from "../../client/schedules";
-import { Dialog } from "../../components/Dialog";
-import { BlockSkeleton, ErrorLine, useErrorText } from "../../components/States";
-import { cx } from "../../core/cx";
-import { patch, post, remove, useAction } from "../../lib/queries";
-import { scheduleKeys, useCadence } from "../../lib/schedules";
+import type { Schedule } from "../../../client/models";
+import { Dialog } from "../../../components/Dialog";
+import { BlockSkeleton, ErrorLine, useErrorText } from "../../../components/EmptyState";
+import { cx } from "../../../core/cx";
+import { scheduleKeys, useCadence } from "../../../lib/captures/schedules";
+import { patch, post, remove, useAction } from "../../../lib/queries";
+import classes from "../schedules.module.css";
+import { UpcomingTable } from "../UpcomingTable";
 import { CadenceFields } from "./CadenceFields";
 import {
-  cadenceOf,
-  complete,
-  createBody,
-  draftOf,
   emptyDraft,
+  isScheduleComplete,
   type ScheduleDraft,
-  targetOf,
-  updateBody,
+  toCadence,
+  toCreateBody,
+  toScheduleDraft,
+  toTarget,
+  toUpdateBody,
 } from "./scheduleDraft";
-import classes from "./schedules.module.css";
-import { UpcomingTable } from "./UpcomingTable";
-import { WhatFields, WhereFields } from "./WorkFields";
+import { ScheduleCaptureFields, ScheduleTargetFields } from "./WorkFields";
 
 const TYPED_MS = 250;
 
@@ -30,18 +30,20 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onC
   const { t } = useTranslation();
   const errorText = useErrorText();
   const [draft, setDraft] = useState<ScheduleDraft>(() =>
-    schedule ? draftOf(schedule) : emptyDraft(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC"),
+    schedule
+      ? toScheduleDraft(schedule)
+      : emptyDraft(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC"),
   );
   const [sure, setSure] = useState(false);
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<ScheduleDraft>) => setDraft((before) => ({ ...before, ...some }));
   const [typed] = useDebouncedValue(draft, TYPED_MS);
-  const preview = useCadence(cadenceOf(typed), targetOf(typed));
+  const preview = useCadence(toCadence(typed), toTarget(typed));
   const save = useAction(
     () =>
       schedule
-        ? patch<Schedule>(`/schedules/${schedule.id}`, updateBody(draft, schedule))
-        : post<Schedule>("/schedules", createBody(draft), once),
+        ? patch(`/schedules/${schedule.id}`, toUpdateBody(draft, schedule))
+        : post("/schedules", toCreateBody(draft), once),
     [scheduleKeys.schedules],
     onClose,
   );
@@ -56,7 +58,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onC
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          if (complete(draft)) save.mutate(undefined);
+          if (isScheduleComplete(draft)) save.mutate(undefined);
         }}
       >
         <div className={classes.editor}>
@@ -73,17 +75,17 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onC
               refused={preview.error ? errorText(preview.error) : undefined}
               onChange={change}
             />
-            <WhatFields draft={draft} onChange={change} />
-            <WhereFields draft={draft} onChange={change} />
+            <ScheduleCaptureFields draft={draft} onChange={change} />
+            <ScheduleTargetFields draft={draft} onChange={change} />
             <fieldset className={classes.part}>
               <legend>{t("schedules.late")}</legend>
               <NumberInput
-                label={t("schedules.grace")}
-                description={t("schedules.graceText")}
+                label={t("schedules.tolerance")}
+                description={t("schedules.toleranceText")}
                 min={0.5}
                 max={1440}
-                value={draft.graceMin}
-                onChange={(graceMin) => change({ graceMin })}
+                value={draft.toleranceMin}
+                onChange={(toleranceMin) => change({ toleranceMin })}
               />
               <Checkbox
                 label={t("schedules.catchUp")}
@@ -113,7 +115,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onC
         </div>
         <ErrorLine error={save.error ?? drop.error} />
         <div className={classes.buttons}>
-          <Button type="submit" loading={save.isPending} disabled={!complete(draft)}>
+          <Button type="submit" loading={save.isPending} disabled={!isScheduleComplete(draft)}>
             {schedule ? t("action.save") : t("schedules.add")}
           </Button>
           <Button variant="default" onClick={onClose}>

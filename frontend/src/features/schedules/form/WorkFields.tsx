@@ -1,10 +1,10 @@
 import { Checkbox, MultiSelect, NumberInput, SegmentedControl, Select, TagsInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { parseLabel } from "../../core/labels";
-import { usePick } from "../../lib/i18n";
-import { useCollectors, useHosts, useMay, usePlans } from "../../lib/queries";
+import { parseLabel } from "../../../core/hosts/labels";
+import { useCollectors, useHosts, usePermission, usePlans } from "../../../lib/queries";
+import { useLocalized } from "../../../lib/text/i18n";
+import classes from "../schedules.module.css";
 import { CUSTOM, type ScheduleDraft } from "./scheduleDraft";
-import classes from "./schedules.module.css";
 
 interface Props {
   draft: ScheduleDraft;
@@ -12,16 +12,16 @@ interface Props {
 }
 
 /** What is captured: a plan, or collectors of one's own. Nothing that stops a process can be chosen. */
-export function WhatFields({ draft, onChange }: Props) {
+export function ScheduleCaptureFields({ draft, onChange }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const may = useMay();
+  const pick = useLocalized();
+  const may = usePermission();
   const plans = usePlans().data ?? [];
-  const collectors = (useCollectors().data ?? []).filter((one) => one.tier !== "ptrace");
+  const collectors = (useCollectors().data ?? []).filter((collector) => collector.tier !== "ptrace");
   const custom = draft.plan === CUSTOM;
   const deep = custom
-    ? collectors.some((one) => one.tier === "deep" && draft.collectors.includes(one.id))
-    : plans.some((one) => one.id === draft.plan && one.tier === "deep");
+    ? collectors.some((collector) => collector.tier === "deep" && draft.collectors.includes(collector.id))
+    : plans.some((plan) => plan.id === draft.plan && plan.tier === "deep");
   return (
     <fieldset className={classes.part}>
       <legend>{t("schedules.what")}</legend>
@@ -29,7 +29,7 @@ export function WhatFields({ draft, onChange }: Props) {
         <Select
           label={t("captures.plan")}
           data={[
-            ...plans.map((one) => ({ value: one.id, label: pick(one.title) })),
+            ...plans.map((plan) => ({ value: plan.id, label: pick(plan.title) })),
             { value: CUSTOM, label: t("newCapture.custom") },
           ]}
           value={draft.plan}
@@ -49,7 +49,7 @@ export function WhatFields({ draft, onChange }: Props) {
       {custom && (
         <MultiSelect
           label={t("preflight.collectors")}
-          data={collectors.map((one) => ({ value: one.id, label: pick(one.title) }))}
+          data={collectors.map((collector) => ({ value: collector.id, label: pick(collector.title) }))}
           value={[...draft.collectors]}
           onChange={(chosen) => onChange({ collectors: chosen })}
           searchable
@@ -70,7 +70,7 @@ export function WhatFields({ draft, onChange }: Props) {
 }
 
 /** Where: all hosts with some labels when it is due, or these. */
-export function WhereFields({ draft, onChange }: Props) {
+export function ScheduleTargetFields({ draft, onChange }: Props) {
   const { t } = useTranslation();
   const hosts = useHosts({ state: "active" }).data ?? [];
   return (
@@ -92,12 +92,12 @@ export function WhereFields({ draft, onChange }: Props) {
           placeholder="role=feed"
           value={[...draft.labels]}
           onChange={(labels) => onChange({ labels })}
-          error={draft.labels.some((one) => !parseLabel(one)) && t("services.selectorBad")}
+          error={draft.labels.some((label) => !parseLabel(label)) && t("services.selectorBad")}
         />
       ) : (
         <MultiSelect
           label={t("nav.hosts")}
-          data={hosts.map((one) => ({ value: one.id, label: one.name }))}
+          data={hosts.map((host) => ({ value: host.id, label: host.name }))}
           value={[...draft.hosts]}
           onChange={(chosen) => onChange({ hosts: chosen })}
           searchable

@@ -1,14 +1,23 @@
-import type { Cadence, Schedule } from "../../client/schedules";
-import { labelsOf, parseLabel } from "../../core/labels";
+import type { Cadence, Schedule } from "../../../client/models";
+import type { RequestBody } from "../../../client/paths";
+import { labelsOf, parseLabel } from "../../../core/hosts/labels";
+
+type ScheduleBody = RequestBody<"post", "/schedules">;
+type ScheduleUpdate = RequestBody<"patch", `/schedules/${string}`>;
+/** What the form holds, with the cadence and the target absent until they are filled in. */
+type Parts = Omit<ScheduleBody, "cadence" | "target" | "allow_deep"> & {
+  cadence: ScheduleBody["cadence"] | undefined;
+  target: ScheduleBody["target"] | undefined;
+};
 
 export const CUSTOM = "custom";
 
-/** What somebody fills in for a schedule. */
+/** The fields of the schedule form. */
 export interface ScheduleDraft {
   name: string;
   kind: Cadence["kind"];
   cron: string;
-  wall: string;
+  localTime: string;
   zone: string;
   plan: string;
   seconds: number | string;
@@ -18,7 +27,7 @@ export interface ScheduleDraft {
   hosts: readonly string[];
   reason: string;
   catchUp: boolean;
-  graceMin: number | string;
+  toleranceMin: number | string;
   allowDeep: boolean;
 }
 
@@ -27,7 +36,7 @@ export const emptyDraft = (zone: string): ScheduleDraft => ({
   name: "",
   kind: "cron",
   cron: "30 3 * * *",
-  wall: "",
+  localTime: "",
   zone,
   plan: "baseline",
   seconds: "",
@@ -37,84 +46,92 @@ export const emptyDraft = (zone: string): ScheduleDraft => ({
   hosts: [],
   reason: "",
   catchUp: false,
-  graceMin: 5,
+  toleranceMin: 5,
   allowDeep: false,
 });
 
-export function draftOf(one: Schedule): ScheduleDraft {
+export function toScheduleDraft(schedule: Schedule): ScheduleDraft {
   return {
-    name: one.name,
-    kind: one.cadence.kind,
-    cron: one.cadence.kind === "cron" ? one.cadence.cron : "30 3 * * *",
-    wall: one.cadence.kind === "once" ? one.cadence.wall.slice(0, 16) : "",
-    zone: one.cadence.zone,
-    plan: one.wanted.plan,
-    seconds: one.wanted.seconds ?? "",
-    collectors: one.wanted.collectors ?? [],
-    where: one.labels ? "labels" : "hosts",
-    labels: Object.entries(one.labels ?? {}).map(([name, value]) => `${name}=${value}`),
-    hosts: one.hosts.map((host) => host.id),
-    reason: one.reason,
-    catchUp: one.catch_up === "one",
-    graceMin: one.grace_s / 60,
-    allowDeep: one.deep_allowed,
+    name: schedule.name,
+    kind: schedule.cadence.kind,
+    cron: schedule.cadence.kind === "cron" ? schedule.cadence.cron : "30 3 * * *",
+    localTime: schedule.cadence.kind === "once" ? schedule.cadence.local_time.slice(0, 16) : "",
+    zone: schedule.cadence.zone,
+    plan: schedule.capture.plan,
+    seconds: schedule.capture.seconds ?? "",
+    collectors: schedule.capture.collectors ?? [],
+    where: schedule.labels ? "labels" : "hosts",
+    labels: Object.entries(schedule.labels ?? {}).map(([name, value]) => `${name}=${value}`),
+    hosts: schedule.hosts.map((host) => host.id),
+    reason: schedule.reason,
+    catchUp: schedule.catch_up === "one",
+    toleranceMin: schedule.tolerance_s / 60,
+    allowDeep: schedule.deep_allowed,
   };
 }
 
 /** When it is due; undefined while that is not filled in. */
-export function cadenceOf({ kind, cron, wall, zone }: ScheduleDraft): Cadence | undefined {
+export function toCadence({ kind, cron, localTime, zone }: ScheduleDraft): Cadence | undefined {
   if (!zone) return undefined;
   if (kind === "cron") return cron.trim() ? { kind, cron: cron.trim(), zone } : undefined;
-  return wall ? { kind, wall: wall.length === 16 ? `${wall}:00` : wall, zone } : undefined;
+  return localTime
+    ? { kind, local_time: localTime.length === 16 ? `${localTime}:00` : localTime, zone }
+    : undefined;
 }
 
 /** Where it captures; undefined while nothing is chosen. */
-export function targetOf({ where, labels, hosts }: ScheduleDraft) {
+export function toTarget({ where, labels, hosts }: ScheduleDraft): Parts["target"] {
   if (where === "hosts") return hosts.length > 0 ? { host_ids: hosts } : undefined;
-  return labels.length > 0 && labels.every((one) => parseLabel(one))
+  return labels.length > 0 && labels.every((label) => parseLabel(label))
     ? { labels: labelsOf(labels) }
     : undefined;
 }
 
-function wantedOf(draft: ScheduleDraft, before?: Schedule) {
-  const same = before?.wanted.plan === draft.plan;
+function toCaptureRequest(draft: ScheduleDraft, before?: Schedule): ScheduleBody["capture"] {
+  const same = before?.capture.plan === draft.plan;
   return {
     plan: draft.plan,
     ...(draft.seconds === "" ? {} : { seconds: Number(draft.seconds) }),
     ...(draft.plan === CUSTOM ? { collectors: draft.collectors } : {}),
-    // What to look at and what collectors were told is not edited here, and stays with its plan.
-    ...(same && before ? { scope: before.wanted.scope, options: before.wanted.options } : {}),
+    // Scope and collector options are not edited here and stay with their plan.
+    ...(same && before ? { scope: before.capture.scope, options: before.capture.options } : {}),
   };
 }
 
-export function complete(draft: ScheduleDraft): boolean {
+export function isScheduleComplete(draft: ScheduleDraft): boolean {
   const chosen = draft.plan !== CUSTOM || draft.collectors.length > 0;
   return (
-    draft.name.trim() !== "" && chosen && cadenceOf(draft) !== undefined && targetOf(draft) !== undefined
+    draft.name.trim() !== "" && chosen && toCadence(draft) !== undefined && toTarget(draft) !== undefined
   );
 }
 
-const parts = (draft: ScheduleDraft, before?: Schedule) => ({
+const toParts = (draft: ScheduleDraft, before?: Schedule): Parts => ({
   name: draft.name.trim(),
-  cadence: cadenceOf(draft),
-  wanted: wantedOf(draft, before),
-  target: targetOf(draft),
+  cadence: toCadence(draft),
+  capture: toCaptureRequest(draft, before),
+  target: toTarget(draft),
   reason: draft.reason.trim(),
   catch_up: draft.catchUp ? "one" : "none",
-  grace_s: Math.round(Number(draft.graceMin) * 60),
+  tolerance_s: Math.round(Number(draft.toleranceMin) * 60),
 });
 
-export const createBody = (draft: ScheduleDraft) => ({
-  ...parts(draft),
-  ...(draft.allowDeep ? { allow_deep: true } : {}),
-});
+/** The body of a new schedule; undefined while its times or hosts are not filled in. */
+export function toCreateBody(draft: ScheduleDraft): ScheduleBody | undefined {
+  const { cadence, target, ...others } = toParts(draft);
+  if (!cadence || !target) return undefined;
+  return { ...others, cadence, target, ...(draft.allowDeep ? { allow_deep: true } : {}) };
+}
 
-/** Only what differs: whoever changes what, where or when it captures owns it from then on. */
-export function updateBody(draft: ScheduleDraft, before: Schedule): Record<string, unknown> {
-  const was = parts(draftOf(before), before) as Record<string, unknown>;
-  const changed = Object.entries(parts(draft, before)).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(was[name]),
-  );
+/** Return only the changes: a user who changes the plan, hosts or times becomes the owner. */
+export function toUpdateBody(draft: ScheduleDraft, before: Schedule): ScheduleUpdate {
+  const changed = pickChanged(toParts(draft, before), toParts(toScheduleDraft(before), before));
   const deep = draft.allowDeep === before.deep_allowed ? {} : { allow_deep: draft.allowDeep };
-  return { version: before.version, ...Object.fromEntries(changed), ...deep };
+  return { version: before.version, ...changed, ...deep };
+}
+
+function pickChanged<T extends object>(now: T, was: T): Partial<T> {
+  const changed: Partial<T> = {};
+  for (const name of Object.keys(now) as (keyof T)[])
+    if (JSON.stringify(now[name]) !== JSON.stringify(was[name])) changed[name] = now[name];
+  return changed;
 }

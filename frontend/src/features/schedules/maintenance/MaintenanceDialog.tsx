@@ -2,29 +2,28 @@ import { Button, NumberInput, SegmentedControl, Select, TagsInput, Textarea } fr
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { MaintenanceWindow } from "../../client/schedules";
-import { Dialog } from "../../components/Dialog";
-import { BlockSkeleton, ErrorLine, useErrorText } from "../../components/States";
-import { TimeField } from "../../components/TimeField";
-import { cx } from "../../core/cx";
-import { parseLabel } from "../../core/labels";
-import { post, useAction, useHosts } from "../../lib/queries";
-import { scheduleKeys, useCadence } from "../../lib/schedules";
-import { CronField, CronPatterns, ZoneField } from "./CronFields";
-import classes from "./schedules.module.css";
-import { UpcomingTable } from "./UpcomingTable";
+import { Dialog } from "../../../components/Dialog";
+import { BlockSkeleton, ErrorLine, useErrorText } from "../../../components/EmptyState";
+import { TimeField } from "../../../components/fields/TimeField";
+import { cx } from "../../../core/cx";
+import { parseLabel } from "../../../core/hosts/labels";
+import { scheduleKeys, useCadence } from "../../../lib/captures/schedules";
+import { post, useAction, useHosts } from "../../../lib/queries";
+import { CronField, CronPatterns, ZoneField } from "../form/CronFields";
+import classes from "../schedules.module.css";
+import { UpcomingTable } from "../UpcomingTable";
 import {
-  beginsOf,
-  complete,
   emptyWindow,
-  MOST_MIN,
-  PLACES,
+  isWindowComplete,
+  MAX_MINUTES,
+  TARGETS,
+  toStart,
+  toWindowBody,
   type WindowDraft,
-  windowBody,
 } from "./windowDraft";
 
 const TYPED_MS = 250;
-const SHOWN = 5;
+const MAX_ROWS = 5;
 
 interface Part {
   draft: WindowDraft;
@@ -32,7 +31,7 @@ interface Part {
 }
 
 /** Keeps scheduled captures away for a while, or again and again; what a person starts is not held back. */
-export function WindowDialog({ onClose }: { onClose: () => void }) {
+export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState<WindowDraft>(() =>
     emptyWindow(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", Date.now()),
@@ -40,7 +39,7 @@ export function WindowDialog({ onClose }: { onClose: () => void }) {
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<WindowDraft>) => setDraft((before) => ({ ...before, ...some }));
   const add = useAction(
-    () => post<MaintenanceWindow>("/maintenance", windowBody(draft), once),
+    () => post("/maintenance-windows", toWindowBody(draft), once),
     [scheduleKeys.windows, scheduleKeys.schedules],
     onClose,
   );
@@ -50,7 +49,7 @@ export function WindowDialog({ onClose }: { onClose: () => void }) {
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          if (complete(draft)) add.mutate(undefined);
+          if (isWindowComplete(draft)) add.mutate(undefined);
         }}
       >
         <p className={classes.hint}>{t("maintenance.text")}</p>
@@ -81,7 +80,7 @@ export function WindowDialog({ onClose }: { onClose: () => void }) {
             />
           </div>
         )}
-        <Place draft={draft} onChange={change} />
+        <TargetFields draft={draft} onChange={change} />
         <Textarea
           label={t("captures.reason")}
           required
@@ -93,7 +92,7 @@ export function WindowDialog({ onClose }: { onClose: () => void }) {
         />
         <ErrorLine error={add.error} />
         <div className={classes.buttons}>
-          <Button type="submit" loading={add.isPending} disabled={!complete(draft)}>
+          <Button type="submit" loading={add.isPending} disabled={!isWindowComplete(draft)}>
             {t("maintenance.add")}
           </Button>
           <Button variant="default" onClick={onClose}>
@@ -110,7 +109,7 @@ function Recurrence({ draft, onChange }: Part) {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const [typed] = useDebouncedValue(draft, TYPED_MS);
-  const preview = useCadence(beginsOf(typed), undefined);
+  const preview = useCadence(toStart(typed), undefined);
   return (
     <>
       <div className={classes.row}>
@@ -130,7 +129,7 @@ function Recurrence({ draft, onChange }: Part) {
           required
           allowDecimal={false}
           min={1}
-          max={MOST_MIN}
+          max={MAX_MINUTES}
           value={draft.minutes}
           onChange={(minutes) => onChange({ minutes })}
         />
@@ -144,7 +143,7 @@ function Recurrence({ draft, onChange }: Part) {
       {preview.data ? (
         <div className={cx((preview.isPlaceholderData || preview.error) && classes.stale)}>
           <UpcomingTable
-            upcoming={preview.data.upcoming.slice(0, SHOWN)}
+            upcoming={preview.data.upcoming.slice(0, MAX_ROWS)}
             zone={preview.data.zone}
             lastsMin={Number(typed.minutes) || 0}
           />
@@ -157,14 +156,14 @@ function Recurrence({ draft, onChange }: Part) {
 }
 
 /** For one host, for those with some labels, or everywhere. */
-function Place({ draft, onChange }: Part) {
+function TargetFields({ draft, onChange }: Part) {
   const { t } = useTranslation();
   const hosts = useHosts({ state: "active" }).data ?? [];
   return (
     <>
       <SegmentedControl
         aria-label={t("maintenance.where")}
-        data={PLACES.map((value) => ({ value, label: t(`maintenance.places.${value}`) }))}
+        data={TARGETS.map((value) => ({ value, label: t(`maintenance.places.${value}`) }))}
         value={draft.place}
         onChange={(value) => onChange({ place: value as WindowDraft["place"] })}
       />
@@ -174,13 +173,13 @@ function Place({ draft, onChange }: Part) {
           placeholder="role=feed"
           value={[...draft.labels]}
           onChange={(labels) => onChange({ labels })}
-          error={draft.labels.some((one) => !parseLabel(one)) && t("services.selectorBad")}
+          error={draft.labels.some((label) => !parseLabel(label)) && t("services.selectorBad")}
         />
       )}
       {draft.place === "host" && (
         <Select
           label={t("maintenance.host")}
-          data={hosts.map((one) => ({ value: one.id, label: one.name }))}
+          data={hosts.map((host) => ({ value: host.id, label: host.name }))}
           value={draft.host}
           onChange={(host) => onChange({ host })}
           searchable

@@ -1,35 +1,39 @@
 import { Button } from "@mantine/core";
 import { Fragment } from "react";
 import { useTranslation } from "react-i18next";
-import type { MaintenanceWindow } from "../../client/schedules";
-import { Grid } from "../../components/Grid";
-import { Mark, Tag, type Tone } from "../../components/Mark";
-import { ErrorLine } from "../../components/States";
-import { remove, useAction, useMay } from "../../lib/queries";
-import { scheduleKeys } from "../../lib/schedules";
-import { useTimeFormat } from "../../lib/useFormat";
-import classes from "./schedules.module.css";
+import type { MaintenanceWindow } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { StatusIcon, Tag, type Tone } from "../../../components/StatusIcon";
+import { DataTable } from "../../../components/tables/DataTable";
+import { scheduleKeys } from "../../../lib/captures/schedules";
+import { remove, useAction, usePermission } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import classes from "../schedules.module.css";
 
 /** More of them would be a calendar. */
 const FURTHER = 3;
-const TONES: Record<MaintenanceWindow["state"], Tone> = { now: "warn", to_come: "idle", over: "off" };
+const TONES: Record<MaintenanceWindow["state"], Tone> = {
+  active: "warn",
+  upcoming: "idle",
+  ended: "off",
+};
 
 const endOf = ({ state, recurs }: MaintenanceWindow) =>
-  state !== "now" ? "maintenance.forget" : recurs ? "maintenance.endForGood" : "maintenance.end";
+  state !== "active" ? "maintenance.forget" : recurs ? "maintenance.endForGood" : "maintenance.end";
 
-/** Times in which no scheduled capture starts, where, why, and who said so. */
-export function Windows({ windows }: { windows: readonly MaintenanceWindow[] }) {
+/** Times in which no scheduled capture starts, with hosts, reason and author. */
+export function MaintenanceWindows({ windows }: { windows: readonly MaintenanceWindow[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const may = useMay();
+  const may = usePermission();
   const end = useAction(
-    (id: string) => remove(`/maintenance/${id}`),
+    (id: string) => remove(`/maintenance-windows/${id}`),
     [scheduleKeys.windows, scheduleKeys.schedules],
   );
   return (
     <>
       <ErrorLine error={end.error} />
-      <Grid stack label={t("maintenance.title")}>
+      <DataTable stack label={t("maintenance.title")}>
         <thead>
           <tr>
             <th>{t("maintenance.state")}</th>
@@ -45,22 +49,22 @@ export function Windows({ windows }: { windows: readonly MaintenanceWindow[] }) 
           </tr>
         </thead>
         <tbody>
-          {windows.map((one) => (
-            <tr key={one.id}>
+          {windows.map((window) => (
+            <tr key={window.id}>
               <td>
-                <Mark tone={TONES[one.state]}>{t(`maintenance.states.${one.state}`)}</Mark>
+                <StatusIcon tone={TONES[window.state]}>{t(`maintenance.states.${window.state}`)}</StatusIcon>
               </td>
-              <td className="num">{time.iso((one.times[0] ?? one).starts_at)}</td>
-              <td className="num">{time.iso((one.times[0] ?? one).ends_at)}</td>
+              <td className="num">{time.iso((window.times[0] ?? window).starts_at)}</td>
+              <td className="num">{time.iso((window.times[0] ?? window).ends_at)}</td>
               <td>
-                <Again window={one} />
+                <RepeatText window={window} />
               </td>
               <td>
                 <span className={classes.tags}>
-                  {one.host
-                    ? one.host.name
-                    : one.labels
-                      ? Object.entries(one.labels).map(([name, value]) => (
+                  {window.host
+                    ? window.host.name
+                    : window.labels
+                      ? Object.entries(window.labels).map(([name, value]) => (
                           <Tag key={name}>
                             {name}={value}
                           </Tag>
@@ -68,30 +72,30 @@ export function Windows({ windows }: { windows: readonly MaintenanceWindow[] }) 
                       : t("maintenance.everywhere")}
                 </span>
               </td>
-              <td>{one.reason}</td>
-              <td>{one.by?.name ?? "–"}</td>
+              <td>{window.reason}</td>
+              <td>{window.by?.name ?? "–"}</td>
               <td className="right">
-                {may("maintenance.manage") && one.state !== "over" && (
+                {may("maintenance.manage") && window.state !== "ended" && (
                   <Button
                     size="compact-xs"
                     variant="default"
-                    loading={end.isPending && end.variables === one.id}
-                    onClick={() => end.mutate(one.id)}
+                    loading={end.isPending && end.variables === window.id}
+                    onClick={() => end.mutate(window.id)}
                   >
-                    {t(endOf(one))}
+                    {t(endOf(window))}
                   </Button>
                 )}
               </td>
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
     </>
   );
 }
 
 /** When it comes again, for how long, and the next times but the first. */
-function Again({ window: { recurs, times, ends_at } }: { window: MaintenanceWindow }) {
+function RepeatText({ window: { recurs, times, ends_at } }: { window: MaintenanceWindow }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   if (!recurs) return <span className="dim">–</span>;
@@ -104,9 +108,9 @@ function Again({ window: { recurs, times, ends_at } }: { window: MaintenanceWind
       {times.length > 1 && (
         <div className="dim">
           {t("maintenance.then")}
-          {times.slice(1, FURTHER).map((one, n) => (
-            <Fragment key={one.starts_at}>
-              {n > 0 && ","} <span className="num">{time.iso(one.starts_at)}</span>
+          {times.slice(1, FURTHER).map((item, n) => (
+            <Fragment key={item.starts_at}>
+              {n > 0 && ","} <span className="num">{time.iso(item.starts_at)}</span>
             </Fragment>
           ))}
         </div>

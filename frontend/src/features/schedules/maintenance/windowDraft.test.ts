@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { beginsOf, complete, emptyWindow, MOST_MIN, windowBody } from "./windowDraft";
+import { emptyWindow, isWindowComplete, MAX_MINUTES, toStart, toWindowBody } from "./windowDraft";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 const empty = emptyWindow("Europe/Berlin", NOW);
@@ -8,14 +8,14 @@ const weekly = { ...everywhere, recurs: true };
 
 describe("maintenance as it is filled in", () => {
   it("is one span, for somewhere, with a reason", () => {
-    expect(complete(empty)).toBe(false);
-    expect(complete({ ...everywhere, reason: "no" })).toBe(false);
-    expect(complete({ ...everywhere, until: "" })).toBe(false);
-    expect(complete({ ...everywhere, place: "labels", labels: ["role"] })).toBe(false);
-    expect(complete({ ...everywhere, place: "host" })).toBe(false);
-    expect(complete(everywhere)).toBe(true);
-    expect(beginsOf(everywhere)).toBeUndefined();
-    expect(windowBody(everywhere)).toEqual({
+    expect(isWindowComplete(empty)).toBe(false);
+    expect(isWindowComplete({ ...everywhere, reason: "no" })).toBe(false);
+    expect(isWindowComplete({ ...everywhere, until: "" })).toBe(false);
+    expect(isWindowComplete({ ...everywhere, place: "labels", labels: ["role"] })).toBe(false);
+    expect(isWindowComplete({ ...everywhere, place: "host" })).toBe(false);
+    expect(isWindowComplete(everywhere)).toBe(true);
+    expect(toStart(everywhere)).toBeUndefined();
+    expect(toWindowBody(everywhere)).toEqual({
       starts_at: "2026-11-22T12:00:00.000Z",
       ends_at: "2026-11-22T13:00:00.000Z",
       reason: "new disks",
@@ -23,16 +23,17 @@ describe("maintenance as it is filled in", () => {
   });
 
   it("comes again for so many minutes, with an end or without one", () => {
-    expect(complete(weekly)).toBe(true);
-    for (const minutes of ["", 0, 1.5, MOST_MIN + 1]) expect(complete({ ...weekly, minutes })).toBe(false);
-    expect(complete({ ...weekly, cron: " " })).toBe(false);
-    expect(beginsOf(weekly)).toEqual({ kind: "cron", cron: "0 4 * * 0", zone: "Europe/Berlin" });
-    expect(windowBody(weekly)).toEqual({
+    expect(isWindowComplete(weekly)).toBe(true);
+    for (const minutes of ["", 0, 1.5, MAX_MINUTES + 1])
+      expect(isWindowComplete({ ...weekly, minutes })).toBe(false);
+    expect(isWindowComplete({ ...weekly, cron: " " })).toBe(false);
+    expect(toStart(weekly)).toEqual({ kind: "cron", cron: "0 4 * * 0", zone: "Europe/Berlin" });
+    expect(toWindowBody(weekly)).toEqual({
       starts_at: "2026-11-22T12:00:00.000Z",
       recurs: { cron: "0 4 * * 0", zone: "Europe/Berlin", minutes: 120 },
       reason: "new disks",
     });
-    expect(windowBody({ ...weekly, stops: "2027-01-01T00:00:00.000Z" })).toMatchObject({
+    expect(toWindowBody({ ...weekly, stops: "2027-01-01T00:00:00.000Z" })).toMatchObject({
       ends_at: "2027-01-01T00:00:00.000Z",
     });
   });

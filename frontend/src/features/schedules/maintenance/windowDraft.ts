@@ -1,12 +1,12 @@
-import type { Cadence } from "../../client/schedules";
-import { labelsOf, parseLabel } from "../../core/labels";
+import type { Cadence } from "../../../client/models";
+import { labelsOf, parseLabel } from "../../../core/hosts/labels";
 
-export const PLACES = ["labels", "host", "everywhere"] as const;
+export const TARGETS = ["labels", "host", "everywhere"] as const;
 /** As long as the server takes for one time: 90 days. */
-export const MOST_MIN = 90 * 24 * 60;
+export const MAX_MINUTES = 90 * 24 * 60;
 const HOUR_MS = 3_600_000;
 
-/** What somebody fills in for maintenance: one span, or times that come again between `from` and `until`. */
+/** The fields of the maintenance form: one span, or times that repeat between `from` and `until`. */
 export interface WindowDraft {
   recurs: boolean;
   from: string;
@@ -16,7 +16,7 @@ export interface WindowDraft {
   cron: string;
   zone: string;
   minutes: number | string;
-  place: (typeof PLACES)[number];
+  place: (typeof TARGETS)[number];
   labels: readonly string[];
   host: string | null;
   reason: string;
@@ -38,24 +38,24 @@ export const emptyWindow = (zone: string, now: number): WindowDraft => ({
 });
 
 /** When its times begin; undefined where it is one span, or while that is not filled in. */
-export function beginsOf({ recurs, cron, zone }: WindowDraft): Cadence | undefined {
+export function toStart({ recurs, cron, zone }: WindowDraft): Cadence | undefined {
   return recurs && cron.trim() && zone ? { kind: "cron", cron: cron.trim(), zone } : undefined;
 }
 
-const lasts = ({ minutes }: WindowDraft): boolean =>
-  Number.isInteger(minutes) && Number(minutes) >= 1 && Number(minutes) <= MOST_MIN;
+const durationMinutes = ({ minutes }: WindowDraft): boolean =>
+  Number.isInteger(minutes) && Number(minutes) >= 1 && Number(minutes) <= MAX_MINUTES;
 
-export function complete(draft: WindowDraft): boolean {
+export function isWindowComplete(draft: WindowDraft): boolean {
   const placed =
     draft.place === "everywhere" ||
     (draft.place === "host"
       ? draft.host !== null
-      : draft.labels.length > 0 && draft.labels.every((one) => parseLabel(one)));
-  const timed = draft.recurs ? beginsOf(draft) !== undefined && lasts(draft) : draft.until !== "";
+      : draft.labels.length > 0 && draft.labels.every((label) => parseLabel(label)));
+  const timed = draft.recurs ? toStart(draft) !== undefined && durationMinutes(draft) : draft.until !== "";
   return placed && timed && draft.from !== "" && draft.reason.trim().length >= 3;
 }
 
-export const windowBody = (draft: WindowDraft) => ({
+export const toWindowBody = (draft: WindowDraft) => ({
   starts_at: draft.from,
   ...(draft.recurs
     ? {

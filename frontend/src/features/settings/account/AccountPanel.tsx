@@ -2,15 +2,15 @@ import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useTranslation } from "react-i18next";
-import { Panel } from "../../components/Page";
-import { SecretField } from "../../components/SecretField";
-import { ErrorLine } from "../../components/States";
-import { type Locale, setLocale, useLocale } from "../../lib/i18n";
-import { setPrefs, usePrefs } from "../../lib/prefs";
-import { keys, patch, useAction, useMe } from "../../lib/queries";
-import classes from "./Settings.module.css";
+import { ErrorLine } from "../../../components/EmptyState";
+import { SecretField } from "../../../components/fields/SecretField";
+import { Panel } from "../../../components/Page";
+import { setPrefs, usePrefs } from "../../../lib/prefs";
+import { keys, patch, useAction, useMe } from "../../../lib/queries";
+import { type Locale, setLocale, useLocale } from "../../../lib/text/i18n";
+import classes from "../Settings.module.css";
 
-export function Account() {
+export function AccountPanel() {
   const { t } = useTranslation();
   const me = useMe();
   const locale = useLocale();
@@ -82,18 +82,18 @@ export function Account() {
           <span className="num">{me.data?.version}</span>
         </div>
       </Panel>
-      {me.data?.signs_in_elsewhere ? (
+      {me.data?.uses_single_sign_on ? (
         <Panel title={t("settings.password")}>
           <p className="dim">{t("settings.signOn.noPassword")}</p>
         </Panel>
       ) : (
-        <Password />
+        <PasswordForm />
       )}
     </>
   );
 }
 
-function Password() {
+function PasswordForm() {
   const { t } = useTranslation();
   const form = useForm({
     initialValues: { current: "", password: "", again: "" },

@@ -1,22 +1,20 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { AuditEntry, List } from "../../client/types";
-import { Grid } from "../../components/Grid";
-import { Panel } from "../../components/Page";
-import { ErrorState, RowSkeleton } from "../../components/States";
-import { get } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import classes from "./Settings.module.css";
+import { ErrorState, RowSkeleton } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { DataTable } from "../../../components/tables/DataTable";
+import { get } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { AuditEntry } from "../api";
+import classes from "../Settings.module.css";
 
-type Page = List<AuditEntry> & { head?: string };
-
-export function Audit() {
+export function AuditLogPanel() {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const log = useInfiniteQuery({
     queryKey: ["audit"],
-    queryFn: ({ pageParam }) => get<Page>("/audit", { limit: 100, cursor: pageParam ?? undefined }),
+    queryFn: ({ pageParam }) => get("/audit", { limit: 100, cursor: pageParam ?? undefined }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
   });
@@ -25,13 +23,15 @@ export function Audit() {
     <Panel
       flush
       title={t("settings.audit.title")}
-      aside={log.data?.pages[0]?.head && <span className="mono">{log.data.pages[0].head.slice(0, 16)}</span>}
+      headerExtra={
+        log.data?.pages[0]?.head && <span className="mono">{log.data.pages[0].head.slice(0, 16)}</span>
+      }
     >
       <p className={classes.note}>{t("settings.audit.text")}</p>
       {log.error && !entries ? (
         <ErrorState error={log.error} retry={() => void log.refetch()} />
       ) : entries ? (
-        <Grid stack label={t("settings.audit.title")}>
+        <DataTable stack label={t("settings.audit.title")}>
           <thead>
             <tr>
               <th className="right">#</th>
@@ -51,13 +51,13 @@ export function Audit() {
                 <td className="mono">{entry.action}</td>
                 <td className={classes.detail}>
                   {entry.resource_kind} {entry.resource_id}
-                  <About detail={entry.detail} />
+                  <AuditSubject detail={entry.detail} />
                 </td>
                 <td className="num">{entry.address ?? "–"}</td>
               </tr>
             ))}
           </tbody>
-        </Grid>
+        </DataTable>
       ) : (
         <RowSkeleton rows={12} />
       )}
@@ -75,13 +75,13 @@ export function Audit() {
   );
 }
 
-/** What an entry says besides: names and values in a row, hashes and long lists cut; the whole is in the tooltip. */
-function About({ detail }: { detail: AuditEntry["detail"] }) {
-  const said = Object.entries(detail).filter(([, value]) => value !== null && value !== "");
-  if (said.length === 0) return null;
+/** Details of an entry: names and values in a row, hashes and long lists cut; the tooltip has all of it. */
+function AuditSubject({ detail }: { detail: AuditEntry["detail"] }) {
+  const details = Object.entries(detail).filter(([, value]) => value !== null && value !== "");
+  if (details.length === 0) return null;
   return (
     <div className={classes.about} title={JSON.stringify(detail, null, 2)}>
-      {said.map(([name, value]) => (
+      {details.map(([name, value]) => (
         <div key={name}>
           <span>{name}=</span>
           {short(value)}

@@ -1,24 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { Credential, List } from "../../client/types";
-import { CopyButton } from "../../components/Copy";
-import { Drop } from "../../components/Drop";
-import { ButtonLink } from "../../components/Link";
-import { Panel } from "../../components/Page";
-import { Empty, ErrorLine } from "../../components/States";
-import { get, remove, useAction } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Rows } from "./Rows";
-import classes from "./Settings.module.css";
+import { ConfirmDelete } from "../../../components/ConfirmDelete";
+import { EmptyState, ErrorLine } from "../../../components/EmptyState";
+import { CopyButton } from "../../../components/fields/CopyButton";
+import { ButtonLink } from "../../../components/Link";
+import { Panel } from "../../../components/Page";
+import { get, remove, useAction } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import classes from "../Settings.module.css";
+import { SettingsTable } from "../SettingsTable";
 
 const KEY = ["credentials"];
 
-export function Credentials() {
+export function CredentialsPanel() {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const credentials = useQuery({
     queryKey: [...KEY, "settings"],
-    queryFn: () => get<List<Credential>>("/credentials", { limit: 200 }),
+    queryFn: () => get("/credentials", { limit: 200 }),
   });
   const drop = useAction((id: string) => remove(`/credentials/${id}`), [KEY]);
   return (
@@ -29,18 +28,18 @@ export function Credentials() {
           <ErrorLine error={drop.error} />
         </div>
       )}
-      <Rows
+      <SettingsTable
         label={t("settings.credentials.title")}
         query={credentials}
         none={
-          <Empty
+          <EmptyState
             title={t("settings.credentials.none")}
             action={<ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
           />
         }
         columns={[
-          { head: t("hosts.name"), cell: (one) => one.name },
-          { head: t("credential.kind"), cell: (one) => t(`credential.kinds.${one.kind}`) },
+          { head: t("hosts.name"), cell: (credential) => credential.name },
+          { head: t("credential.kind"), cell: (credential) => t(`credential.kinds.${credential.kind}`) },
           {
             head: t("settings.credentials.public"),
             className: classes.detail,
@@ -53,11 +52,18 @@ export function Credentials() {
               </>
             ),
           },
-          { head: t("nav.hosts"), className: "num right", cell: (one) => one.hosts ?? "–" },
-          { head: t("settings.users.since"), className: "num", cell: (one) => time.iso(one.created_at) },
+          { head: t("nav.hosts"), className: "num right", cell: (credential) => credential.hosts ?? "–" },
+          {
+            head: t("settings.users.since"),
+            className: "num",
+            cell: (credential) => time.iso(credential.created_at),
+          },
         ]}
-        act={(one) => (
-          <Drop label={t("settings.remove", { name: one.name })} onClick={() => drop.mutate(one.id)} />
+        renderActions={(credential) => (
+          <ConfirmDelete
+            label={t("settings.remove", { name: credential.name })}
+            onClick={() => drop.mutate(credential.id)}
+          />
         )}
       />
     </Panel>

@@ -2,20 +2,20 @@ import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { List, NetworkRule } from "../../client/types";
-import { Drop } from "../../components/Drop";
-import { Panel } from "../../components/Page";
-import { Empty, ErrorLine } from "../../components/States";
-import { get, post, remove, useAction } from "../../lib/queries";
-import { Rows } from "./Rows";
-import classes from "./Settings.module.css";
+import { ConfirmDelete } from "../../../components/ConfirmDelete";
+import { EmptyState, ErrorLine } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { get, post, remove, useAction } from "../../../lib/queries";
+import type { NetworkRule } from "../api";
+import classes from "../Settings.module.css";
+import { SettingsTable } from "../SettingsTable";
 
 const KEY = ["network-rules"];
 
 const ports = ({ port_from, port_to }: NetworkRule) =>
   port_from === port_to ? port_from : `${port_from}–${port_to}`;
 
-export function Networks() {
+export function NetworksPanel() {
   const { t } = useTranslation();
   const [cidr, setCidr] = useState("");
   const [from, setFrom] = useState<number | string>(22);
@@ -23,11 +23,11 @@ export function Networks() {
   const [note, setNote] = useState("");
   const rules = useQuery({
     queryKey: KEY,
-    queryFn: () => get<List<NetworkRule>>("/network-rules", { limit: 200 }),
+    queryFn: () => get("/network-rules", { limit: 200 }),
   });
   const add = useAction(
     () =>
-      post<NetworkRule>(
+      post(
         "/network-rules",
         { cidr: cidr.trim(), port_from: Number(from), port_to: Number(to), note },
         crypto.randomUUID(),
@@ -87,17 +87,20 @@ export function Networks() {
         </Button>
         <ErrorLine error={add.error ?? drop.error} />
       </form>
-      <Rows
+      <SettingsTable
         label={t("settings.networks.title")}
         query={rules}
-        none={<Empty title={t("settings.networks.none")} />}
+        none={<EmptyState title={t("settings.networks.none")} />}
         columns={[
           { head: t("settings.networks.cidr"), className: "num", cell: (rule) => rule.cidr },
           { head: t("settings.networks.ports"), className: "num", cell: ports },
           { head: t("settings.networks.note"), cell: (rule) => rule.note || "–" },
         ]}
-        act={(rule) => (
-          <Drop label={t("settings.remove", { name: rule.cidr })} onClick={() => drop.mutate(rule.id)} />
+        renderActions={(rule) => (
+          <ConfirmDelete
+            label={t("settings.remove", { name: rule.cidr })}
+            onClick={() => drop.mutate(rule.id)}
+          />
         )}
       />
     </Panel>

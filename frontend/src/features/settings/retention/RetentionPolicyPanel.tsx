@@ -1,26 +1,26 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Foreseen, KeptKind, RetentionPolicy, Storage } from "../../client/storage";
-import { Grid } from "../../components/Grid";
-import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
-import { bytes, count } from "../../core/format";
-import { sizeOf } from "../../core/storage";
-import { patch, post, useAction } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
+import { ErrorLine } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { DataTable } from "../../../components/tables/DataTable";
+import { bytes, count } from "../../../core/text/format";
+import { sizeOf } from "../../../core/text/storage";
+import { patch, post, useAction } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { Foreseen, KeptKind, RetentionPolicy, Storage } from "../api";
 import classes from "./Storage.module.css";
 
 const KEY = ["storage"] as const;
 
 /** How long each kind is kept. What a limit deletes is shown before it can be set. */
-export function Retention({ storage }: { storage: Storage }) {
+export function RetentionPolicyPanel({ storage }: { storage: Storage }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<KeptKind | null>(null);
   return (
     <Panel flush title={t("storage.retention")}>
       <p className={classes.note}>{t("storage.retentionText")}</p>
-      <Grid stack label={t("storage.retention")}>
+      <DataTable stack label={t("storage.retention")}>
         <thead>
           <tr>
             <th>{t("storage.kind")}</th>
@@ -34,7 +34,7 @@ export function Retention({ storage }: { storage: Storage }) {
         </thead>
         <tbody>
           {storage.policies.map((policy) => (
-            <Row
+            <PolicyRow
               key={policy.kind}
               policy={policy}
               storage={storage}
@@ -43,19 +43,19 @@ export function Retention({ storage }: { storage: Storage }) {
             />
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
     </Panel>
   );
 }
 
-interface RowProps {
+interface PolicyRowProps {
   policy: RetentionPolicy;
   storage: Storage;
   open: boolean;
   setOpen: (kind: KeptKind | null) => void;
 }
 
-function Row({ policy, storage, open, setOpen }: RowProps) {
+function PolicyRow({ policy, storage, open, setOpen }: PolicyRowProps) {
   const { t } = useTranslation();
   const there = storage.measured?.kinds[policy.kind];
   const share = there?.bytes ? there.cited_bytes / there.bytes : 0;
@@ -90,7 +90,7 @@ function Row({ policy, storage, open, setOpen }: RowProps) {
       {open && (
         <tr>
           <td colSpan={5}>
-            <Edit policy={policy} done={() => setOpen(null)} />
+            <PolicyEditor policy={policy} done={() => setOpen(null)} />
           </td>
         </tr>
       )}
@@ -101,22 +101,22 @@ function Row({ policy, storage, open, setOpen }: RowProps) {
 function useLimit(): (policy: Pick<RetentionPolicy, "days" | "max_bytes">) => string {
   const { t } = useTranslation();
   return ({ days, max_bytes }) => {
-    const said = [];
-    if (days !== null) said.push(t("storage.dayLimit", { count: days }));
-    if (max_bytes !== null) said.push(t("storage.sizeLimit", { size: bytes(max_bytes) }));
-    return said.join(", ") || t("storage.forEver");
+    const limits = [];
+    if (days !== null) limits.push(t("storage.dayLimit", { count: days }));
+    if (max_bytes !== null) limits.push(t("storage.sizeLimit", { size: bytes(max_bytes) }));
+    return limits.join(", ") || t("storage.forEver");
   };
 }
 
 /** The limits of one kind: first what they delete, then the button that sets them. */
-function Edit({ policy, done }: { policy: RetentionPolicy; done: () => void }) {
+function PolicyEditor({ policy, done }: { policy: RetentionPolicy; done: () => void }) {
   const { t } = useTranslation();
   const [days, setDays] = useState<number | string>(policy.days ?? "");
   const [size, setSize] = useState(policy.max_bytes === null ? "" : bytes(policy.max_bytes));
   const [seen, setSeen] = useState<Foreseen | null>(null);
   const max = size.trim() === "" ? null : sizeOf(size);
   const body = { kind: policy.kind, days: days === "" ? null : Number(days), max_bytes: max ?? null };
-  const preview = useAction(() => post<Foreseen>("/storage/policy/preview", body), [], setSeen);
+  const preview = useAction(() => post("/storage/policy/preview", body), [], setSeen);
   const set = useAction(() => patch("/storage/policy", body), [KEY], done);
   const touch = () => setSeen(null);
   return (
@@ -163,7 +163,7 @@ function Edit({ policy, done }: { policy: RetentionPolicy; done: () => void }) {
       <ErrorLine error={preview.error ?? set.error} />
       {seen && (
         <div className={classes.seen} role="status">
-          <Seen seen={seen} />
+          <PolicyPreview seen={seen} />
           <Button
             color={seen.items > 0 ? "red" : undefined}
             loading={set.isPending}
@@ -177,7 +177,7 @@ function Edit({ policy, done }: { policy: RetentionPolicy; done: () => void }) {
   );
 }
 
-function Seen({ seen }: { seen: Foreseen }) {
+function PolicyPreview({ seen }: { seen: Foreseen }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   if (seen.before === null) return <span>{t("storage.deletesNothing")}</span>;
@@ -185,14 +185,14 @@ function Seen({ seen }: { seen: Foreseen }) {
     <span>
       {t("storage.deletes", {
         count: seen.items,
-        shown: count(seen.items),
+        formatted: count(seen.items),
         size: bytes(seen.bytes),
         runs: count(seen.runs),
         before: time.iso(seen.before),
       })}{" "}
       {t("storage.stays", {
         count: seen.cited_items,
-        shown: count(seen.cited_items),
+        formatted: count(seen.cited_items),
         size: bytes(seen.cited_bytes),
       })}
     </span>

@@ -1,24 +1,25 @@
 import { useTranslation } from "react-i18next";
-import { KEPT_KINDS, type KeptKind, type Measured, type Storage } from "../../client/storage";
-import { Link } from "../../components/Link";
-import { cx } from "../../core/cx";
-import { bytes } from "../../core/format";
-import { byteTicks, lastDays } from "../../core/storage";
-import { InkDefs, ink, Swatch, useInkId } from "../../renderers/visuals/Inks";
-import { useWidth } from "../../renderers/visuals/useWidth";
+import { Link } from "../../../components/Link";
+import { cx } from "../../../core/cx";
+import { bytes } from "../../../core/text/format";
+import { byteTicks, lastDays } from "../../../core/text/storage";
+import { ink, PatternDefs, Swatch, useInkId } from "../../../widgets/charts/Legend";
+import { useWidth } from "../../../widgets/charts/useWidth";
+import type { KeptKind, Measured, Storage } from "../api";
+import { KEPT_KINDS } from "../api";
 import classes from "./Storage.module.css";
 
 const DAYS = 60;
 const HEIGHT = 150;
 const LEFT = 64;
 const BOTTOM = 18;
-const SHOWN_HOSTS = 12;
+const MAX_HOSTS = 12;
 
 type Sizes = Partial<Record<string, number>>;
 const total = (sizes: Sizes) => Object.values(sizes).reduce<number>((sum, size) => sum + (size ?? 0), 0);
 
 /** A strip of parts, as wide as their share of `whole`. Patterns tell them apart, the words below name them. */
-function Parts({
+function SizeParts({
   sizes,
   whole,
   id,
@@ -32,7 +33,7 @@ function Parts({
   let at = 0;
   return (
     <svg className={cx(classes.strip, tall && classes.tall)} aria-hidden>
-      <InkDefs id={id} />
+      <PatternDefs id={id} />
       {KEPT_KINDS.map((kind, n) => {
         const width = ((sizes[kind] ?? 0) / Math.max(1, whole)) * 100;
         const x = at;
@@ -51,18 +52,18 @@ export function DiskBar({ measured, store }: { measured: Measured; store: Storag
   const id = useInkId();
   const { disk, kinds } = measured;
   const sizes = Object.fromEntries(KEPT_KINDS.map((kind) => [kind, kinds[kind]?.bytes ?? 0]));
-  const kept = Object.values(measured.kept).reduce((sum, size) => sum + size, 0);
+  const permanent = Object.values(measured.permanent).reduce((sum, size) => sum + size, 0);
   const ours = total(sizes);
-  const used = store === "directory" ? disk.total - disk.free : ours + kept;
-  const others = Math.max(0, used - ours - kept);
+  const used = store === "directory" ? disk.total - disk.free : ours + permanent;
+  const others = Math.max(0, used - ours - permanent);
   const whole = store === "directory" ? disk.total : Math.max(1, used);
   return (
     <figure className={classes.figure} aria-label={t("storage.diskLabel")}>
       <div className={classes.disk}>
         <div style={{ width: `${(ours / whole) * 100}%` }}>
-          <Parts sizes={sizes} whole={ours} id={id} tall />
+          <SizeParts sizes={sizes} whole={ours} id={id} tall />
         </div>
-        <div className={classes.kept} style={{ width: `${(kept / whole) * 100}%` }} />
+        <div className={classes.permanent} style={{ width: `${(permanent / whole) * 100}%` }} />
         <div className={classes.others} style={{ width: `${(others / whole) * 100}%` }} />
       </div>
       <ul className={classes.legend}>
@@ -73,8 +74,8 @@ export function DiskBar({ measured, store }: { measured: Measured; store: Storag
           </li>
         ))}
         <li>
-          <span className={cx(classes.sample, classes.kept)} />
-          {t("storage.keptForEver")} <span className="num">{bytes(kept)}</span>
+          <span className={cx(classes.sample, classes.permanent)} />
+          {t("storage.permanent")} <span className="num">{bytes(permanent)}</span>
         </li>
         {store === "directory" && (
           <li>
@@ -104,7 +105,7 @@ export function DayBars({ measured }: { measured: Measured }) {
   return (
     <div ref={ref} className={classes.drawing}>
       <svg width={width} height={HEIGHT} role="img" aria-label={t("storage.daysLabel", { count: DAYS })}>
-        <InkDefs id={id} />
+        <PatternDefs id={id} />
         {ticks.map((tick) => (
           <g key={tick}>
             <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} className={classes.grid} />
@@ -151,30 +152,30 @@ export function DayBars({ measured }: { measured: Measured }) {
   );
 }
 
-/** The hosts that take most, each beside the largest. */
+/** The hosts that use most, relative to the largest. */
 export function HostBars({ measured }: { measured: Measured }) {
   const { t } = useTranslation();
   const id = useInkId();
-  const rows = measured.hosts.slice(0, SHOWN_HOSTS);
+  const rows = measured.hosts.slice(0, MAX_HOSTS);
   if (rows.length === 0) return <p className={classes.unknown}>{t("storage.noHosts")}</p>;
-  const largest = Math.max(...rows.map((one) => total(one.kinds)));
+  const largest = Math.max(...rows.map((row) => total(row.kinds)));
   return (
     <ul className={classes.hosts}>
-      {rows.map((one, n) => (
-        <li key={one.host_id ?? `none-${n}`}>
+      {rows.map((row, n) => (
+        <li key={row.host_id ?? `none-${n}`}>
           <span className={classes.host}>
-            {one.host_id ? (
-              <Link to="/hosts/$hostId" params={{ hostId: one.host_id }}>
-                {one.name}
+            {row.host_id ? (
+              <Link to="/hosts/$hostId" params={{ hostId: row.host_id }}>
+                {row.name}
               </Link>
-            ) : one.others ? (
-              t("storage.otherHosts", { count: one.others })
+            ) : row.other_host_count ? (
+              t("storage.otherHosts", { count: row.other_host_count })
             ) : (
               t("storage.withoutHost")
             )}
           </span>
-          <Parts sizes={one.kinds} whole={largest} id={`${id}-${n}`} />
-          <span className="num right">{bytes(total(one.kinds))}</span>
+          <SizeParts sizes={row.kinds} whole={largest} id={`${id}-${n}`} />
+          <span className="num right">{bytes(total(row.kinds))}</span>
         </li>
       ))}
     </ul>

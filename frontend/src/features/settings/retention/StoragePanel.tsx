@@ -1,47 +1,47 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { Storage as StorageRead } from "../../client/storage";
-import { Ago } from "../../components/Ago";
-import { Panel } from "../../components/Page";
-import { Empty, ErrorLine, Loaded } from "../../components/States";
-import { bytes, count } from "../../core/format";
-import { get, post, useAction } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Retention } from "./Retention";
+import { EmptyState, ErrorLine, Loaded } from "../../../components/EmptyState";
+import { Panel } from "../../../components/Page";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { bytes, count } from "../../../core/text/format";
+import { get, post, remove, useAction } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { Storage as StorageRead } from "../api";
+import { RetentionPolicyPanel } from "./RetentionPolicyPanel";
 import classes from "./Storage.module.css";
 import { DayBars, DiskBar, HostBars } from "./StorageBars";
 
 export const STORAGE = ["storage"] as const;
 /** While a worker looks, the page asks again so often, in milliseconds. */
-const LOOKING_MS = 2_000;
+const CHECK_POLL_MS = 2_000;
 
 /** What uses the space, when it is full, how long what is kept, and whether all of it is there. */
-export function Storage() {
+export function StoragePanel() {
   const { t } = useTranslation();
   const storage = useQuery({
     queryKey: STORAGE,
-    queryFn: () => get<StorageRead>("/storage"),
-    refetchInterval: ({ state }) => (state.data?.looking.length ? LOOKING_MS : false),
+    queryFn: () => get("/storage"),
+    refetchInterval: ({ state }) => (state.data?.pending_checks.length ? CHECK_POLL_MS : false),
   });
-  const measure = useAction(() => post("/storage/looks", { kind: "measure" }), [STORAGE]);
+  const measure = useAction(() => post("/storage/checks", { kind: "measure" }), [STORAGE]);
   return (
     <Loaded query={storage}>
-      {(one) => (
+      {(item) => (
         <>
           <Panel
             title={t("settings.storage.title")}
-            aside={
-              <span className={classes.aside}>
-                {one.measured && (
+            headerExtra={
+              <span className={classes.summary}>
+                {item.measured && (
                   <span className="dim">
-                    {t("storage.measured")} <Ago at={one.measured.at} />
+                    {t("storage.measured")} <RelativeTime at={item.measured.at} />
                   </span>
                 )}
                 <Button
                   size="compact-sm"
                   variant="default"
-                  loading={measure.isPending || one.looking.includes("measure")}
+                  loading={measure.isPending || item.pending_checks.includes("measure")}
                   onClick={() => measure.mutate(undefined)}
                 >
                   {t("storage.measure")}
@@ -50,25 +50,25 @@ export function Storage() {
             }
           >
             <ErrorLine error={measure.error} />
-            <Outlook storage={one} />
-            {one.measured ? (
-              <DiskBar measured={one.measured} store={one.store} />
+            <StorageForecast storage={item} />
+            {item.measured ? (
+              <DiskBar measured={item.measured} store={item.store} />
             ) : (
-              <Empty title={t("storage.unmeasured")}>{t("storage.unmeasuredText")}</Empty>
+              <EmptyState title={t("storage.unmeasured")}>{t("storage.unmeasuredText")}</EmptyState>
             )}
           </Panel>
-          {one.measured && (
+          {item.measured && (
             <>
               <Panel title={t("storage.days")}>
-                <DayBars measured={one.measured} />
+                <DayBars measured={item.measured} />
               </Panel>
               <Panel title={t("storage.hosts")}>
-                <HostBars measured={one.measured} />
+                <HostBars measured={item.measured} />
               </Panel>
             </>
           )}
-          <Retention storage={one} />
-          <Whole storage={one} />
+          <RetentionPolicyPanel storage={item} />
+          <ConsistencyCheck storage={item} />
         </>
       )}
     </Loaded>
@@ -76,7 +76,7 @@ export function Storage() {
 }
 
 /** The answer in one line: how much is free, how fast it goes, and when it is gone. */
-function Outlook({ storage }: { storage: StorageRead }) {
+function StorageForecast({ storage }: { storage: StorageRead }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const { disk, forecast } = storage;
@@ -116,24 +116,24 @@ function Outlook({ storage }: { storage: StorageRead }) {
   );
 }
 
-/** Rows against bytes: what has no row can go, what has no bytes is lost. */
-function Whole({ storage }: { storage: StorageRead }) {
+/** Compare rows with files: files without a row can be deleted, rows without a file are missing. */
+function ConsistencyCheck({ storage }: { storage: StorageRead }) {
   const { t } = useTranslation();
-  const { checked, looking, waiting } = storage;
-  const check = useAction(() => post("/storage/looks", { kind: "check" }), [STORAGE]);
-  const mend = useAction(
-    () => post("/storage/mend", {}),
+  const { checked, pending_checks: pendingChecks, waiting } = storage;
+  const check = useAction(() => post("/storage/checks", { kind: "check" }), [STORAGE]);
+  const deleteOrphans = useAction(
+    () => remove("/storage/orphans"),
     [STORAGE],
     () => check.mutate(undefined),
   );
   return (
     <Panel
       title={t("storage.whole")}
-      aside={
+      headerExtra={
         <Button
           size="compact-sm"
           variant="default"
-          loading={check.isPending || looking.includes("check")}
+          loading={check.isPending || pendingChecks.includes("check")}
           onClick={() => check.mutate(undefined)}
         >
           {t("storage.check")}
@@ -141,16 +141,16 @@ function Whole({ storage }: { storage: StorageRead }) {
       }
     >
       <p className={classes.text}>{t("storage.wholeText")}</p>
-      <ErrorLine error={check.error ?? mend.error} />
+      <ErrorLine error={check.error ?? deleteOrphans.error} />
       {checked ? (
         <dl className={classes.outlook}>
           <div>
             <dt>{t("storage.checked")}</dt>
             <dd>
-              <Ago at={checked.at} />
+              <RelativeTime at={checked.at} />
               {": "}
               <span className="num">
-                {t("storage.files", { count: checked.files, shown: count(checked.files) })}
+                {t("storage.files", { count: checked.files, formatted: count(checked.files) })}
               </span>
             </dd>
           </div>
@@ -164,19 +164,19 @@ function Whole({ storage }: { storage: StorageRead }) {
                 <Button
                   size="compact-xs"
                   variant="default"
-                  loading={mend.isPending}
-                  onClick={() => mend.mutate(undefined)}
+                  loading={deleteOrphans.isPending}
+                  onClick={() => deleteOrphans.mutate(undefined)}
                 >
-                  {t("storage.mend")}
+                  {t("storage.deleteOrphans")}
                 </Button>
               )}
             </dd>
           </div>
           <div>
-            <dt>{t("storage.lost")}</dt>
-            <dd className={checked.lost.count > 0 ? classes.low : undefined}>
-              <span className="num">{count(checked.lost.count)}</span>{" "}
-              {checked.lost.count > 0 && t("storage.lostText")}
+            <dt>{t("storage.missing")}</dt>
+            <dd className={checked.missing.count > 0 ? classes.low : undefined}>
+              <span className="num">{count(checked.missing.count)}</span>{" "}
+              {checked.missing.count > 0 && t("storage.missingText")}
             </dd>
           </div>
           <div>

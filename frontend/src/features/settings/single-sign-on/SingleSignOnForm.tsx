@@ -2,24 +2,29 @@ import { Button, Checkbox, NumberInput, Select, TagsInput, TextInput } from "@ma
 import { notifications } from "@mantine/notifications";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { GroupRole, Provider, ProviderState } from "../../client/signon";
-import type { Role } from "../../client/types";
-import { Drop } from "../../components/Drop";
-import { SecretField } from "../../components/SecretField";
-import { ErrorLine } from "../../components/States";
-import { put, useAction } from "../../lib/queries";
-import classes from "./Settings.module.css";
-import { bodyOf, draftOf, isReady, type SignOnDraft } from "./signOnDraft";
-import { ROLES } from "./Tokens";
+import type { Role } from "../../../client/models";
+import { ConfirmDelete } from "../../../components/ConfirmDelete";
+import { ErrorLine } from "../../../components/EmptyState";
+import { SecretField } from "../../../components/fields/SecretField";
+import { put, useAction } from "../../../lib/queries";
+import type { GroupRole, Provider } from "../api";
+import classes from "../Settings.module.css";
+import { ROLES } from "../tokens/TokensPanel";
+import {
+  isSingleSignOnComplete,
+  type SingleSignOnDraft,
+  toSingleSignOnBody,
+  toSingleSignOnDraft,
+} from "./singleSignOnDraft";
 
 /** All settings of the provider; saved as one. */
-export function SignOnForm({ provider }: { provider: Provider | null }) {
+export function SingleSignOnForm({ provider }: { provider: Provider | null }) {
   const { t } = useTranslation();
-  const [draft, setDraft] = useState(() => draftOf(provider));
-  const change = (some: Partial<SignOnDraft>) => setDraft((before) => ({ ...before, ...some }));
-  const ready = isReady(draft, provider);
+  const [draft, setDraft] = useState(() => toSingleSignOnDraft(provider));
+  const change = (some: Partial<SingleSignOnDraft>) => setDraft((before) => ({ ...before, ...some }));
+  const ready = isSingleSignOnComplete(draft, provider);
   const save = useAction(
-    () => put<ProviderState>("/oidc-provider", bodyOf(draft, provider?.version ?? 0)),
+    () => put("/oidc-provider", toSingleSignOnBody(draft, provider?.version ?? 0)),
     [["oidc-provider"]],
     () => notifications.show({ message: t("settings.signOn.saved") }),
   );
@@ -71,18 +76,18 @@ export function SignOnForm({ provider }: { provider: Provider | null }) {
         checked={draft.isPublic}
         onChange={(event) => change({ isPublic: event.currentTarget.checked })}
       />
-      <GroupRoles roles={draft.roles} change={(roles) => change({ roles })} />
+      <GroupRoleFields roles={draft.roles} change={(roles) => change({ roles })} />
       <div className={classes.pair}>
         <Select
-          label={t("settings.signOn.otherwise")}
+          label={t("settings.signOn.defaultRole")}
           description={t("settings.signOn.otherwiseText")}
           allowDeselect={false}
           data={[
             { value: "", label: t("settings.signOn.refused") },
             ...ROLES.map((value) => ({ value, label: t(`role.${value}`) })),
           ]}
-          value={draft.otherwise}
-          onChange={(value) => change({ otherwise: (value ?? "") as Role | "" })}
+          value={draft.default_role}
+          onChange={(value) => change({ default_role: (value ?? "") as Role | "" })}
         />
         <NumberInput
           label={t("settings.signOn.hours")}
@@ -129,22 +134,22 @@ interface GroupProps {
 }
 
 /** Which group brings which role. Of several the highest counts. */
-function GroupRoles({ roles, change }: GroupProps) {
+function GroupRoleFields({ roles, change }: GroupProps) {
   const { t } = useTranslation();
   const set = (at: number, some: Partial<GroupRole>) =>
-    change(roles.map((one, i) => (i === at ? { ...one, ...some } : one)));
+    change(roles.map((groupRole, i) => (i === at ? { ...groupRole, ...some } : groupRole)));
   return (
     <fieldset className={classes.groups}>
       <legend>{t("settings.signOn.groups")}</legend>
       <p className="dim">{t("settings.signOn.groupsText")}</p>
-      {roles.map((one, at) => (
+      {roles.map((groupRole, at) => (
         <div key={at} className={classes.group}>
           <TextInput
             size="xs"
             aria-label={t("settings.signOn.group", { number: at + 1 })}
             placeholder="sre-oncall"
             classNames={{ input: "mono" }}
-            value={one.group}
+            value={groupRole.group}
             onChange={(event) => set(at, { group: event.currentTarget.value })}
           />
           <Select
@@ -152,12 +157,12 @@ function GroupRoles({ roles, change }: GroupProps) {
             aria-label={t("settings.signOn.roleOf", { number: at + 1 })}
             allowDeselect={false}
             data={ROLES.map((value) => ({ value, label: t(`role.${value}`) }))}
-            value={one.role}
+            value={groupRole.role}
             onChange={(value) => set(at, { role: value as Role })}
           />
-          <Drop
+          <ConfirmDelete
             label={t("settings.remove", {
-              name: one.group || t("settings.signOn.group", { number: at + 1 }),
+              name: groupRole.group || t("settings.signOn.group", { number: at + 1 }),
             })}
             onClick={() => change(roles.filter((_, i) => i !== at))}
           />

@@ -2,30 +2,29 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { CheckCircle2, TriangleAlert } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import type { ProviderChecked, ProviderState } from "../../client/signon";
-import { CommandLine } from "../../components/Copy";
-import { Drop } from "../../components/Drop";
-import { Panel } from "../../components/Page";
-import { ErrorLine, Loaded } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
-import { get, post, remove, useAction } from "../../lib/queries";
-import classes from "./Settings.module.css";
-import { SignOnForm } from "./SignOnForm";
+import { ConfirmDelete } from "../../../components/ConfirmDelete";
+import { ErrorLine, Loaded } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { Panel } from "../../../components/Page";
+import { get, post, remove, useAction } from "../../../lib/queries";
+import { useMessage } from "../../../lib/text/i18n";
+import classes from "../Settings.module.css";
+import { SingleSignOnForm } from "./SingleSignOnForm";
 
 export const SIGN_ON = ["oidc-provider"];
 
-/** The identity provider with which people may sign in: one, and an admin with a password beside it. */
-export function SignOn() {
+/** The identity provider for single sign-on: at most one, and an admin can also sign in with a password. */
+export function SingleSignOnPanel() {
   const { t } = useTranslation();
-  const state = useQuery({ queryKey: SIGN_ON, queryFn: () => get<ProviderState>("/oidc-provider") });
+  const state = useQuery({ queryKey: SIGN_ON, queryFn: () => get("/oidc-provider") });
   const drop = useAction(() => remove("/oidc-provider"), [SIGN_ON]);
   return (
     <Panel
       flush
       title={t("settings.signOn.title")}
-      aside={
+      headerExtra={
         state.data?.provider && (
-          <Drop
+          <ConfirmDelete
             label={t("settings.remove", { name: state.data.provider.name })}
             onClick={() => drop.mutate(undefined)}
           />
@@ -40,13 +39,13 @@ export function SignOn() {
               <p id="redirect-uri">{t("settings.signOn.redirect")}</p>
               <CommandLine text={redirect_uri} />
             </div>
-            {provider && <Tried people={provider.people} />}
+            {provider && <CheckResult people={provider.people} />}
             {drop.error && (
               <div className={classes.line}>
                 <ErrorLine error={drop.error} />
               </div>
             )}
-            <SignOnForm key={provider?.version ?? 0} provider={provider} />
+            <SingleSignOnForm key={provider?.version ?? 0} provider={provider} />
           </>
         )}
       </Loaded>
@@ -54,12 +53,12 @@ export function SignOn() {
   );
 }
 
-/** Asks the provider what it says about itself; nobody is signed in by that. */
-function Tried({ people }: { people: number }) {
+/** Checks the metadata of the provider; signs no user in. */
+function CheckResult({ people }: { people: number }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
-  const check = useAction(() => post<ProviderChecked>("/oidc-provider/check"), []);
-  const found = check.data;
+  const sentence = useMessage();
+  const check = useAction(() => post("/oidc-provider/check"), []);
+  const checkResult = check.data;
   return (
     <div className={classes.line}>
       <Button variant="default" size="xs" loading={check.isPending} onClick={() => check.mutate(undefined)}>
@@ -67,13 +66,16 @@ function Tried({ people }: { people: number }) {
       </Button>
       <span className="dim">{t("settings.signOn.people", { count: people })}</span>
       <ErrorLine error={check.error} />
-      {found && (
+      {checkResult && (
         <p role="status" className={classes.outcome}>
-          {found.ok ? <CheckCircle2 size={14} aria-hidden /> : <TriangleAlert size={14} aria-hidden />}
-          {found.ok
-            ? t("settings.signOn.works", { count: found.keys, algorithms: found.algorithms.join(", ") })
-            : sentence(found.failure)}
-          {!found.ok && found.detail && <span className="dim">{found.detail}</span>}
+          {checkResult.ok ? <CheckCircle2 size={14} aria-hidden /> : <TriangleAlert size={14} aria-hidden />}
+          {checkResult.ok
+            ? t("settings.signOn.works", {
+                count: checkResult.keys,
+                algorithms: checkResult.algorithms.join(", "),
+              })
+            : sentence(checkResult.failure)}
+          {!checkResult.ok && checkResult.detail && <span className="dim">{checkResult.detail}</span>}
         </p>
       )}
     </div>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Provider } from "../../client/signon";
-import { bodyOf, draftOf, isReady } from "./signOnDraft";
+import type { Provider } from "../api";
+import { isSingleSignOnComplete, toSingleSignOnBody, toSingleSignOnDraft } from "./singleSignOnDraft";
 
 const KEPT = {
   name: "Example",
@@ -11,33 +11,38 @@ const KEPT = {
   groups_claim: "groups",
   name_claim: "email",
   roles: [{ group: "sre", role: "oncall" }],
-  otherwise: null,
+  default_role: null,
   session_hours: 8,
   enabled: true,
 } as unknown as Provider;
 
 describe("the settings of an identity provider", () => {
   it("keep the secret that is there, and drop rows without a group", () => {
-    const draft = { ...draftOf(KEPT), roles: [...KEPT.roles, { group: "  ", role: "admin" as const }] };
-    expect(bodyOf(draft, 3)).toMatchObject({
+    const draft = {
+      ...toSingleSignOnDraft(KEPT),
+      roles: [...KEPT.roles, { group: "  ", role: "admin" as const }],
+    };
+    expect(toSingleSignOnBody(draft, 3)).toMatchObject({
       client_secret: null,
       public: false,
       scopes: ["profile"],
       roles: [{ group: "sre", role: "oncall" }],
-      otherwise: null,
+      default_role: null,
       version: 3,
     });
-    expect(isReady(draft, KEPT)).toBe(true);
+    expect(isSingleSignOnComplete(draft, KEPT)).toBe(true);
   });
 
   it("ask for the secret again where the issuer is another one", () => {
-    const moved = { ...draftOf(KEPT), issuer: "https://other.example" };
-    expect(isReady(moved, KEPT)).toBe(false);
-    expect(isReady({ ...moved, secret: "x" }, KEPT)).toBe(true);
-    expect(isReady({ ...moved, isPublic: true }, KEPT)).toBe(true);
+    const moved = { ...toSingleSignOnDraft(KEPT), issuer: "https://other.example" };
+    expect(isSingleSignOnComplete(moved, KEPT)).toBe(false);
+    expect(isSingleSignOnComplete({ ...moved, secret: "x" }, KEPT)).toBe(true);
+    expect(isSingleSignOnComplete({ ...moved, isPublic: true }, KEPT)).toBe(true);
   });
 
   it("never send a secret for a public client", () => {
-    expect(bodyOf({ ...draftOf(null), secret: "x", isPublic: true }, 0).client_secret).toBeNull();
+    expect(
+      toSingleSignOnBody({ ...toSingleSignOnDraft(null), secret: "x", isPublic: true }, 0).client_secret,
+    ).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
-import type { GroupRole, Provider } from "../../client/signon";
-import type { Role } from "../../client/types";
+import type { Role } from "../../../client/models";
+import type { GroupRole, Provider } from "../api";
 
-export interface SignOnDraft {
+export interface SingleSignOnDraft {
   name: string;
   issuer: string;
   clientId: string;
@@ -11,30 +11,30 @@ export interface SignOnDraft {
   groupsClaim: string;
   nameClaim: string;
   roles: GroupRole[];
-  otherwise: Role | "";
+  default_role: Role | "";
   hours: number | string;
   enabled: boolean;
 }
 
-export function draftOf(provider: Provider | null): SignOnDraft {
+export function toSingleSignOnDraft(provider: Provider | null): SingleSignOnDraft {
   return {
     name: provider?.name ?? "",
     issuer: provider?.issuer ?? "",
     clientId: provider?.client_id ?? "",
     secret: "",
     isPublic: provider !== null && !provider.has_secret,
-    scopes: provider?.scopes.filter((one) => one !== "openid") ?? ["profile", "email"],
+    scopes: provider?.scopes.filter((scope) => scope !== "openid") ?? ["profile", "email"],
     groupsClaim: provider?.groups_claim ?? "groups",
     nameClaim: provider?.name_claim ?? "preferred_username",
     roles: provider?.roles ?? [{ group: "", role: "viewer" }],
-    otherwise: provider?.otherwise ?? "",
+    default_role: provider?.default_role ?? "",
     hours: provider?.session_hours ?? 12,
     enabled: provider?.enabled ?? true,
   };
 }
 
 /** What is sent: rows without a group are dropped, an empty secret keeps the one there is. */
-export function bodyOf(draft: SignOnDraft, version: number) {
+export function toSingleSignOnBody(draft: SingleSignOnDraft, version: number) {
   return {
     name: draft.name.trim(),
     issuer: draft.issuer.trim(),
@@ -44,8 +44,10 @@ export function bodyOf(draft: SignOnDraft, version: number) {
     scopes: draft.scopes,
     groups_claim: draft.groupsClaim.trim(),
     name_claim: draft.nameClaim.trim(),
-    roles: draft.roles.map((one) => ({ ...one, group: one.group.trim() })).filter((one) => one.group !== ""),
-    otherwise: draft.otherwise || null,
+    roles: draft.roles
+      .map((groupRole) => ({ ...groupRole, group: groupRole.group.trim() }))
+      .filter((item) => item.group !== ""),
+    default_role: draft.default_role || null,
     session_hours: Number(draft.hours),
     enabled: draft.enabled,
     version,
@@ -53,11 +55,11 @@ export function bodyOf(draft: SignOnDraft, version: number) {
 }
 
 /** What is still missing before it can be saved. */
-export function isReady(draft: SignOnDraft, provider: Provider | null): boolean {
+export function isSingleSignOnComplete(draft: SingleSignOnDraft, provider: Provider | null): boolean {
   const kept = provider?.has_secret === true && provider.issuer === draft.issuer.trim();
   return (
-    [draft.name, draft.issuer, draft.clientId, draft.groupsClaim, draft.nameClaim].every((one) =>
-      one.trim(),
+    [draft.name, draft.issuer, draft.clientId, draft.groupsClaim, draft.nameClaim].every((item) =>
+      item.trim(),
     ) &&
     (draft.isPublic || draft.secret !== "" || kept) &&
     Number(draft.hours) >= 1

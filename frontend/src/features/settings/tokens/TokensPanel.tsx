@@ -2,21 +2,21 @@ import { Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { ApiToken, List, Role } from "../../client/types";
-import { Ago } from "../../components/Ago";
-import { CommandLine } from "../../components/Copy";
-import { Drop } from "../../components/Drop";
-import { Panel } from "../../components/Page";
-import { Empty, ErrorLine } from "../../components/States";
-import { get, post, remove, useAction, useMe } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Rows } from "./Rows";
-import classes from "./Settings.module.css";
+import type { Role } from "../../../client/models";
+import { ConfirmDelete } from "../../../components/ConfirmDelete";
+import { EmptyState, ErrorLine } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { Panel } from "../../../components/Page";
+import { RelativeTime } from "../../../components/text/RelativeTime";
+import { get, post, remove, useAction, useMe } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import classes from "../Settings.module.css";
+import { SettingsTable } from "../SettingsTable";
 
 const KEY = ["tokens"];
 export const ROLES: Role[] = ["viewer", "investigator", "oncall", "admin"];
 
-export function Tokens() {
+export function TokensPanel() {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const me = useMe();
@@ -24,10 +24,10 @@ export function Tokens() {
   const [role, setRole] = useState<Role | null>(null);
   const [purpose, setPurpose] = useState<"all" | "events">("all");
   const [days, setDays] = useState<number | string>(90);
-  const tokens = useQuery({ queryKey: KEY, queryFn: () => get<List<ApiToken>>("/tokens", { limit: 200 }) });
+  const tokens = useQuery({ queryKey: KEY, queryFn: () => get("/tokens", { limit: 200 }) });
   const make = useAction(
     () =>
-      post<ApiToken>(
+      post(
         "/tokens",
         {
           name,
@@ -98,10 +98,10 @@ export function Tokens() {
           <CommandLine text={make.data.token} />
         </div>
       )}
-      <Rows
+      <SettingsTable
         label={t("settings.tokens.title")}
         query={tokens}
-        none={<Empty title={t("settings.tokens.none")} />}
+        none={<EmptyState title={t("settings.tokens.none")} />}
         columns={[
           { head: t("hosts.name"), cell: (token) => token.name },
           { head: t("settings.tokens.prefix"), className: "mono", cell: (token) => `${token.prefix}…` },
@@ -110,15 +110,15 @@ export function Tokens() {
             cell: (token) =>
               token.purpose ? t(`settings.tokens.purposes.${token.purpose}`) : t(`role.${token.role}`),
           },
-          { head: t("settings.tokens.used"), cell: (token) => <Ago at={token.last_used_at} /> },
+          { head: t("settings.tokens.used"), cell: (token) => <RelativeTime at={token.last_used_at} /> },
           {
             head: t("settings.tokens.expires"),
             className: "num",
             cell: (token) => (token.expires_at ? time.iso(token.expires_at) : t("settings.tokens.never")),
           },
         ]}
-        act={(token) => (
-          <Drop
+        renderActions={(token) => (
+          <ConfirmDelete
             label={t("settings.tokens.revoke", { name: token.name })}
             onClick={() => drop.mutate(token.id)}
           />

@@ -2,21 +2,21 @@ import { Button, Menu, Select, TagsInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { List, Role, User } from "../../client/types";
-import { CommandLine } from "../../components/Copy";
-import { Mark, Tag } from "../../components/Mark";
-import { Panel } from "../../components/Page";
-import { ErrorLine } from "../../components/States";
-import { get, patch, post, useAction } from "../../lib/queries";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Rows } from "./Rows";
-import classes from "./Settings.module.css";
-import { ROLES } from "./Tokens";
+import type { Role } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { CommandLine } from "../../../components/fields/CopyButton";
+import { Panel } from "../../../components/Page";
+import { StatusIcon, Tag } from "../../../components/StatusIcon";
+import { get, patch, post, useAction } from "../../../lib/queries";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import classes from "../Settings.module.css";
+import { SettingsTable } from "../SettingsTable";
+import { ROLES } from "../tokens/TokensPanel";
 
 const KEY = ["users"];
 
 /** `role=feed`, `role=search` as {role: [feed, search]}: hosts whose label is one of these. */
-export function scopeOf(texts: readonly string[]): Record<string, string[]> {
+export function scopeText(texts: readonly string[]): Record<string, string[]> {
   const out: Record<string, string[]> = {};
   for (const text of texts) {
     const match = /^\s*([A-Za-z][\w.-]*)\s*[=:]\s*(.+?)\s*$/.exec(text);
@@ -28,24 +28,24 @@ export function scopeOf(texts: readonly string[]): Record<string, string[]> {
   return out;
 }
 
-interface Change {
+interface UserChange {
   id: string;
   body: { role?: Role; disabled?: boolean; new_login_link?: true };
 }
 
-export function Users() {
+export function UsersPanel() {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("investigator");
   const [scope, setScope] = useState<string[]>([]);
-  const users = useQuery({ queryKey: KEY, queryFn: () => get<List<User>>("/users", { limit: 200 }) });
+  const users = useQuery({ queryKey: KEY, queryFn: () => get("/users", { limit: 200 }) });
   const make = useAction(
-    () => post<User>("/users", { name: name.trim(), role, label_scope: scopeOf(scope) }, crypto.randomUUID()),
+    () => post("/users", { name: name.trim(), role, label_scope: scopeText(scope) }, crypto.randomUUID()),
     [KEY],
     () => setName(""),
   );
-  const change = useAction(({ id, body }: Change) => patch<User>(`/users/${id}`, body), [KEY]);
+  const change = useAction(({ id, body }: UserChange) => patch(`/users/${id}`, body), [KEY]);
   const link = change.data?.login_link ?? make.data?.login_link;
   return (
     <Panel flush title={t("settings.users.title")}>
@@ -90,7 +90,7 @@ export function Users() {
           <CommandLine text={link} />
         </div>
       )}
-      <Rows
+      <SettingsTable
         label={t("settings.users.title")}
         query={users}
         columns={[
@@ -117,18 +117,18 @@ export function Users() {
             head: t("captures.state"),
             cell: (user) =>
               user.disabled_at ? (
-                <Mark tone="off">{t("settings.users.disabled")}</Mark>
-              ) : user.signs_in_elsewhere ? (
-                <Mark tone="ok">{t("settings.users.elsewhere")}</Mark>
+                <StatusIcon tone="off">{t("settings.users.disabled")}</StatusIcon>
+              ) : user.uses_single_sign_on ? (
+                <StatusIcon tone="ok">{t("settings.users.elsewhere")}</StatusIcon>
               ) : user.has_password ? (
-                <Mark tone="ok">{t("state.active")}</Mark>
+                <StatusIcon tone="ok">{t("state.active")}</StatusIcon>
               ) : (
-                <Mark tone="idle">{t("settings.users.waiting")}</Mark>
+                <StatusIcon tone="idle">{t("settings.users.waiting")}</StatusIcon>
               ),
           },
           { head: t("settings.users.since"), className: "num", cell: (user) => time.iso(user.created_at) },
         ]}
-        act={(user) => (
+        renderActions={(user) => (
           <Menu position="bottom-end">
             <Menu.Target>
               <Button variant="subtle" size="compact-xs" aria-label={`${t("host.more")}: ${user.name}`}>
@@ -136,14 +136,17 @@ export function Users() {
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              {user.signs_in_elsewhere ? (
+              {user.uses_single_sign_on ? (
                 <Menu.Label>{t("settings.users.roleByGroup")}</Menu.Label>
               ) : (
                 <>
                   <Menu.Label>{t("settings.role")}</Menu.Label>
-                  {ROLES.filter((one) => one !== user.role).map((one) => (
-                    <Menu.Item key={one} onClick={() => change.mutate({ id: user.id, body: { role: one } })}>
-                      {t(`role.${one}`)}
+                  {ROLES.filter((role) => role !== user.role).map((role) => (
+                    <Menu.Item
+                      key={role}
+                      onClick={() => change.mutate({ id: user.id, body: { role: role } })}
+                    >
+                      {t(`role.${role}`)}
                     </Menu.Item>
                   ))}
                   <Menu.Divider />

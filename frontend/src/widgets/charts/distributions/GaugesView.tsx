@@ -1,13 +1,13 @@
 import { useTranslation } from "react-i18next";
-import type { GaugesBody } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { quantity } from "../../core/format";
-import { shortened, wideLength } from "../../core/picture";
-import { usePick } from "../../lib/i18n";
-import { Drawing } from "./Drawing";
-import { useWidth } from "./useWidth";
-import { Mark, Value } from "./Value";
-import classes from "./Visuals.module.css";
+import { DataTable } from "../../../components/tables/DataTable";
+import { shortenText, wideLength } from "../../../core/charts/chartScale";
+import { quantity } from "../../../core/text/format";
+import { useLocalized } from "../../../lib/text/i18n";
+import type { GaugesBody } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { ChartMark, ChartValue } from "../ChartValue";
+import classes from "../charts.module.css";
+import { useWidth } from "../useWidth";
 
 const ROW = 26;
 const BAR = 12;
@@ -22,21 +22,27 @@ type Row = GaugesBody["rows"][number];
 /** Bars that fill up to their capacity, the fullest first; the tick is what a bar never fell below. */
 export function GaugesView({ body, label }: { body: GaugesBody; label: string }) {
   const { ref, width } = useWidth();
-  const pick = usePick();
+  const pick = useLocalized();
   const gutter = Math.min(
     width * 0.4,
-    12 + LETTER * Math.max(8, ...body.rows.map((one) => wideLength(pick(one.label)))),
+    12 + LETTER * Math.max(8, ...body.rows.map((row) => wideLength(pick(row.label)))),
   );
   const room = Math.max(60, width - gutter - NUMBERS);
   return (
     <div ref={ref} className={classes.drawing}>
-      <Drawing width={width} height={body.rows.length * ROW + 4} label={label}>
+      <ChartSvg width={width} height={body.rows.length * ROW + 4} label={label}>
         {body.rows.map((row, i) => (
           <g key={i} transform={`translate(0 ${i * ROW})`}>
-            <Bar row={row} gutter={gutter} room={room} says={pick(body.value_says)} name={pick(row.label)} />
+            <Bar
+              row={row}
+              gutter={gutter}
+              room={room}
+              valueLabel={pick(body.value_label)}
+              name={pick(row.label)}
+            />
           </g>
         ))}
-      </Drawing>
+      </ChartSvg>
     </div>
   );
 }
@@ -45,21 +51,21 @@ interface BarProps {
   row: Row;
   gutter: number;
   room: number;
-  says: string;
+  valueLabel: string;
   name: string;
 }
 
-function Bar({ row, gutter, room, says, name }: BarProps) {
+function Bar({ row, gutter, room, valueLabel, name }: BarProps) {
   const { value, capacity, low, tone } = row;
   const end = Math.max(capacity?.value ?? 0, value.value, 1);
   const at = (x: number) => (room * Math.max(0, x)) / end;
   const most = Math.floor((gutter - 12) / LETTER);
   return (
-    <Mark figure={value} label={`${name}, ${says}:`}>
+    <ChartMark figure={value} label={`${name}, ${valueLabel}:`}>
       <title>{name}</title>
       <rect className={classes.hit} width={gutter + room + NUMBERS} height={ROW} />
       <text className={classes.name} x={gutter - 8} y={17} textAnchor="end">
-        {shortened(name, most)}
+        {shortenText(name, most)}
       </text>
       {capacity ? (
         <rect
@@ -88,22 +94,22 @@ function Bar({ row, gutter, room, says, name }: BarProps) {
         {quantity(value.value, value.unit)}
         {capacity && ` / ${quantity(capacity.value, capacity.unit)}`}
       </text>
-    </Mark>
+    </ChartMark>
   );
 }
 
 /** The same numbers as a table. */
 export function GaugesTable({ body, label }: { body: GaugesBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const also = body.rows[0]?.also.map(([name]) => pick(name)) ?? [];
   return (
-    <Grid label={label} stack maxHeight={420}>
+    <DataTable label={label} stack maxHeight={420}>
       <thead>
         <tr>
           <th>{t("visuals.what")}</th>
-          <th className="right">{pick(body.value_says)}</th>
-          <th className="right">{pick(body.capacity_says)}</th>
+          <th className="right">{pick(body.value_label)}</th>
+          <th className="right">{pick(body.capacity_label)}</th>
           <th className="right">{t("visuals.never")}</th>
           {also.map((name) => (
             <th key={name} className="right">
@@ -117,22 +123,22 @@ export function GaugesTable({ body, label }: { body: GaugesBody; label: string }
           <tr key={i}>
             <td className="mono">{pick(row.label)}</td>
             <td className="right num">
-              <Value figure={row.value} label={pick(row.label)} />
+              <ChartValue figure={row.value} label={pick(row.label)} />
             </td>
             <td className="right num">
-              <Value figure={row.capacity} label={pick(row.label)} />
+              <ChartValue figure={row.capacity} label={pick(row.label)} />
             </td>
             <td className="right num">
-              <Value figure={row.low} label={pick(row.label)} />
+              <ChartValue figure={row.low} label={pick(row.label)} />
             </td>
             {row.also.map(([name, figure]) => (
               <td key={pick(name)} className="right num">
-                <Value figure={figure} label={pick(name)} />
+                <ChartValue figure={figure} label={pick(name)} />
               </td>
             ))}
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

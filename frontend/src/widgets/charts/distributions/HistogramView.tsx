@@ -1,14 +1,14 @@
 import { useTranslation } from "react-i18next";
-import type { HistogramBody, VisualFigure } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { quantity } from "../../core/format";
-import { countHeight, logScale } from "../../core/picture";
-import { usePick } from "../../lib/i18n";
-import { Drawing } from "./Drawing";
-import { InkDefs, ink, useInkId } from "./Inks";
-import { useWidth } from "./useWidth";
-import { Mark, Value } from "./Value";
-import classes from "./Visuals.module.css";
+import { DataTable } from "../../../components/tables/DataTable";
+import { countHeight, logScale } from "../../../core/charts/chartScale";
+import { quantity } from "../../../core/text/format";
+import { useLocalized } from "../../../lib/text/i18n";
+import type { HistogramBody, VisualFigure } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { ChartMark, ChartValue } from "../ChartValue";
+import classes from "../charts.module.css";
+import { ink, PatternDefs, useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 
 const HEIGHT = 190;
 const TOP = 26;
@@ -22,7 +22,7 @@ type Band = HistogramBody["bands"][number];
 export function HistogramView({ body, label }: { body: HistogramBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const pick = usePick();
+  const pick = useLocalized();
   const id = useInkId();
   const low = body.bins[0]?.low ?? 1;
   const high = Math.max(body.bins.at(-1)?.high ?? 10, low * 10);
@@ -34,8 +34,8 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        <Drawing width={width} height={HEIGHT} label={label}>
-          <InkDefs id={id} />
+        <ChartSvg width={width} height={HEIGHT} label={label}>
+          <PatternDefs id={id} />
           {bands.map((band) => (
             <rect
               key={band.low}
@@ -63,7 +63,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
             const banded = bands.some((band) => within(bin, band));
             const wide = Math.max(3, x(bin.high) - x(bin.low) - 1);
             return (
-              <Mark key={bin.low} figure={bin.count} label={edges(bin, body.unit)}>
+              <ChartMark key={bin.low} figure={bin.count} label={edges(bin, body.unit)}>
                 <title>{`${edges(bin, body.unit)} ${quantity(bin.count.value, "count")}`}</title>
                 <rect
                   className={classes.part}
@@ -84,7 +84,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
                     {quantity(bin.count.value, "count")}
                   </text>
                 )}
-              </Mark>
+              </ChartMark>
             );
           })}
           {body.markers.map(([name, figure]) => (
@@ -97,7 +97,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
               y2={HEIGHT - BOTTOM}
             />
           ))}
-        </Drawing>
+        </ChartSvg>
       </div>
       <ul className={classes.legend}>
         {body.markers.map(([name, figure]) => (
@@ -106,7 +106,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
         {bands.map((band) => (
           <Entry key={band.low} name={pick(band.label)} figure={countIn(body.bins, band)} tone={band.tone} />
         ))}
-        {body.beside.map(([name, figure, tone]) => (
+        {body.unbinned.map(([name, figure, tone]) => (
           <Entry key={pick(name)} name={pick(name)} figure={figure} tone={tone} />
         ))}
         <li className="dim">{t("visuals.logCounts")}</li>
@@ -121,7 +121,7 @@ function Entry({ name, figure, tone = "none" }: { name: string; figure: VisualFi
       {tone === "bad" && <span aria-hidden>✕ </span>}
       {name}{" "}
       <span className="num">
-        <Value figure={figure} label={name} />
+        <ChartValue figure={figure} label={name} />
       </span>
     </li>
   );
@@ -136,18 +136,18 @@ function countIn(bins: readonly Bin[], band: Band): VisualFigure {
   const mine = bins.filter((bin) => within(bin, band)).map((bin) => bin.count);
   const [first] = mine as [VisualFigure];
   return {
-    value: mine.reduce((sum, one) => sum + one.value, 0),
+    value: mine.reduce((sum, figure) => sum + figure.value, 0),
     unit: first.unit,
-    cite: { ...first.cite, lines: mine.flatMap((one) => one.cite.lines) },
+    citation: { ...first.citation, lines: mine.flatMap((figure) => figure.citation.lines) },
   };
 }
 
 /** The same as a table. */
 export function HistogramTable({ body, label }: { body: HistogramBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   return (
-    <Grid label={label} stack maxHeight={420}>
+    <DataTable label={label} stack maxHeight={420}>
       <thead>
         <tr>
           <th>{t("visuals.range")}</th>
@@ -160,21 +160,21 @@ export function HistogramTable({ body, label }: { body: HistogramBody; label: st
           <tr key={bin.low}>
             <td className="num">{edges(bin, body.unit)}</td>
             <td className="right num">
-              <Value figure={bin.count} label={edges(bin, body.unit)} />
+              <ChartValue figure={bin.count} label={edges(bin, body.unit)} />
             </td>
             <td>{pick(body.bands.find((band) => within(bin, band))?.label)}</td>
           </tr>
         ))}
-        {body.beside.map(([name, figure]) => (
+        {body.unbinned.map(([name, figure]) => (
           <tr key={pick(name)}>
             <td>{pick(name)}</td>
             <td className="right num">
-              <Value figure={figure} label={pick(name)} />
+              <ChartValue figure={figure} label={pick(name)} />
             </td>
             <td />
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

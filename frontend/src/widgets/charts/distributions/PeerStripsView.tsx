@@ -1,16 +1,16 @@
 import { useTranslation } from "react-i18next";
-import type { PeerStripsBody, VisualDot, VisualStrip } from "../../client/hostVisuals";
-import { Grid } from "../../components/Grid";
-import { Mark as Sign } from "../../components/Mark";
-import { NO_VALUE, number, quantity } from "../../core/format";
-import { extent, swarm } from "../../core/panels";
-import { shortened, wideLength } from "../../core/picture";
-import { usePick } from "../../lib/i18n";
-import { Drawing } from "./Drawing";
+import { StatusIcon as Sign } from "../../../components/StatusIcon";
+import { DataTable } from "../../../components/tables/DataTable";
+import { shortenText, wideLength } from "../../../core/charts/chartScale";
+import { extent, swarm } from "../../../core/charts/panels";
+import { NO_VALUE, number, quantity } from "../../../core/text/format";
+import { useLocalized } from "../../../lib/text/i18n";
+import type { PeerStripsBody, VisualDot, VisualStrip } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { ChartMark, ChartValue } from "../ChartValue";
+import shared from "../charts.module.css";
+import { useWidth } from "../useWidth";
 import classes from "./PeerStrips.module.css";
-import { useWidth } from "./useWidth";
-import { Mark, Value } from "./Value";
-import shared from "./Visuals.module.css";
 
 const ROW = 70;
 const LINE = 36;
@@ -18,23 +18,23 @@ const RADIUS = 3;
 const ROOM = 12;
 const SIDE = 12;
 const LETTER = 6.7;
-/** Below this many pixels the sums beside a name are told in short. */
+/** Below this many pixels the sums next to a name are abbreviated. */
 const ROOMY = 560;
 /** More names than this would cover each other. */
 const NAMED = 4;
 
-/** A strip for each number: a dot is a host, the band is where they are like each other, ✕ stands out of it. */
+/** A strip for each number: a dot is a host, the band is the common range, ✕ is an outlier. */
 export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: string }) {
   const { ref, width } = useWidth();
   return (
     <div ref={ref} className={shared.drawing}>
-      <Drawing width={width} height={body.strips.length * ROW + 4} label={label}>
-        {body.strips.map((one, i) => (
-          <g key={one.id} transform={`translate(0 ${i * ROW})`}>
-            <StripRow strip={one} width={width} />
+      <ChartSvg width={width} height={body.strips.length * ROW + 4} label={label}>
+        {body.strips.map((visualStrip, i) => (
+          <g key={visualStrip.id} transform={`translate(0 ${i * ROW})`}>
+            <StripRow strip={visualStrip} width={width} />
           </g>
         ))}
-      </Drawing>
+      </ChartSvg>
     </div>
   );
 }
@@ -42,19 +42,19 @@ export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: s
 /** One strip; `width` pixels wide and ROW high. */
 function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const name = pick(strip.label);
-  const { from, to } = extent(strip.dots.map((one) => one.figure.value));
+  const { from, to } = extent(strip.dots.map((visualDot) => visualDot.figure.value));
   const x = (value: number) => SIDE + ((value - from) / (to - from)) * (width - 2 * SIDE);
-  const quiet = strip.dots.filter((one) => !one.unlike && !one.own);
+  const quiet = strip.dots.filter((visualDot) => !visualDot.unlike && !visualDot.own);
   const ys = swarm(
-    quiet.map((one) => x(one.figure.value)),
+    quiet.map((visualDot) => x(visualDot.figure.value)),
     RADIUS,
     ROOM,
   );
-  const loud = strip.dots.filter((one) => one.unlike || one.own);
-  const own = strip.dots.find((one) => one.own);
-  const unlike = strip.dots.filter((one) => one.unlike).length;
+  const loud = strip.dots.filter((visualDot) => visualDot.unlike || visualDot.own);
+  const own = strip.dots.find((visualDot) => visualDot.own);
+  const unlike = strip.dots.filter((visualDot) => visualDot.unlike).length;
   const sums = [
     own && quantity(own.figure.value, own.figure.unit),
     width >= ROOMY &&
@@ -67,7 +67,7 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   return (
     <>
       <text className={shared.name} x={SIDE} y={12}>
-        {shortened(name, Math.floor((width - 2 * SIDE) / LETTER) - wideLength(sums) - 2)}
+        {shortenText(name, Math.floor((width - 2 * SIDE) / LETTER) - wideLength(sums) - 2)}
       </text>
       <text className={classes.count} x={width - SIDE} y={12} textAnchor="end">
         {sums}
@@ -85,21 +85,21 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
       {strip.median !== null && (
         <path className={classes.median} d={`M${x(strip.median)} ${LINE - ROOM - 4}v${2 * ROOM + 8}`} />
       )}
-      {quiet.map((one, i) => (
+      {quiet.map((visualDot, i) => (
         <circle
-          key={one.host}
+          key={visualDot.host}
           className={classes.dot}
-          cx={x(one.figure.value)}
+          cx={x(visualDot.figure.value)}
           cy={LINE + (ys[i] ?? 0)}
           r={RADIUS}
         >
-          <title>{`${one.host} ${quantity(one.figure.value, one.figure.unit)}`}</title>
+          <title>{`${visualDot.host} ${quantity(visualDot.figure.value, visualDot.figure.unit)}`}</title>
         </circle>
       ))}
-      {[...loud].reverse().map((one) => (
-        <Loud key={one.host} dot={one} x={x(one.figure.value)} strip={name} />
+      {[...loud].reverse().map((visualDot) => (
+        <Loud key={visualDot.host} dot={visualDot} x={x(visualDot.figure.value)} strip={name} />
       ))}
-      <Names dots={loud.filter((one) => one.unlike).slice(0, NAMED)} x={x} width={width} />
+      <Names dots={loud.filter((visualDot) => visualDot.unlike).slice(0, NAMED)} x={x} width={width} />
       <text className={classes.end} x={SIDE} y={ROW - 8}>
         {quantity(from, strip.unit)}
       </text>
@@ -110,19 +110,22 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   );
 }
 
-/** What stands out is a cross, the host that is asked about a ring; both lead to their line. */
+/** An outlier is a cross, the selected host a ring; both link to their line. */
 function Loud({ dot, x, strip }: { dot: VisualDot; x: number; strip: string }) {
   const { t } = useTranslation();
   const name = dot.own ? t("visuals.peers.own") : dot.host;
   return (
-    <Mark figure={dot.figure} label={`${strip}, ${name}${dot.unlike ? `, ${t("visuals.peers.out")}` : ""}:`}>
+    <ChartMark
+      figure={dot.figure}
+      label={`${strip}, ${name}${dot.unlike ? `, ${t("visuals.peers.out")}` : ""}:`}
+    >
       <title>{`${name} ${quantity(dot.figure.value, dot.figure.unit)}`}</title>
       <rect className={shared.hit} x={x - 8} y={LINE - 10} width={16} height={20} />
       {dot.unlike && (
         <path className={classes.cross} d={`M${x - 4} ${LINE - 4}l8 8M${x + 4} ${LINE - 4}l-8 8`} />
       )}
       {dot.own && <circle className={classes.own} cx={x} cy={LINE} r={7} />}
-    </Mark>
+    </ChartMark>
   );
 }
 
@@ -138,14 +141,14 @@ function Names({
 }) {
   const { t } = useTranslation();
   const taken: [number, number][] = [];
-  return dots.map((one) => {
-    const text = shortened(one.own ? t("visuals.peers.own") : one.host, 24);
+  return dots.map((visualDot) => {
+    const text = shortenText(visualDot.own ? t("visuals.peers.own") : visualDot.host, 24);
     const wide = text.length * LETTER;
-    const left = Math.max(SIDE, Math.min(x(one.figure.value) - wide / 2, width - SIDE - wide));
+    const left = Math.max(SIDE, Math.min(x(visualDot.figure.value) - wide / 2, width - SIDE - wide));
     if (taken.some(([from, to]) => left < to + 6 && left + wide > from - 6)) return null;
     taken.push([left, left + wide]);
     return (
-      <text key={one.host} className={classes.who} x={left} y={LINE - 9}>
+      <text key={visualDot.host} className={classes.who} x={left} y={LINE - 9}>
         {text}
       </text>
     );
@@ -155,9 +158,9 @@ function Names({
 /** Every host and its number, strip by strip. */
 export function PeerStripsTable({ body, label }: { body: PeerStripsBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   return (
-    <Grid label={label} maxHeight={460} stack>
+    <DataTable label={label} maxHeight={460} stack>
       <thead>
         <tr>
           <th>{t("visuals.what")}</th>
@@ -169,31 +172,31 @@ export function PeerStripsTable({ body, label }: { body: PeerStripsBody; label: 
       </thead>
       <tbody>
         {body.strips.flatMap((strip) =>
-          strip.dots.map((one) => (
-            <tr key={`${strip.id} ${one.host}`}>
+          strip.dots.map((visualDot) => (
+            <tr key={`${strip.id} ${visualDot.host}`}>
               <td>{pick(strip.label)}</td>
               <td className="mono">
-                {one.unlike ? (
+                {visualDot.unlike ? (
                   <Sign tone="bad" title={t("visuals.peers.out")}>
-                    {one.own ? t("visuals.peers.own") : one.host}
+                    {visualDot.own ? t("visuals.peers.own") : visualDot.host}
                   </Sign>
-                ) : one.own ? (
+                ) : visualDot.own ? (
                   t("visuals.peers.own")
                 ) : (
-                  one.host
+                  visualDot.host
                 )}
               </td>
               <td className="right num">
-                <Value figure={one.figure} label={`${pick(strip.label)}, ${one.host}`} />
+                <ChartValue figure={visualDot.figure} label={`${pick(strip.label)}, ${visualDot.host}`} />
               </td>
               <td className="right num">
                 {strip.median === null ? NO_VALUE : quantity(strip.median, strip.unit)}
               </td>
-              <td className="right num">{one.z === null ? NO_VALUE : number(one.z)}</td>
+              <td className="right num">{visualDot.z === null ? NO_VALUE : number(visualDot.z)}</td>
             </tr>
           )),
         )}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,21 +1,20 @@
 import { useTranslation } from "react-i18next";
-import type { SchedLatencyBody, VisualLongWait, VisualWaits } from "../../client/hostVisuals";
-import type { VisualFigure } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { compact, count, duration, number, quantity } from "../../core/format";
-import { bucketAt, shares } from "../../core/panels";
-import { useTimeFormat } from "../../lib/useFormat";
-import { InkDefs, ink, useInkId } from "./Inks";
+import { DataTable } from "../../../components/tables/DataTable";
+import { bucketAt, shares } from "../../../core/charts/panels";
+import { compact, count, duration, number, quantity } from "../../../core/text/format";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { SchedLatencyBody, VisualFigure, VisualLongWait, VisualWaits } from "../api";
+import { ChartValue } from "../ChartValue";
+import shared from "../charts.module.css";
+import { ink, PatternDefs, useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 import classes from "./SchedLatency.module.css";
-import { useWidth } from "./useWidth";
-import { Value } from "./Value";
-import shared from "./Visuals.module.css";
 
 const PLOT = 120;
 const TOP = 46;
 const AXIS = 30;
 const LEFT = 6;
-const SHOWN = 10;
+const MAX_ROWS = 10;
 const US = 1e3;
 
 /** The waits as shares by length; what was before is an outline over them; below, who ran in the longest ones. */
@@ -29,7 +28,7 @@ export function SchedLatencyView({ body, label }: { body: SchedLatencyBody; labe
         <Sums waits={body.now} name={t("visuals.sched.now")} mark="now" />
         {body.before && <Sums waits={body.before} name={t("visuals.sched.before")} mark="before" />}
       </dl>
-      <Worst worst={body.worst.slice(0, SHOWN)} label={label} />
+      <Worst worst={body.worst.slice(0, MAX_ROWS)} label={label} />
     </div>
   );
 }
@@ -105,7 +104,7 @@ function Markers({ waits, edges, bar, width, level, dashed = false }: MarkersPro
   const all: [string, VisualFigure][] = [
     [t("visuals.sched.average"), waits.average],
     [t("visuals.sched.p99"), waits.p99],
-    [t("visuals.sched.most"), waits.most],
+    [t("visuals.sched.maximum"), waits.maximum],
   ];
   let free = 0;
   return all.map(([name, figure]) => {
@@ -146,13 +145,15 @@ function Sums({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "
       </dt>
       <dd>
         {t("visuals.sched.average")}{" "}
-        <Value figure={waits.average} label={`${name}, ${t("visuals.sched.average")}`} />
+        <ChartValue figure={waits.average} label={`${name}, ${t("visuals.sched.average")}`} />
         {" · "}
-        {t("visuals.sched.p99")} <Value figure={waits.p99} label={`${name}, ${t("visuals.sched.p99")}`} />
+        {t("visuals.sched.p99")}{" "}
+        <ChartValue figure={waits.p99} label={`${name}, ${t("visuals.sched.p99")}`} />
         {" · "}
-        {t("visuals.sched.most")} <Value figure={waits.most} label={`${name}, ${t("visuals.sched.most")}`} />
+        {t("visuals.sched.maximum")}{" "}
+        <ChartValue figure={waits.maximum} label={`${name}, ${t("visuals.sched.maximum")}`} />
         {" · "}
-        {t("visuals.sched.waits", { count: waits.waits, shown: compact(waits.waits) })}
+        {t("visuals.sched.waits", { count: waits.waits, visible: compact(waits.waits) })}
       </dd>
     </div>
   );
@@ -166,7 +167,7 @@ function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: stri
   const { t } = useTranslation();
   const id = useInkId();
   if (worst.length === 0) return null;
-  const longest = Math.max(...worst.map((one) => one.waited.value), 1e-9);
+  const longest = Math.max(...worst.map((visualLongWait) => visualLongWait.waited.value), 1e-9);
   return (
     <table className={classes.worst} aria-label={`${label}: ${t("visuals.sched.worst")}`}>
       <thead>
@@ -176,23 +177,23 @@ function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: stri
           <th>
             {t("visuals.sched.instead")}
             <svg width="0" height="0" aria-hidden>
-              <InkDefs id={id} />
+              <PatternDefs id={id} />
             </svg>
           </th>
         </tr>
       </thead>
       <tbody>
-        {worst.map((one, i) => (
+        {worst.map((visualLongWait, i) => (
           <tr key={i}>
             <td>
-              <span className="mono">{task(one)}</span>
-              <span className="dim"> CPU {one.cpu}</span>
+              <span className="mono">{task(visualLongWait)}</span>
+              <span className="dim"> CPU {visualLongWait.cpu}</span>
             </td>
             <td className="right num">
-              <Value figure={one.waited} label={task(one)} />
+              <ChartValue figure={visualLongWait.waited} label={task(visualLongWait)} />
             </td>
             <td>
-              <Instead wait={one} longest={longest} id={id} />
+              <Instead wait={visualLongWait} longest={longest} id={id} />
             </td>
           </tr>
         ))}
@@ -201,11 +202,11 @@ function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: stri
   );
 }
 
-/** A bar as long as the wait, cut into who ran meanwhile. */
+/** A bar as long as the wait, divided by the tasks that ran in the meantime. */
 function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number; id: string }) {
   const { t } = useTranslation();
   const ran = [
-    ...wait.instead.map((one) => ({ name: task(one), ms: one.ran.value })),
+    ...wait.instead.map((visualRan) => ({ name: task(visualRan), ms: visualRan.ran.value })),
     ...(wait.others ? [{ name: t("visuals.sched.others"), ms: wait.others.value }] : []),
   ];
   let left = 0;
@@ -231,7 +232,7 @@ function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number;
           );
         })}
       </svg>
-      <span className={classes.who}>{text || t("visuals.sched.nobody")}</span>
+      <span className={classes.who}>{text || t("visuals.sched.noTask")}</span>
     </>
   );
 }
@@ -246,7 +247,7 @@ export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; lab
   const theirs = body.before ? shares(body.before.counts, buckets) : [];
   return (
     <>
-      <Grid label={label} maxHeight={300}>
+      <DataTable label={label} maxHeight={300}>
         <thead>
           <tr>
             <th>{t("visuals.sched.atLeast")}</th>
@@ -267,12 +268,12 @@ export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; lab
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
       <dl className={classes.sums}>
         <Sums waits={body.now} name={t("visuals.sched.now")} mark="now" />
         {body.before && <Sums waits={body.before} name={t("visuals.sched.before")} mark="before" />}
       </dl>
-      <Grid label={`${label}: ${t("visuals.sched.worst")}`} maxHeight={320} stack>
+      <DataTable label={`${label}: ${t("visuals.sched.worst")}`} maxHeight={320} stack>
         <thead>
           <tr>
             <th>{t("visuals.sched.worst")}</th>
@@ -284,32 +285,32 @@ export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; lab
           </tr>
         </thead>
         <tbody>
-          {body.worst.map((one, i) => (
+          {body.worst.map((visualLongWait, i) => (
             <tr key={i}>
-              <td className="mono">{task(one)}</td>
-              <td className="num">{one.cpu}</td>
-              <td className="num">{time.time(one.from_ns, 1e6)}</td>
+              <td className="mono">{task(visualLongWait)}</td>
+              <td className="num">{visualLongWait.cpu}</td>
+              <td className="num">{time.time(visualLongWait.from_ns, 1e6)}</td>
               <td className="right num">
-                <Value figure={one.waited} label={task(one)} />
+                <ChartValue figure={visualLongWait.waited} label={task(visualLongWait)} />
               </td>
-              <td>{t(one.preempted ? "visuals.sched.preempted" : "visuals.sched.woken")}</td>
+              <td>{t(visualLongWait.preempted ? "visuals.sched.preempted" : "visuals.sched.woken")}</td>
               <td>
-                {one.instead.map((each) => (
+                {visualLongWait.instead.map((each) => (
                   <span key={each.tid} className={classes.each}>
-                    {task(each)} <Value figure={each.ran} label={task(each)} />
+                    {task(each)} <ChartValue figure={each.ran} label={task(each)} />
                   </span>
                 ))}
-                {one.others && (
+                {visualLongWait.others && (
                   <span className={classes.each}>
                     {t("visuals.sched.others")}{" "}
-                    <Value figure={one.others} label={t("visuals.sched.others")} />
+                    <ChartValue figure={visualLongWait.others} label={t("visuals.sched.others")} />
                   </span>
                 )}
               </td>
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
     </>
   );
 }

@@ -1,16 +1,16 @@
 import { useTranslation } from "react-i18next";
-import type { GraphBody, GraphEdge, GraphNode } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { quantity } from "../../core/format";
-import { shortened } from "../../core/picture";
-import { place } from "../../core/waits";
-import { usePick } from "../../lib/i18n";
-import { Drawing } from "./Drawing";
+import { DataTable } from "../../../components/tables/DataTable";
+import { shortenText } from "../../../core/charts/chartScale";
+import { placeNodes } from "../../../core/charts/waits";
+import { quantity } from "../../../core/text/format";
+import { useLocalized } from "../../../lib/text/i18n";
+import type { GraphBody, GraphEdge, GraphNode } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { ChartMark, ChartValue } from "../ChartValue";
+import frame from "../charts.module.css";
+import { useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 import classes from "./Graph.module.css";
-import { useInkId } from "./Inks";
-import { useWidth } from "./useWidth";
-import { Mark, Value } from "./Value";
-import frame from "./Visuals.module.css";
 
 const BOX = { width: 196, height: 36, apart: 22 };
 const LEAST_GAP = 108;
@@ -34,7 +34,7 @@ interface Point {
 export function GraphView({ body, label }: { body: GraphBody; label: string }) {
   const { ref, width } = useWidth();
   const arrow = useInkId();
-  const { at, columns, rows, back } = place(
+  const { at, columns, rows, back } = placeNodes(
     body.nodes.map((node) => node.id),
     body.edges,
   );
@@ -55,7 +55,7 @@ export function GraphView({ body, label }: { body: GraphBody; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <div ref={ref} className={frame.scrolls} tabIndex={0}>
-      <Drawing width={wide} height={height} label={label}>
+      <ChartSvg width={wide} height={height} label={label}>
         <defs>
           <marker
             id={arrow}
@@ -84,7 +84,7 @@ export function GraphView({ body, label }: { body: GraphBody; label: string }) {
         {body.nodes.map((node) => (
           <Box key={node.id} node={node} at={corner(node.id)} />
         ))}
-      </Drawing>
+      </ChartSvg>
     </div>
   );
 }
@@ -99,7 +99,7 @@ interface WaitProps {
 }
 
 function Wait({ edge, from, to, below, arrow }: WaitProps) {
-  const pick = usePick();
+  const pick = useLocalized();
   const start = { x: from.x + BOX.width, y: from.y + BOX.height / 2 };
   const end = { x: to.x, y: to.y + BOX.height / 2 };
   const bend = Math.min(60, Math.abs(end.x - start.x) / 2);
@@ -120,19 +120,19 @@ function Wait({ edge, from, to, below, arrow }: WaitProps) {
         data-back={below !== undefined || undefined}
         markerEnd={`url(#${arrow})`}
       />
-      <Mark figure={edge.waited} label={pick(edge.via)}>
+      <ChartMark figure={edge.waited} label={pick(edge.via)}>
         <title>{pick(edge.via)}</title>
         <text className={classes.waited} x={text.x} y={text.y} textAnchor="middle">
           {quantity(edge.waited.value, edge.waited.unit)}
           {edge.times && ` · ${quantity(edge.times.value, "count")}×`}
         </text>
-      </Mark>
+      </ChartMark>
     </>
   );
 }
 
 function Box({ node, at }: { node: GraphNode; at: Point }) {
-  const pick = usePick();
+  const pick = useLocalized();
   const name = pick(node.label);
   return (
     <g transform={`translate(${at.x} ${at.y})`}>
@@ -140,7 +140,7 @@ function Box({ node, at }: { node: GraphNode; at: Point }) {
       <rect className={classes.box} data-kind={node.kind} width={BOX.width} height={BOX.height} rx="3" />
       <path className={classes.glyph} d={GLYPHS[node.kind]} transform="translate(8 11)" />
       <text className={classes.name} x={28} y={22}>
-        {shortened(name, Math.floor((BOX.width - 34) / LETTER))}
+        {shortenText(name, Math.floor((BOX.width - 34) / LETTER))}
       </text>
     </g>
   );
@@ -149,10 +149,10 @@ function Box({ node, at }: { node: GraphNode; at: Point }) {
 /** The same as a table: a row for each wait. */
 export function GraphTable({ body, label }: { body: GraphBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const names = new Map(body.nodes.map((node) => [node.id, pick(node.label)]));
   return (
-    <Grid label={label} stack maxHeight={420}>
+    <DataTable label={label} stack maxHeight={420}>
       <thead>
         <tr>
           <th>{t("visuals.waits")}</th>
@@ -169,14 +169,14 @@ export function GraphTable({ body, label }: { body: GraphBody; label: string }) 
             <td className="mono">{names.get(edge.target)}</td>
             <td className="mono">{pick(edge.via)}</td>
             <td className="right num">
-              <Value figure={edge.waited} label={t("visuals.waited")} />
+              <ChartValue figure={edge.waited} label={t("visuals.waited")} />
             </td>
             <td className="right num">
-              <Value figure={edge.times} label={t("visuals.times")} />
+              <ChartValue figure={edge.times} label={t("visuals.times")} />
             </td>
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,20 +1,20 @@
 import { useTranslation } from "react-i18next";
-import type { LadderBody, LadderLayer, LadderLoss } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { quantity } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
+import { DataTable } from "../../../components/tables/DataTable";
+import { quantity } from "../../../core/text/format";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import type { LadderBody, LadderLayer, LadderLoss } from "../api";
+import { ChartValue } from "../ChartValue";
 import classes from "./Ladder.module.css";
-import { Value } from "./Value";
 
 const RAIL = 36;
 const MIDDLE = 14;
 
-/** The way of a received packet, layer by layer: what each threw away, and which nobody looked at. */
+/** The path of a received packet, layer by layer: what each dropped, and which were not captured. */
 export function LadderView({ body, label }: { body: LadderBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
   return (
     <ol className={classes.ladder} aria-label={label}>
@@ -26,13 +26,13 @@ export function LadderView({ body, label }: { body: LadderBody; label: string })
             <span className={classes.state}>{t(`visuals.layer.${layer.state}`)}</span>
             {layer.passing && (
               <span className={classes.passing}>
-                <Value figure={layer.passing} label={t("visuals.passing")} />
+                <ChartValue figure={layer.passing} label={t("visuals.passing")} />
               </span>
             )}
           </div>
           <div className={classes.losses}>
             {layer.reason && <span className={classes.reason}>{sentence(names.reason(layer.reason))}</span>}
-            {told(layer).map((loss) => (
+            {lossesOf(layer).map((loss) => (
               <Loss key={loss.id} loss={loss} />
             ))}
             {layer.state === "good" && layer.losses.length > 0 && (
@@ -41,16 +41,16 @@ export function LadderView({ body, label }: { body: LadderBody; label: string })
                 {layer.losses.map((loss, n) => (
                   <span key={loss.id}>
                     {n > 0 && ", "}
-                    <Value figure={loss.rate} label={pick(loss.label)}>
+                    <ChartValue figure={loss.rate} label={pick(loss.label)}>
                       {pick(loss.label)} {quantity(loss.rate.value, loss.rate.unit)}
-                    </Value>
+                    </ChartValue>
                   </span>
                 ))}
               </span>
             )}
             {layer.left_out > 0 && (
               <span className={classes.none}>
-                {t("visuals.leftOut", { count: layer.left_out, shown: layer.left_out })}
+                {t("visuals.leftOut", { count: layer.left_out, visible: layer.left_out })}
               </span>
             )}
           </div>
@@ -60,17 +60,17 @@ export function LadderView({ body, label }: { body: LadderBody; label: string })
   );
 }
 
-/** Counters at zero say nothing beside one that is not. */
-const told = (layer: LadderLayer): LadderLoss[] => layer.losses.filter((loss) => loss.tone !== "good");
+/** Return the losses of a layer that are not zero. */
+const lossesOf = (layer: LadderLayer): LadderLoss[] => layer.losses.filter((loss) => loss.tone !== "good");
 
 function Loss({ loss }: { loss: LadderLoss }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const name = pick(loss.label);
   return (
     <span className={classes.loss} data-tone={loss.tone}>
       <span className={classes.figure}>
-        <Value figure={loss.rate} label={name} />
+        <ChartValue figure={loss.rate} label={name} />
       </span>
       <span className={classes.what}>
         {name}
@@ -82,9 +82,9 @@ function Loss({ loss }: { loss: LadderLoss }) {
       </span>
       {loss.total && (
         <span className={classes.total}>
-          <Value figure={loss.total} label={name}>
+          <ChartValue figure={loss.total} label={name}>
             {t("visuals.inAll", { n: quantity(loss.total.value, loss.total.unit) })}
-          </Value>
+          </ChartValue>
         </span>
       )}
     </span>
@@ -114,11 +114,11 @@ function Rung({ state, first, last }: RungProps) {
 /** The same as a table: every counter with its rate and its sum. */
 export function LadderTable({ body, label }: { body: LadderBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
-  const sentence = useSentence();
+  const pick = useLocalized();
+  const sentence = useMessage();
   const names = useNames();
   return (
-    <Grid label={label} stack>
+    <DataTable label={label} stack>
       <thead>
         <tr>
           <th>{t("visuals.layerName")}</th>
@@ -144,16 +144,16 @@ export function LadderTable({ body, label }: { body: LadderBody; label: string }
                   {pick(loss.label)} <span className="dim">{loss.about}</span>
                 </td>
                 <td className="right num">
-                  <Value figure={loss.rate} label={pick(loss.label)} />
+                  <ChartValue figure={loss.rate} label={pick(loss.label)} />
                 </td>
                 <td className="right num">
-                  <Value figure={loss.total} label={pick(loss.label)} />
+                  <ChartValue figure={loss.total} label={pick(loss.label)} />
                 </td>
               </tr>
             ))
           ),
         )}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,13 +1,13 @@
 import { useTranslation } from "react-i18next";
-import type { PathBody } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { quantity } from "../../core/format";
-import { shortened } from "../../core/picture";
-import { Drawing } from "./Drawing";
-import { InkDefs, ink, Swatch, useInkId } from "./Inks";
-import { useWidth } from "./useWidth";
-import { Mark, Value } from "./Value";
-import classes from "./Visuals.module.css";
+import { DataTable } from "../../../components/tables/DataTable";
+import { shortenText } from "../../../core/charts/chartScale";
+import { quantity } from "../../../core/text/format";
+import type { PathBody } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { ChartMark, ChartValue } from "../ChartValue";
+import classes from "../charts.module.css";
+import { ink, PatternDefs, Swatch, useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 
 const HEIGHT = 40;
 const LETTER = 6.7;
@@ -30,11 +30,11 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        <Drawing width={width} height={HEIGHT} label={label}>
-          <InkDefs id={id} />
+        <ChartSvg width={width} height={HEIGHT} label={label}>
+          <PatternDefs id={id} />
           <rect className={classes.track} x={0.5} y={4.5} width={width - 1} height={HEIGHT - 9} />
           {pieces.map(({ hop, x, wide }, n) => (
-            <Mark key={n} figure={hop.share} label={name(hop)}>
+            <ChartMark key={n} figure={hop.share} label={name(hop)}>
               <title>{`${name(hop)} ${quantity(hop.share.value, hop.share.unit)}`}</title>
               <rect
                 className={classes.part}
@@ -46,15 +46,15 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
               />
               {wide > 60 && (
                 <text className={classes.inside} x={x + wide / 2} y={24} textAnchor="middle">
-                  {shortened(
+                  {shortenText(
                     `${hop.service || hop.operation} ${quantity(hop.share.value, hop.share.unit)}`,
                     Math.floor((wide - 12) / LETTER),
                   )}
                 </text>
               )}
-            </Mark>
+            </ChartMark>
           ))}
-        </Drawing>
+        </ChartSvg>
       </div>
       <ol className={classes.hops}>
         {body.hops.map((hop, n) => (
@@ -65,15 +65,15 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
               {hop.operation}
             </span>
             <span className="num">
-              <Value figure={hop.share} label={name(hop)} />
+              <ChartValue figure={hop.share} label={name(hop)} />
             </span>
             <span className="dim num">
-              {t("visuals.own")} <Value figure={hop.own} label={t("visuals.own")} /> · p50{" "}
-              <Value figure={hop.p50} label="p50" /> · p99 <Value figure={hop.p99} label="p99" />
+              {t("visuals.own")} <ChartValue figure={hop.own} label={t("visuals.own")} /> · p50{" "}
+              <ChartValue figure={hop.p50} label="p50" /> · p99 <ChartValue figure={hop.p99} label="p99" />
               {hop.errors !== null && hop.errors.value > 0 && (
                 <span className={classes.badText}>
                   {" "}
-                  · ✕ <Value figure={hop.errors} label={t("visuals.errors")} /> {t("visuals.errors")}
+                  · ✕ <ChartValue figure={hop.errors} label={t("visuals.errors")} /> {t("visuals.errors")}
                 </span>
               )}
             </span>
@@ -91,7 +91,7 @@ const name = ({ service, operation }: PathBody["hops"][number]): string =>
 export function PathTable({ body, label }: { body: PathBody; label: string }) {
   const { t } = useTranslation();
   return (
-    <Grid label={label} stack>
+    <DataTable label={label} stack>
       <thead>
         <tr>
           <th>{t("visuals.what")}</th>
@@ -109,12 +109,12 @@ export function PathTable({ body, label }: { body: PathBody; label: string }) {
             <td>{name(hop)}</td>
             {[hop.share, hop.own, hop.p50, hop.p99, hop.calls, hop.errors].map((figure, i) => (
               <td key={i} className="right num">
-                <Value figure={figure} label={name(hop)} />
+                <ChartValue figure={figure} label={name(hop)} />
               </td>
             ))}
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

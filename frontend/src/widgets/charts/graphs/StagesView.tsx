@@ -1,9 +1,9 @@
 import { useTranslation } from "react-i18next";
-import type { StagesBody, VisualFigure } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { usePick } from "../../lib/i18n";
-import { Value } from "./Value";
-import classes from "./Visuals.module.css";
+import { DataTable } from "../../../components/tables/DataTable";
+import { useLocalized } from "../../../lib/text/i18n";
+import type { StagesBody, VisualFigure } from "../api";
+import { ChartValue } from "../ChartValue";
+import classes from "../charts.module.css";
 
 const ARROWS = { more: "↑", less: "↓", none: "" } as const;
 
@@ -19,15 +19,15 @@ export function StagesTable({ body, label }: { body: StagesBody; label: string }
 
 function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: boolean }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const most = body.columns.map((_, i) =>
     Math.max(...body.rows.map((row) => Math.max(0, row.cells[i]?.value ?? 0))),
   );
   return (
-    <Grid label={label} stack maxHeight={480}>
+    <DataTable label={label} stack maxHeight={480}>
       <thead>
         <tr>
-          <th>{pick(body.row_says)}</th>
+          <th>{pick(body.row_label)}</th>
           {body.columns.map((column) => (
             <th
               key={column.id}
@@ -45,7 +45,7 @@ function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: bo
             <td>
               {row.label || i + 1}{" "}
               <span className="dim num">
-                {row.seconds && <Value figure={row.seconds} label={row.label} />}
+                {row.seconds && <ChartValue figure={row.seconds} label={row.label} />}
               </span>
             </td>
             {row.cells.map((cell, n) => (
@@ -53,13 +53,13 @@ function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: bo
                 {bars && (
                   <CellBar cell={cell} most={most[n] ?? 0} better={body.columns[n]?.better ?? "none"} />
                 )}
-                <Value figure={cell} label={pick(body.columns[n]?.label)} />
+                <ChartValue figure={cell} label={pick(body.columns[n]?.label)} />
               </td>
             ))}
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }
 
@@ -69,7 +69,7 @@ interface CellProps {
   better: "more" | "less" | "none";
 }
 
-/** A bar behind nothing: beside its number, so that both are read. What is not wanted is outlined, what is, full. */
+/** A bar next to its number, so that both are readable. Undesired values are outlined, desired ones are filled. */
 function CellBar({ cell, most, better }: CellProps) {
   const share = cell && most > 0 ? Math.max(0, cell.value) / most : 0;
   return (

@@ -1,16 +1,16 @@
 import { useTranslation } from "react-i18next";
-import type { NumaCell, NumaMatrixBody, NumaRow, VisualCpuset } from "../../client/hostVisuals";
-import { Grid } from "../../components/Grid";
-import { Mark as Sign } from "../../components/Mark";
-import { NO_VALUE, number, quantity } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
-import { Cited } from "../findings/Place";
-import { Drawing } from "./Drawing";
-import { useInkId } from "./Inks";
+import { StatusIcon as Sign } from "../../../components/StatusIcon";
+import { DataTable } from "../../../components/tables/DataTable";
+import { NO_VALUE, number, quantity } from "../../../core/text/format";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { CitedSource } from "../../findings/CitationLink";
+import type { NumaCell, NumaMatrixBody, NumaRow, VisualCpuset } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { ChartMark, ChartValue } from "../ChartValue";
+import shared from "../charts.module.css";
+import { useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 import classes from "./NumaMatrix.module.css";
-import { useWidth } from "./useWidth";
-import { Mark, Value } from "./Value";
-import shared from "./Visuals.module.css";
 
 const GUTTER = 116;
 const TOP = 34;
@@ -20,23 +20,26 @@ const CELL = { least: 108, most: 150, height: 46 };
 export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const pick = usePick();
+  const pick = useLocalized();
   const hatch = useInkId();
   const wide = Math.min(
     CELL.most,
     Math.max(CELL.least, (width - GUTTER - 4) / Math.max(1, body.columns.length)),
   );
-  const most = Math.max(1e-9, ...body.rows.flatMap((row) => row.cells.map((one) => one.figure?.value ?? 0)));
+  const most = Math.max(
+    1e-9,
+    ...body.rows.flatMap((row) => row.cells.map((numaCell) => numaCell.figure?.value ?? 0)),
+  );
   return (
     <div ref={ref} className={shared.drawing}>
-      <p className={classes.says}>
-        {pick(body.says)}
+      <p className={classes.summary}>
+        {pick(body.value_label)}
         {body.far_pct !== null && (
           <span className={classes.far}>{t("visuals.numa.far", { share: number(body.far_pct) })}</span>
         )}
       </p>
       <div className={classes.scroll}>
-        <Drawing
+        <ChartSvg
           width={GUTTER + body.columns.length * wide + 4}
           height={TOP + body.rows.length * CELL.height + 4}
           label={label}
@@ -78,7 +81,7 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
               ))}
             </g>
           ))}
-        </Drawing>
+        </ChartSvg>
       </div>
       <Notes body={body} />
     </div>
@@ -108,7 +111,7 @@ function Cell({ cell, wide, share, hatch, name }: CellProps) {
   const middle = CELL.height / 2 + (distance === null ? 4 : 0);
   return (
     <>
-      <Mark figure={figure} label={name}>
+      <ChartMark figure={figure} label={name}>
         <rect
           {...box}
           className={classes.cell}
@@ -119,7 +122,7 @@ function Cell({ cell, wide, share, hatch, name }: CellProps) {
         <text className={classes.value} x={wide / 2} y={middle} textAnchor="middle">
           {quantity(figure.value, figure.unit)}
         </text>
-      </Mark>
+      </ChartMark>
       {mismatch && <path className={classes.cross} d="M7 8l8 8M15 8l-8 8" />}
       {distance !== null && (
         <text className={classes.distance} x={wide / 2} y={CELL.height - 9} textAnchor="middle">
@@ -132,34 +135,44 @@ function Cell({ cell, wide, share, hatch, name }: CellProps) {
 
 function Placed({ cpuset }: { cpuset: VisualCpuset }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const where = { cpus: cpuset.cpus, cpu: cpuset.cpu_nodes, memory: cpuset.mem_nodes };
   const text = t("visuals.numa.cpuset", where);
   return (
-    <Cited place={cpuset.cite} label={`${pick(cpuset.label)}: ${text}`} className={shared.value}>
+    <CitedSource place={cpuset.citation} label={pick(cpuset.label)} className={shared.value}>
       {text}
-    </Cited>
+    </CitedSource>
   );
 }
 
 /** Why cells are marked, and where groups and processes may run and have their memory. */
 function Notes({ body }: { body: NumaMatrixBody }) {
-  const pick = usePick();
-  const sentence = useSentence();
-  const said = body.rows.flatMap((row) => row.cells.map((cell) => sentence(cell.mismatch))).filter(Boolean);
+  const pick = useLocalized();
+  const sentence = useMessage();
+  const mismatches = body.rows
+    .flatMap((row) => row.cells.map((cell) => sentence(cell.mismatch)))
+    .filter(Boolean);
   return (
     <ul className={classes.notes}>
-      {[...new Set(said)].map((one) => (
-        <li key={one} className={classes.wrong}>
-          ✕ {one}
+      {[...new Set(mismatches)].map((item) => (
+        <li key={item} className={classes.wrong}>
+          ✕ {item}
         </li>
       ))}
-      {body.cpusets.map((one) => (
-        <li key={one.about}>
-          <Sign tone={one.mismatch === "disjoint" ? "bad" : one.mismatch === "partial" ? "warn" : "ok"}>
-            <span className="mono">{pick(one.label)}</span>
+      {body.cpusets.map((visualCpuset) => (
+        <li key={visualCpuset.about}>
+          <Sign
+            tone={
+              visualCpuset.mismatch === "disjoint"
+                ? "bad"
+                : visualCpuset.mismatch === "partial"
+                  ? "warn"
+                  : "ok"
+            }
+          >
+            <span className="mono">{pick(visualCpuset.label)}</span>
           </Sign>{" "}
-          <Placed cpuset={one} />
+          <Placed cpuset={visualCpuset} />
         </li>
       ))}
     </ul>
@@ -169,10 +182,10 @@ function Notes({ body }: { body: NumaMatrixBody }) {
 /** The same matrix as a table. */
 export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: string }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (
     <>
-      <Grid label={label} maxHeight={420}>
+      <DataTable label={label} maxHeight={420}>
         <thead>
           <tr>
             <th>{t("visuals.numa.cpus")}</th>
@@ -191,7 +204,7 @@ export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: 
               </th>
               {row.cells.map((cell, k) => (
                 <td key={body.columns[k]} className="right num">
-                  <Value
+                  <ChartValue
                     figure={cell.figure}
                     label={t("visuals.numa.memoryOf", { node: body.columns[k] ?? "" })}
                   />
@@ -202,7 +215,7 @@ export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: 
             </tr>
           ))}
         </tbody>
-      </Grid>
+      </DataTable>
       <Notes body={body} />
     </>
   );

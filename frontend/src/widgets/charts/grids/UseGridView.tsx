@@ -1,37 +1,42 @@
 import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { UseCell, UseGridBody, UseRow, UseState } from "../../client/hostVisuals";
-import { Grid } from "../../components/Grid";
-import { Link } from "../../components/Link";
-import { Mark, type Tone } from "../../components/Mark";
-import { type Look, Verdict } from "../../components/Verdict";
-import { NO_VALUE, quantity } from "../../core/format";
-import { usePick, useSentence } from "../../lib/i18n";
-import { useNames } from "../../lib/useNames";
-import { Gauge } from "../findings/Gauge";
+import { Link } from "../../../components/Link";
+import { StatusIcon, type Tone } from "../../../components/StatusIcon";
+import { DataTable } from "../../../components/tables/DataTable";
+import { VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
+import { NO_VALUE, quantity } from "../../../core/text/format";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import { Gauge } from "../../findings/Gauge";
+import type { UseCell, UseGridBody, UseRow, UseState } from "../api";
+import { ChartValue } from "../ChartValue";
 import classes from "./UseGrid.module.css";
-import { Value } from "./Value";
 
-const LETTERS = ["utilisation", "saturation", "errors"] as const;
-const TONES: Partial<Record<UseState, Tone>> = { critical: "bad", warn: "warn", info: "off", quiet: "ok" };
-const LOOKS: Partial<Record<UseState, Look>> = { inconclusive: "inconclusive", unknown: "absent" };
+const USE_CATEGORIES = ["utilization", "saturation", "errors"] as const;
+const TONES: Partial<Record<UseState, Tone>> = {
+  critical: "bad",
+  warn: "warn",
+  info: "off",
+  not_matched: "ok",
+};
+const STATES: Partial<Record<UseState, VerdictState>> = { inconclusive: "inconclusive", unknown: "absent" };
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 
-/** One cell for each resource and letter; the chosen one tells its finding below, in a place that does not move. */
+/** One cell for each resource and letter; the finding of the chosen cell is below, at a fixed position. */
 export function UseGridView({ body, label }: { body: UseGridBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const detail = useId();
   const [chosen, setChosen] = useState(() => worst(body));
-  const row = body.rows.find((one) => one.id === chosen.row);
-  const cell = row?.cells.find((one) => one.letter === chosen.letter);
+  const row = body.rows.find((useRow) => useRow.id === chosen.row);
+  const cell = row?.cells.find((useCell) => useCell.use_category === chosen.use_category);
   return (
     <div className={classes.all}>
       <table className={classes.grid} aria-label={label}>
         <thead>
           <tr>
             <td />
-            {LETTERS.map((letter) => (
+            {USE_CATEGORIES.map((letter) => (
               <th key={letter} scope="col">
                 {t(`visuals.use.${letter}`)}
               </th>
@@ -42,14 +47,14 @@ export function UseGridView({ body, label }: { body: UseGridBody; label: string 
           {body.rows.map((each) => (
             <tr key={each.id}>
               <th scope="row">{pick(each.label)}</th>
-              {each.cells.map((one) => (
-                <td key={one.letter} className={classes.cell}>
+              {each.cells.map((useCell) => (
+                <td key={useCell.use_category} className={classes.cell}>
                   <Cell
-                    cell={one}
-                    name={`${pick(each.label)}, ${t(`visuals.use.${one.letter}`)}`}
-                    open={each.id === chosen.row && one.letter === chosen.letter}
+                    cell={useCell}
+                    name={`${pick(each.label)}, ${t(`visuals.use.${useCell.use_category}`)}`}
+                    open={each.id === chosen.row && useCell.use_category === chosen.use_category}
                     controls={detail}
-                    onOpen={() => setChosen({ row: each.id, letter: one.letter })}
+                    onOpen={() => setChosen({ row: each.id, use_category: useCell.use_category })}
                   />
                 </td>
               ))}
@@ -75,8 +80,8 @@ interface CellProps {
 function Cell({ cell, name, open, controls, onOpen }: CellProps) {
   const { t } = useTranslation();
   const names = useNames();
-  const said = t(`visuals.use.state.${cell.state}`);
-  const shown = cell.figure ? quantity(cell.figure.value, cell.figure.unit) : NO_VALUE;
+  const stateText = t(`visuals.use.state.${cell.state}`);
+  const text = cell.figure ? quantity(cell.figure.value, cell.figure.unit) : NO_VALUE;
   return (
     <button
       type="button"
@@ -85,12 +90,14 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
       aria-pressed={open}
       aria-controls={controls}
       aria-label={
-        cell.state === "unknown" ? `${name}: ${said}` : `${name}: ${said}, ${shown} ${names.rule(cell.rule)}`
+        cell.state === "unknown"
+          ? `${name}: ${stateText}`
+          : `${name}: ${stateText}, ${text} ${names.rule(cell.rule)}`
       }
       onClick={onOpen}
     >
       <Sign state={cell.state} />
-      <span className={classes.number}>{cell.state === "unknown" ? said : shown}</span>{" "}
+      <span className={classes.number}>{cell.state === "unknown" ? stateText : text}</span>{" "}
       {cell.state !== "unknown" && <span className={classes.rule}>{names.rule(cell.rule)}</span>}
     </button>
   );
@@ -98,15 +105,15 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
 
 function Sign({ state }: { state: UseState }) {
   const tone = TONES[state];
-  return tone ? <Mark tone={tone} /> : <Verdict look={LOOKS[state] ?? "context"} />;
+  return tone ? <StatusIcon tone={tone} /> : <VerdictIcon look={STATES[state] ?? "context"} />;
 }
 
-/** The finding of a cell: what was measured, against what, where that was read, and how many rules were asked. */
+/** The finding of a cell: what was measured, against what, where that was read, and how many rules apply. */
 function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const names = useNames();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const { figure, op, threshold } = cell;
   const title = cell.rule ? names.rule(cell.rule) : t("visuals.use.noRule");
   const about = names.subject(Object.fromEntries(cell.subject));
@@ -114,34 +121,34 @@ function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
     <>
       <p className={classes.heading}>
         <strong>{pick(row.label)}</strong>
-        <span>{t(`visuals.use.${cell.letter}`)}</span>
+        <span>{t(`visuals.use.${cell.use_category}`)}</span>
         <span className={classes.state} data-state={cell.state}>
           <Sign state={cell.state} /> {t(`visuals.use.state.${cell.state}`)}
         </span>
       </p>
       <p className={classes.line}>
         {cell.rule ? (
-          <Link to="/rules" search={{ rule: cell.rule } as never}>
+          <Link to="/rules" search={{ rule: cell.rule }}>
             {title}
           </Link>
         ) : (
           title
         )}
-        {about.map((one) => (
-          <span key={one} className="mono dim">
-            {one}
+        {about.map((item) => (
+          <span key={item} className="mono dim">
+            {item}
           </span>
         ))}
         {figure && (
           <span className={classes.value}>
-            <Value figure={figure} label={title} />
+            <ChartValue figure={figure} label={title} />
           </span>
         )}
-        {figure && threshold !== null && op && (
+        {figure && threshold != null && op && (
           <>
             <span className={classes.gauge}>
               <Gauge
-                quiet={cell.state === "quiet"}
+                not_matched={cell.state === "not_matched"}
                 figure={{
                   rule: cell.rule,
                   measure: "",
@@ -150,7 +157,7 @@ function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
                   op,
                   threshold,
                   baseline: null,
-                  n: 0,
+                  sample_count: 0,
                   subject: {},
                   called: "",
                   places: [],
@@ -164,44 +171,44 @@ function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
         )}
       </p>
       {cell.reason && <p className={classes.reason}>{sentence(names.reason(cell.reason))}</p>}
-      {cell.asked > 0 && (
+      {cell.total > 0 && (
         <p className={classes.count}>
-          {t("visuals.use.counts", { fired: cell.fired, said: cell.said, asked: cell.asked })}
+          {t("visuals.use.counts", { matched: cell.matched, evaluated: cell.evaluated, total: cell.total })}
         </p>
       )}
     </>
   );
 }
 
-const GRAVITY: readonly UseState[] = ["critical", "warn", "info", "inconclusive", "quiet", "unknown"];
+const GRAVITY: readonly UseState[] = ["critical", "warn", "info", "inconclusive", "not_matched", "unknown"];
 
 /** Where to look first: the gravest cell; of equal ones the first. */
-function worst(body: UseGridBody): { row: string; letter: UseCell["letter"] } {
-  let found = {
+function worst(body: UseGridBody): { row: string; use_category: UseCell["use_category"] } {
+  let position = {
     row: body.rows[0]?.id ?? "",
-    letter: "utilisation" as UseCell["letter"],
+    use_category: "utilization" as UseCell["use_category"],
     rank: GRAVITY.length,
   };
   for (const row of body.rows)
     for (const cell of row.cells) {
       const rank = GRAVITY.indexOf(cell.state);
-      if (rank < found.rank) found = { row: row.id, letter: cell.letter, rank };
+      if (rank < position.rank) position = { row: row.id, use_category: cell.use_category, rank };
     }
-  return found;
+  return position;
 }
 
 /** The same cells as rows. */
 export function UseGridTable({ body, label }: { body: UseGridBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const names = useNames();
-  const sentence = useSentence();
+  const sentence = useMessage();
   return (
-    <Grid label={label} stack maxHeight={460}>
+    <DataTable label={label} stack maxHeight={460}>
       <thead>
         <tr>
           <th>{t("visuals.use.resource")}</th>
-          <th>{t("visuals.use.letter")}</th>
+          <th>{t("visuals.use.use_category")}</th>
           <th>{t("visuals.use.verdict")}</th>
           <th>{t("visuals.use.finding")}</th>
           <th className="right">{t("visuals.value")}</th>
@@ -211,16 +218,16 @@ export function UseGridTable({ body, label }: { body: UseGridBody; label: string
       <tbody>
         {body.rows.flatMap((row) =>
           row.cells.map((cell) => (
-            <tr key={`${row.id} ${cell.letter}`}>
+            <tr key={`${row.id} ${cell.use_category}`}>
               <td>{pick(row.label)}</td>
-              <td>{t(`visuals.use.${cell.letter}`)}</td>
+              <td>{t(`visuals.use.${cell.use_category}`)}</td>
               <td>{t(`visuals.use.state.${cell.state}`)}</td>
               <td>
                 {cell.rule ? names.rule(cell.rule) : NO_VALUE}
                 {cell.reason && <span className="dim"> {sentence(names.reason(cell.reason))}</span>}
               </td>
               <td className="right num">
-                <Value figure={cell.figure} label={names.rule(cell.rule)} />
+                <ChartValue figure={cell.figure} label={names.rule(cell.rule)} />
               </td>
               <td className="right num">
                 {cell.threshold === null
@@ -231,6 +238,6 @@ export function UseGridTable({ body, label }: { body: UseGridBody; label: string
           )),
         )}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

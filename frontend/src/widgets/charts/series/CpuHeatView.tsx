@@ -1,20 +1,19 @@
 import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { CpuHeatBody, VisualCpuMatrix } from "../../client/hostVisuals";
-import type { VisualFigure } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { NO_VALUE, quantity } from "../../core/format";
-import type { Heat } from "../../core/heat";
-import { rowMeans } from "../../core/panels";
-import type { Range } from "../../core/range";
-import { useTimeFormat } from "../../lib/useFormat";
-import { HeatStrip } from "../heat/HeatStrip";
+import { DataTable } from "../../../components/tables/DataTable";
+import type { Heat } from "../../../core/charts/heat";
+import { rowMeans } from "../../../core/charts/panels";
+import { NO_VALUE, quantity } from "../../../core/text/format";
+import type { Range } from "../../../core/time/range";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { SampleHeatmap } from "../../flame-graph/SampleHeatmap";
+import type { CpuHeatBody, VisualCpuMatrix, VisualFigure } from "../api";
+import { ChartValue } from "../ChartValue";
+import shared from "../charts.module.css";
+import { useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 import classes from "./CpuHeat.module.css";
-import { useInkId } from "./Inks";
-import { useWidth } from "./useWidth";
-import { Value } from "./Value";
-import shared from "./Visuals.module.css";
 
 const GUTTER = 44;
 const SIDE = 96;
@@ -22,13 +21,14 @@ const HEIGHT = 300;
 const LABEL = 14;
 const BUSIEST = 6;
 
-/** Each CPU is a row; the bar beside it is the time that it spent in softirqs. A brushed range tells its own rates. */
+/** Each CPU is a row; the bar next to it is its time in softirqs. A brushed range shows its own rates. */
 export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
   const [vector, setVector] = useState(body.matrices[0]?.vector ?? "");
   const [brush, setBrush] = useState<Range | undefined>(undefined);
-  const matrix = body.matrices.find((one) => one.vector === vector) ?? body.matrices[0];
+  const matrix =
+    body.matrices.find((visualCpuMatrix) => visualCpuMatrix.vector === vector) ?? body.matrices[0];
   const rowPx = Math.max(2, Math.min(18, Math.floor(HEIGHT / Math.max(1, body.cpus.length))));
   const heat = useMemo(() => (matrix ? heatOf(body, matrix) : undefined), [body, matrix]);
   if (!matrix || !heat) return null;
@@ -40,13 +40,13 @@ export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string 
         aria-label={t("visuals.heat.vector")}
         value={matrix.vector}
         onChange={setVector}
-        data={body.matrices.map((one) => one.vector)}
+        data={body.matrices.map((visualCpuMatrix) => visualCpuMatrix.vector)}
       />
       <Uneven matrix={matrix} />
       <div className={classes.scroll}>
         <div className={classes.row} style={{ gridTemplateColumns: `${GUTTER}px minmax(0, 1fr) ${SIDE}px` }}>
           <Cpus cpus={body.cpus} rowPx={rowPx} />
-          <HeatStrip
+          <SampleHeatmap
             heat={heat}
             rowPx={rowPx}
             brush={brush}
@@ -69,7 +69,7 @@ function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
     t0Ns: body.t_ns[0] ?? 0,
     colNs: body.step_ns,
     rows: body.cpus.length,
-    counts: [...matrix.values].reverse().map((row) => row.map((one) => one ?? Number.NaN)),
+    counts: [...matrix.values].reverse().map((row) => row.map((item) => item ?? Number.NaN)),
   };
 }
 
@@ -78,11 +78,11 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
   return (
     <p className={classes.sums}>
       <span>
-        {t("visuals.heat.total")} <Value figure={matrix.total} label={t("visuals.heat.total")} />
+        {t("visuals.heat.total")} <ChartValue figure={matrix.total} label={t("visuals.heat.total")} />
       </span>
       <span>
         {t("visuals.heat.busiest", { cpu: matrix.busiest })}{" "}
-        <Value figure={matrix.most} label={t("visuals.heat.busiest", { cpu: matrix.busiest })} />
+        <ChartValue figure={matrix.maximum} label={t("visuals.heat.busiest", { cpu: matrix.busiest })} />
       </span>
       <span className={classes.uneven}>
         {t("visuals.heat.uneven")}{" "}
@@ -97,7 +97,7 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
               />
             </svg>{" "}
             ×&nbsp;
-            <Value figure={matrix.uneven} label={t("visuals.heat.uneven")} />
+            <ChartValue figure={matrix.uneven} label={t("visuals.heat.uneven")} />
           </>
         ) : (
           NO_VALUE
@@ -123,7 +123,7 @@ function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
   );
 }
 
-/** Time of each CPU in softirqs; a CPU of which nobody knows it is hatched. */
+/** Time of each CPU in softirqs; a CPU without data is hatched. */
 function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
   const { t } = useTranslation();
   const id = useInkId();
@@ -136,25 +136,25 @@ function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
           <path d="M-1 4 4 -1M2 8 8 2" className={classes.hatch} />
         </pattern>
       </defs>
-      {body.busy.map((one, i) => (
+      {body.busy.map((figure, i) => (
         <g key={body.cpus[i]} transform={`translate(8 ${i * rowPx})`}>
-          <title>{`CPU ${body.cpus[i]}: ${one ? quantity(one.value, one.unit) : NO_VALUE}`}</title>
+          <title>{`CPU ${body.cpus[i]}: ${figure ? quantity(figure.value, figure.unit) : NO_VALUE}`}</title>
           <rect
-            className={one ? classes.trough : undefined}
-            fill={one ? undefined : `url(#${id})`}
+            className={figure ? classes.trough : undefined}
+            fill={figure ? undefined : `url(#${id})`}
             width={bar}
             height={Math.max(1, rowPx - 1)}
           />
-          {one && (
+          {figure && (
             <rect
               className={classes.bar}
-              width={(bar * Math.min(100, one.value)) / 100}
+              width={(bar * Math.min(100, figure.value)) / 100}
               height={Math.max(1, rowPx - 1)}
             />
           )}
           {rowPx >= 11 && (
             <text x={bar + 4} y={rowPx / 2 + 4}>
-              {one ? quantity(one.value, one.unit) : NO_VALUE}
+              {figure ? quantity(figure.value, figure.unit) : NO_VALUE}
             </text>
           )}
         </g>
@@ -212,18 +212,18 @@ function Rates({
 /** Each CPU and its mean rate of every vector. */
 export function CpuHeatTable({ body, label }: { body: CpuHeatBody; label: string }) {
   const { t } = useTranslation();
-  const means = body.matrices.map((one) => new Map(ratesIn(body, one, undefined)));
+  const means = body.matrices.map((visualCpuMatrix) => new Map(ratesIn(body, visualCpuMatrix, undefined)));
   const figure = (matrix: VisualCpuMatrix, value: number | undefined): VisualFigure | null =>
-    value === undefined ? null : { value, unit: matrix.unit, cite: matrix.total.cite };
+    value === undefined ? null : { value, unit: matrix.unit, citation: matrix.total.citation };
   return (
-    <Grid label={label} maxHeight={420}>
+    <DataTable label={label} maxHeight={420}>
       <thead>
         <tr>
           <th>CPU</th>
           <th className="right">{t("visuals.heat.soft")}</th>
-          {body.matrices.map((one) => (
-            <th key={one.vector} className="right">
-              {one.vector}
+          {body.matrices.map((visualCpuMatrix) => (
+            <th key={visualCpuMatrix.vector} className="right">
+              {visualCpuMatrix.vector}
             </th>
           ))}
         </tr>
@@ -233,16 +233,19 @@ export function CpuHeatTable({ body, label }: { body: CpuHeatBody; label: string
           <tr key={cpu}>
             <td className="num">{cpu}</td>
             <td className="right num">
-              <Value figure={body.busy[i]} label={`CPU ${cpu}`} />
+              <ChartValue figure={body.busy[i]} label={`CPU ${cpu}`} />
             </td>
-            {body.matrices.map((one, k) => (
-              <td key={one.vector} className="right num">
-                <Value figure={figure(one, means[k]?.get(cpu))} label={`CPU ${cpu}, ${one.vector}`} />
+            {body.matrices.map((visualCpuMatrix, k) => (
+              <td key={visualCpuMatrix.vector} className="right num">
+                <ChartValue
+                  figure={figure(visualCpuMatrix, means[k]?.get(cpu))}
+                  label={`CPU ${cpu}, ${visualCpuMatrix.vector}`}
+                />
               </td>
             ))}
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,33 +1,33 @@
 import { useTranslation } from "react-i18next";
-import type { GanttBody, GanttLane, GanttSpan } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { milliseconds } from "../../core/format";
-import { shortened, ticksWithin, wideLength } from "../../core/picture";
-import { NS_PER_MS, toX } from "../../core/range";
-import { usePick } from "../../lib/i18n";
-import { Drawing } from "./Drawing";
-import { InkDefs, ink, Swatch, useInkId } from "./Inks";
-import { useWidth } from "./useWidth";
-import { useZoom } from "./useZoom";
-import { useSource } from "./Value";
-import classes from "./Visuals.module.css";
+import { DataTable } from "../../../components/tables/DataTable";
+import { shortenText, ticksWithin, wideLength } from "../../../core/charts/chartScale";
+import { milliseconds } from "../../../core/text/format";
+import { NS_PER_MS, toX } from "../../../core/time/range";
+import { useLocalized } from "../../../lib/text/i18n";
+import type { GanttBody, GanttSpan, GanttTrack } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { useSource } from "../ChartValue";
+import classes from "../charts.module.css";
+import { ink, PatternDefs, Swatch, useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
+import { useZoom } from "../useZoom";
 
-const LANE = 24;
-/** What a lane is higher where brackets stand above its spans. */
+const TRACK_PX = 24;
+/** What a track is higher where brackets stand above its spans. */
 const ABOVE = 10;
 const BAR = 14;
 const TOP = 20;
 const LETTER = 6.7;
 
-/** One lane for each thread or CPU, its spans by class: full, hatched, dotted, striped; requests as brackets above. */
+/** One track for each thread or CPU, its spans by class: full, hatched, dotted, striped; requests as brackets above. */
 export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   const { ref, width } = useWidth();
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const id = useInkId();
   const gutter = Math.min(
     width * 0.3,
-    14 + LETTER * Math.max(6, ...body.lanes.map((lane) => wideLength(pick(lane.label)))),
+    14 + LETTER * Math.max(6, ...body.tracks.map((track) => wideLength(pick(track.label)))),
   );
   const most = Math.floor((gutter - 12) / LETTER);
   const room = Math.max(60, width - gutter - 10);
@@ -36,18 +36,18 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
     { left: gutter, width: room },
   );
   const x = (ms: number) => gutter + toX(ms * NS_PER_MS, range, room);
-  const asks = body.lanes.some((lane) => lane.brackets.length > 0);
-  const lane = LANE + (asks ? ABOVE : 0);
-  const bottom = TOP + body.lanes.length * lane;
-  const inks = new Map(body.classes.map(([name], n) => [name, n]));
+  const asks = body.tracks.some((track) => track.brackets.length > 0);
+  const trackHeight = TRACK_PX + (asks ? ABOVE : 0);
+  const bottom = TOP + body.tracks.length * trackHeight;
+  const inks = new Map(body.categories.map(([name], n) => [name, n]));
   const ticks = ticksWithin(range.from / NS_PER_MS, range.to / NS_PER_MS, width > 600 ? 8 : 4);
   return (
     <>
       <div ref={ref} className={classes.drawing}>
         {/* biome-ignore lint/a11y/useSemanticElements: a drawing with its own keys has no element of its own */}
         <div ref={box} role="group" aria-label={t("visuals.zoom.hint")} className={classes.zooms} {...hands}>
-          <Drawing width={width} height={bottom + 4} label={label}>
-            <InkDefs id={id} />
+          <ChartSvg width={width} height={bottom + 4} label={label}>
+            <PatternDefs id={id} />
             <clipPath id={`${id}plot`}>
               <rect x={gutter} y={0} width={room} height={bottom + 4} />
             </clipPath>
@@ -64,21 +64,21 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
                 </text>
               </g>
             ))}
-            {body.lanes.map((one, i) => (
-              <g key={one.id} transform={`translate(0 ${TOP + i * lane})`}>
-                <title>{pick(one.label)}</title>
-                <line className={classes.gridline} x1={gutter} x2={width} y1={lane} y2={lane} />
-                <text className={classes.name} x={gutter - 8} y={lane - 8} textAnchor="end">
-                  {shortened(pick(one.label), most)}
+            {body.tracks.map((track, i) => (
+              <g key={track.id} transform={`translate(0 ${TOP + i * trackHeight})`}>
+                <title>{pick(track.label)}</title>
+                <line className={classes.gridline} x1={gutter} x2={width} y1={trackHeight} y2={trackHeight} />
+                <text className={classes.name} x={gutter - 8} y={trackHeight - 8} textAnchor="end">
+                  {shortenText(pick(track.label), most)}
                 </text>
               </g>
             ))}
             <g clipPath={`url(#${id}plot)`}>
-              {body.lanes.map((one, i) => (
-                <g key={one.id} transform={`translate(0 ${TOP + i * lane})`}>
-                  <Brackets lane={one} x={x} />
-                  <g transform={`translate(0 ${lane - LANE})`}>
-                    <Spans lane={one} x={x} fill={(cls) => ink(id, inks.get(cls) ?? 7)} />
+              {body.tracks.map((track, i) => (
+                <g key={track.id} transform={`translate(0 ${TOP + i * trackHeight})`}>
+                  <Brackets track={track} x={x} />
+                  <g transform={`translate(0 ${trackHeight - TRACK_PX})`}>
+                    <Spans track={track} x={x} fill={(category) => ink(id, inks.get(category) ?? 7)} />
                   </g>
                 </g>
               ))}
@@ -92,11 +92,11 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
                 />
               )}
             </g>
-          </Drawing>
+          </ChartSvg>
         </div>
       </div>
       <ul className={classes.legend}>
-        {body.classes.map(([name, text], n) => (
+        {body.categories.map(([name, text], n) => (
           <li key={name}>
             <Swatch id={id} n={n} />
             {pick(text)}
@@ -116,35 +116,39 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   );
 }
 
-interface LaneProps {
-  lane: GanttLane;
+interface TrackProps {
+  track: GanttTrack;
   x: (ms: number) => number;
 }
 
 const BRACKET_TEXT = 46;
 
-/** Requests that a thread served, above what it did meanwhile; one whose end was not seen has no right end. */
-function Brackets({ lane, x }: LaneProps) {
+/** Requests that a thread served, above its states; a request without a captured end has no right end. */
+function Brackets({ track, x }: TrackProps) {
   const { t } = useTranslation();
   const source = useSource();
-  return lane.brackets.map((one, i) => {
-    const from = x(one.at_ms);
-    const to = Math.max(from + 2, x(one.at_ms + one.ms));
-    const name = [one.label, milliseconds(one.ms), one.open ? t("visuals.stillOpen") : ""]
+  return track.brackets.map((ganttBracket, i) => {
+    const from = x(ganttBracket.at_ms);
+    const to = Math.max(from + 2, x(ganttBracket.at_ms + ganttBracket.ms));
+    const name = [
+      ganttBracket.label,
+      milliseconds(ganttBracket.ms),
+      ganttBracket.open ? t("visuals.stillOpen") : "",
+    ]
       .filter(Boolean)
       .join(" · ");
     return (
-      <a key={i} {...source(lane.cite, one.line)} className={classes.mark}>
+      <a key={i} {...source(track.citation, ganttBracket.line)} className={classes.mark}>
         <title>{name}</title>
         <rect className={classes.hit} x={from} y={0} width={to - from} height={ABOVE + 3} />
         <path
           className={classes.bracket}
-          data-open={one.open ? "" : undefined}
-          d={`M${from} ${ABOVE + 2}V3.5H${to}${one.open ? "" : `V${ABOVE + 2}`}`}
+          data-open={ganttBracket.open ? "" : undefined}
+          d={`M${from} ${ABOVE + 2}V3.5H${to}${ganttBracket.open ? "" : `V${ABOVE + 2}`}`}
         />
         {to - from > BRACKET_TEXT && (
           <text className={classes.axisText} x={from + 4} y={ABOVE + 1.5}>
-            {milliseconds(one.ms)}
+            {milliseconds(ganttBracket.ms)}
           </text>
         )}
       </a>
@@ -152,15 +156,15 @@ function Brackets({ lane, x }: LaneProps) {
   });
 }
 
-interface SpansProps extends LaneProps {
-  fill: (cls: string) => string;
+interface SpansProps extends TrackProps {
+  fill: (category: string) => string;
 }
 
-function Spans({ lane, x, fill }: SpansProps) {
+function Spans({ track, x, fill }: SpansProps) {
   const source = useSource();
-  return lane.spans.map((span, i) => (
-    <a key={i} {...source(lane.cite, span.line)} className={classes.mark}>
-      <title>{told(span)}</title>
+  return track.spans.map((span, i) => (
+    <a key={i} {...source(track.citation, span.line)} className={classes.mark}>
+      <title>{describeSpan(span)}</title>
       <rect
         className={classes.part}
         data-tone={span.mark ? "bad" : "none"}
@@ -168,7 +172,7 @@ function Spans({ lane, x, fill }: SpansProps) {
         y={5}
         width={Math.max(1.5, x(span.at_ms + span.ms) - x(span.at_ms))}
         height={BAR}
-        fill={span.mark ? undefined : fill(span.cls)}
+        fill={span.mark ? undefined : fill(span.category)}
       />
       {span.mark && (
         <text className={classes.axisText} data-tone="bad" x={x(span.at_ms) + 2} y={3.5}>
@@ -179,20 +183,20 @@ function Spans({ lane, x, fill }: SpansProps) {
   ));
 }
 
-const told = ({ label, ms, mark }: GanttSpan): string =>
+const describeSpan = ({ label, ms, mark }: GanttSpan): string =>
   [label, milliseconds(ms), mark].filter(Boolean).join(" · ");
 
 /** The same as a table: every span and request with its beginning and its length. */
 export function GanttTable({ body, label }: { body: GanttBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const source = useSource();
-  const kinds = new Map(body.classes.map(([name, text]) => [name, pick(text)]));
+  const kinds = new Map(body.categories.map(([name, text]) => [name, pick(text)]));
   return (
-    <Grid label={label} maxHeight={420}>
+    <DataTable label={label} maxHeight={420}>
       <thead>
         <tr>
-          <th>{t("visuals.lane")}</th>
+          <th>{t("visuals.track")}</th>
           <th className="right">{t("visuals.begins")}</th>
           <th className="right">{t("visuals.lasts")}</th>
           <th>{t("visuals.class")}</th>
@@ -200,24 +204,24 @@ export function GanttTable({ body, label }: { body: GanttBody; label: string }) 
         </tr>
       </thead>
       <tbody>
-        {body.lanes.flatMap((lane) =>
+        {body.tracks.flatMap((track) =>
           [
-            ...lane.brackets.map((one) => ({
-              ...one,
-              cls: "",
-              mark: one.open ? t("visuals.stillOpen") : "",
+            ...track.brackets.map((ganttBracket) => ({
+              ...ganttBracket,
+              category: "",
+              mark: ganttBracket.open ? t("visuals.stillOpen") : "",
             })),
-            ...lane.spans,
+            ...track.spans,
           ].map((span, i) => (
-            <tr key={`${lane.id}/${i}`}>
-              <td className="mono">{pick(lane.label)}</td>
+            <tr key={`${track.id}/${i}`}>
+              <td className="mono">{pick(track.label)}</td>
               <td className="right num">+{milliseconds(span.at_ms)}</td>
               <td className="right num">
-                <a {...source(lane.cite, span.line)} tabIndex={0} className={classes.value}>
+                <a {...source(track.citation, span.line)} tabIndex={0} className={classes.value}>
                   {milliseconds(span.ms)}
                 </a>
               </td>
-              <td>{span.cls ? (kinds.get(span.cls) ?? span.cls) : t("visuals.request")}</td>
+              <td>{span.category ? (kinds.get(span.category) ?? span.category) : t("visuals.request")}</td>
               <td className="mono">
                 {span.label} {span.mark}
               </td>
@@ -225,6 +229,6 @@ export function GanttTable({ body, label }: { body: GanttBody; label: string }) 
           )),
         )}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

@@ -1,18 +1,25 @@
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { PanelsBody, VisualPanel } from "../../client/hostVisuals";
-import type { VisualLabel } from "../../client/visuals";
-import { quantity } from "../../core/format";
-import { nearest, niceTop, usualStep } from "../../core/lanes";
-import { areaPath, linePath, most, pauses, stacked, union, type Values } from "../../core/panels";
-import { padded, type Range, toTime, toX } from "../../core/range";
-import { usePick } from "../../lib/i18n";
-import { useTimeFormat } from "../../lib/useFormat";
-import { InkDefs, ink, useInkId } from "./Inks";
+import {
+  areaPath,
+  linePath,
+  maximum,
+  pauses,
+  stackLayers,
+  union,
+  type Values,
+} from "../../../core/charts/panels";
+import { medianStep, nearest, niceTop } from "../../../core/charts/tracks";
+import { quantity } from "../../../core/text/format";
+import { padded, type Range, toTime, toX } from "../../../core/time/range";
+import { useLocalized } from "../../../lib/text/i18n";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { PanelsBody, VisualLabel, VisualPanel } from "../api";
+import shared from "../charts.module.css";
+import { ink, PatternDefs, useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 import classes from "./Panels.module.css";
 import { Facts, Moments, Parts, Reading } from "./PanelsText";
-import { useWidth } from "./useWidth";
-import shared from "./Visuals.module.css";
 
 const GUTTER = 86;
 const RIGHT = 10;
@@ -29,16 +36,16 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
   const { ref, width } = useWidth();
   const time = useTimeFormat();
   const { t } = useTranslation();
-  const times = useMemo(() => union(body.panels.map((one) => one.t_ns)), [body]);
+  const times = useMemo(() => union(body.panels.map((visualPanel) => visualPanel.t_ns)), [body]);
   const [index, setIndex] = useState(times.length - 1);
   const range = rangeOf(body);
   const plot = Math.max(80, width - GUTTER - RIGHT);
   const height = body.panels.length * ROW + AXIS;
   const at = times[Math.min(index, times.length - 1)] ?? body.from_ns;
-  const step = usualStep(times);
+  const step = medianStep(times);
   const point = (px: number) => {
-    const found = nearest(times, toTime(px - GUTTER, range, plot), Number.POSITIVE_INFINITY);
-    if (found >= 0) setIndex(found);
+    const index = nearest(times, toTime(px - GUTTER, range, plot), Number.POSITIVE_INFINITY);
+    if (index >= 0) setIndex(index);
   };
   return (
     <div ref={ref} className={shared.drawing}>
@@ -63,8 +70,13 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
               {tick.label}
             </text>
           ))}
-        {body.moments.map((one, i) => (
-          <Stroke key={i} x={GUTTER + toX(one.t_ns, range, plot)} plot={plot} height={height - AXIS} />
+        {body.moments.map((visualMoment, i) => (
+          <Stroke
+            key={i}
+            x={GUTTER + toX(visualMoment.t_ns, range, plot)}
+            plot={plot}
+            height={height - AXIS}
+          />
         ))}
         <path className={classes.cursor} d={`M${GUTTER + toX(at, range, plot)} 0V${height - AXIS}`} />
       </svg>
@@ -82,17 +94,17 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
       <Reading body={body} at={at} step={step} />
       <Facts facts={body.facts} />
       <Moments moments={body.moments} from={body.from_ns} />
-      <Parts says={body.parts_say} parts={body.parts} />
+      <Parts label={body.parts_label} parts={body.parts} />
     </div>
   );
 }
 
-/** From the first to the last reading, and a little room; a lone reading stands in the middle of a second. */
+/** From the first to the last reading, with a margin; a single reading is in the middle of a second. */
 function rangeOf(body: PanelsBody): Range {
   return padded({ from: body.from_ns, to: body.to_ns }, 0.01, body.to_ns > body.from_ns ? 0 : SECOND / 2);
 }
 
-/** Something that happened; what lies outside of the drawing is an arrow at its edge. */
+/** An event; one outside of the drawing is an arrow at its edge. */
 function Stroke({ x, plot, height }: { x: number; plot: number; height: number }) {
   if (x < GUTTER) return <path className={classes.momentEdge} d={`M${GUTTER + 7} 4l-7 5 7 5Z`} />;
   if (x > GUTTER + plot)
@@ -107,14 +119,14 @@ function Stroke({ x, plot, height }: { x: number; plot: number; height: number }
 
 function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot: number }) {
   const id = useInkId();
-  const pick = usePick();
-  const rows = panel.tracks.map((one) => one.values);
-  const layers = useMemo(() => stacked(panel.tracks.map((one) => one.values)), [panel]);
-  const stack = panel.look === "stack";
-  const high = most([
-    ...(stack ? layers.map((one) => one.high) : rows),
-    ...panel.beside.map((one) => one.values),
-    panel.levels.map((one) => one.figure.value),
+  const pick = useLocalized();
+  const rows = panel.tracks.map((track) => track.values);
+  const layers = useMemo(() => stackLayers(panel.tracks.map((track) => track.values)), [panel]);
+  const stack = panel.shape === "stack";
+  const high = maximum([
+    ...(stack ? layers.map((layer) => layer.high) : rows),
+    ...panel.related.map((track) => track.values),
+    panel.levels.map((level) => level.figure.value),
   ]);
   const top = niceTop(high, panel.unit);
   const x = (i: number) => GUTTER + toX(panel.t_ns[i] ?? range.to, range, plot);
@@ -122,7 +134,7 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
   const zero = panel.t_ns.map(() => 0);
   return (
     <>
-      <InkDefs id={id} />
+      <PatternDefs id={id} />
       <text className={shared.name} x={GUTTER} y={12}>
         {pick(panel.label)}
       </text>
@@ -146,7 +158,7 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
           {stack && layers[n] && (
             <path className={classes.layer} fill={ink(id, n)} d={areaPath(layers[n], x, y)} />
           )}
-          {panel.look === "area" && n === 0 && (
+          {panel.shape === "area" && n === 0 && (
             <path className={classes.area} d={areaPath({ low: zero, high: track.values }, x, y)} />
           )}
           <path
@@ -156,18 +168,18 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
           />
         </g>
       ))}
-      {panel.beside.map((track) => (
-        <path key={track.id} className={classes.beside} d={linePath(track.values, x, y)} />
+      {panel.related.map((track) => (
+        <path key={track.id} className={classes.related} d={linePath(track.values, x, y)} />
       ))}
-      {panel.levels.map((one, i) => (
+      {panel.levels.map((level, i) => (
         <g key={i} className={classes.level}>
-          <path d={`M${GUTTER} ${y(one.figure.value)}h${plot}`} />
+          <path d={`M${GUTTER} ${y(level.figure.value)}h${plot}`} />
           <text
             x={GUTTER + plot - 4}
-            y={y(one.figure.value) + (y(one.figure.value) > HEAD + 14 ? -4 : 12)}
+            y={y(level.figure.value) + (y(level.figure.value) > HEAD + 14 ? -4 : 12)}
             textAnchor="end"
           >
-            {pick(one.label)} {quantity(one.figure.value, one.figure.unit)}
+            {pick(level.label)} {quantity(level.figure.value, level.figure.unit)}
           </text>
         </g>
       ))}
@@ -184,7 +196,7 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
 
 /** When nothing was read: between readings, and before the first and after the last by more than their usual step. */
 function unread(panel: VisualPanel, range: Range, rows: readonly Values[]): [number, number][] {
-  const step = usualStep(panel.t_ns) * 1.5;
+  const step = medianStep(panel.t_ns) * 1.5;
   const at = (i: number) => panel.t_ns[i];
   return pauses(rows, panel.t_ns.length)
     .concat([
@@ -200,17 +212,17 @@ const SAMPLE = 20;
 
 /** Which line is which, from the right edge leftwards; the ones that do not fit are in the reading below. */
 function Legend({ panel, id, x, stack }: { panel: VisualPanel; id: string; x: number; stack: boolean }) {
-  const pick = usePick();
+  const pick = useLocalized();
   const named: { label: VisualLabel; n: number }[] = [
-    ...panel.tracks.map((one, n) => ({ label: one.label, n })),
-    ...panel.beside.map((one) => ({ label: one.label, n: -1 })),
+    ...panel.tracks.map((track, n) => ({ label: track.label, n })),
+    ...panel.related.map((track) => ({ label: track.label, n: -1 })),
   ];
   if (named.length < 2) return null;
   let left = x;
   const room = GUTTER + pick(panel.label).length * LETTER + 24;
   return [...named].reverse().map(({ label, n }) => {
     const text = pick(label);
-    const wide = [...text].reduce((sum, one) => sum + (one > "\u1100" ? 2 : 1), 0) * LETTER;
+    const wide = [...text].reduce((sum, item) => sum + (item > "\u1100" ? 2 : 1), 0) * LETTER;
     left -= wide + SAMPLE + 12;
     if (left < room) return null;
     return (
@@ -218,7 +230,7 @@ function Legend({ panel, id, x, stack }: { panel: VisualPanel; id: string; x: nu
         {stack && n >= 0 ? (
           <rect className={classes.layer} fill={ink(id, n)} width="14" height="9" y="4" />
         ) : (
-          <path className={n < 0 ? classes.beside : classes.line} data-n={n} d="M0 8h16" />
+          <path className={n < 0 ? classes.related : classes.line} data-n={n} d="M0 8h16" />
         )}
         <text x={SAMPLE} y={12}>
           {text}

@@ -1,15 +1,15 @@
 import { useTranslation } from "react-i18next";
-import type { StackedBody, VisualFigure, VisualTrack } from "../../client/visuals";
-import { Grid } from "../../components/Grid";
-import { NO_VALUE, quantity } from "../../core/format";
-import { roundTicks } from "../../core/picture";
-import { usePick } from "../../lib/i18n";
-import { useTimeFormat } from "../../lib/useFormat";
-import { Drawing } from "./Drawing";
-import { INKS, InkDefs, ink, Swatch, useInkId } from "./Inks";
-import { useWidth } from "./useWidth";
-import { useSource, Value } from "./Value";
-import classes from "./Visuals.module.css";
+import { DataTable } from "../../../components/tables/DataTable";
+import { roundTicks } from "../../../core/charts/chartScale";
+import { NO_VALUE, quantity } from "../../../core/text/format";
+import { useLocalized } from "../../../lib/text/i18n";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import type { StackedBody, VisualFigure, VisualTrack } from "../api";
+import { ChartSvg } from "../ChartSvg";
+import { ChartValue, useSource } from "../ChartValue";
+import classes from "../charts.module.css";
+import { INKS, ink, PatternDefs, Swatch, useInkId } from "../Legend";
+import { useWidth } from "../useWidth";
 
 const HEIGHT = 180;
 const TOP = 8;
@@ -21,10 +21,10 @@ const WIDEST = 72;
 export function StackedView({ body, label }: { body: StackedBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const pick = usePick();
+  const pick = useLocalized();
   const time = useTimeFormat();
   const id = useInkId();
-  const sums = body.t_ms.map((_, i) => body.tracks.reduce((sum, one) => sum + (one.values[i] ?? 0), 0));
+  const sums = body.t_ms.map((_, i) => body.tracks.reduce((sum, track) => sum + (track.values[i] ?? 0), 0));
   const ticks = roundTicks(Math.max(1, ...sums), 4);
   const top = ticks.at(-1) || 1;
   const room = width - LEFT - 8;
@@ -36,8 +36,8 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        <Drawing width={width} height={HEIGHT} label={label}>
-          <InkDefs id={id} />
+        <ChartSvg width={width} height={HEIGHT} label={label}>
+          <PatternDefs id={id} />
           {ticks.map((tick) => (
             <g key={tick}>
               <line className={classes.gridline} x1={LEFT} x2={width - 8} y1={y(tick)} y2={y(tick)} />
@@ -60,7 +60,7 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
               {time.time((body.t_ms[i] ?? 0) * 1e6)}
             </text>
           ))}
-        </Drawing>
+        </ChartSvg>
       </div>
       <ul className={classes.legend}>
         {body.tracks.map((track, n) => (
@@ -69,11 +69,11 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
             {n >= INKS && <span className="dim">{n + 1}. </span>}
             {pick(track.label)}{" "}
             <span className="num">
-              <Value figure={lastOf(track)} label={pick(track.label)} />
+              <ChartValue figure={lastOf(track)} label={pick(track.label)} />
             </span>
             <span className="dim">
               {" "}
-              {t("visuals.most")} <Value figure={mostOf(track)} label={pick(track.label)} />
+              {t("visuals.most")} <ChartValue figure={mostOf(track)} label={pick(track.label)} />
             </span>
           </li>
         ))}
@@ -92,7 +92,7 @@ interface BarProps {
 }
 
 function Bar({ tracks, at, x, width, y, inks }: BarProps) {
-  const pick = usePick();
+  const pick = useLocalized();
   const source = useSource();
   let below = 0;
   const known = tracks.some((track) => track.values[at] != null);
@@ -105,7 +105,7 @@ function Bar({ tracks, at, x, width, y, inks }: BarProps) {
         below += value;
         if (value <= 0) return null;
         return (
-          <a key={track.id} {...source(track.cite, track.lines[at] ?? 0)} className={classes.mark}>
+          <a key={track.id} {...source(track.citation, track.lines[at] ?? 0)} className={classes.mark}>
             <title>{`${pick(track.label)} ${quantity(value, track.unit)}`}</title>
             <rect
               className={classes.part}
@@ -127,7 +127,7 @@ function figureAt(track: VisualTrack, at: number): VisualFigure | null {
   const line = track.lines[at] ?? 0;
   return value == null
     ? null
-    : { value, unit: track.unit, cite: { ...track.cite, lines: line > 0 ? [line] : [] } };
+    : { value, unit: track.unit, citation: { ...track.citation, lines: line > 0 ? [line] : [] } };
 }
 
 const lastOf = (track: VisualTrack): VisualFigure | null =>
@@ -144,11 +144,11 @@ function mostOf(track: VisualTrack): VisualFigure | null {
 /** The same as a table: a row for each reading. */
 export function StackedTable({ body, label }: { body: StackedBody; label: string }) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const pick = useLocalized();
   const time = useTimeFormat();
   const source = useSource();
   return (
-    <Grid label={label} maxHeight={420}>
+    <DataTable label={label} maxHeight={420}>
       <thead>
         <tr>
           <th>{t("visuals.time")}</th>
@@ -168,7 +168,7 @@ export function StackedTable({ body, label }: { body: StackedBody; label: string
                 {track.values[i] == null ? (
                   NO_VALUE
                 ) : (
-                  <a {...source(track.cite, track.lines[i] ?? 0)} tabIndex={0} className={classes.value}>
+                  <a {...source(track.citation, track.lines[i] ?? 0)} tabIndex={0} className={classes.value}>
                     {quantity(track.values[i], track.unit)}
                   </a>
                 )}
@@ -177,6 +177,6 @@ export function StackedTable({ body, label }: { body: StackedBody; label: string
           </tr>
         ))}
       </tbody>
-    </Grid>
+    </DataTable>
   );
 }

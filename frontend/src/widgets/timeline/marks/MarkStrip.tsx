@@ -1,13 +1,13 @@
 import { memo, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { cx } from "../../core/cx";
-import { clusters } from "../../core/lanes";
-import { type Range, toX } from "../../core/range";
-import { useTimeFormat } from "../../lib/useFormat";
+import { clusters } from "../../../core/charts/tracks";
+import { cx } from "../../../core/cx";
+import { type Range, toX } from "../../../core/time/range";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import tracks from "../Timeline.module.css";
 import classes from "./Marks.module.css";
-import lanes from "./Timeline.module.css";
 
-/** Something that people did or said at an instant: a fix, a verdict, a note. */
+/** An action of a person at an instant: a fix, a verdict, a note. */
 export interface TimeMark {
   readonly id: string;
   readonly t_ns: number;
@@ -35,18 +35,18 @@ export const MarkStrip = memo(function MarkStrip({ name, marks, range, width }: 
   const { t } = useTranslation();
   const time = useTimeFormat();
   const groups = useMemo(() => {
-    const inside = marks.filter((one) => one.t_ns >= range.from && one.t_ns <= range.to);
-    return clusters(inside, (one) => toX(one.t_ns, range, width), 14);
+    const inside = marks.filter((timeMark) => timeMark.t_ns >= range.from && timeMark.t_ns <= range.to);
+    return clusters(inside, (timeMark) => toX(timeMark.t_ns, range, width), 14);
   }, [marks, range, width]);
   return (
-    <div className={lanes.strip}>
-      <div className={lanes.axisGutter}>
-        <span className={lanes.stripName}>{name}</span>
+    <div className={tracks.strip}>
+      <div className={tracks.axisGutter}>
+        <span className={tracks.stripName}>{name}</span>
       </div>
-      <div className={lanes.stripPlot} style={{ width }}>
+      <div className={tracks.stripPlot} style={{ width }}>
         {groups.map(({ x, things }) => {
-          const first = things.find((one) => one.kind === "fix") ?? (things[0] as TimeMark);
-          const text = things.map((one) => `${time.time(one.t_ns)} ${one.text}`).join("\n");
+          const first = things.find((timeMark) => timeMark.kind === "fix") ?? (things[0] as TimeMark);
+          const text = things.map((timeMark) => `${time.time(timeMark.t_ns)} ${timeMark.text}`).join("\n");
           return (
             <button
               type="button"
@@ -64,7 +64,7 @@ export const MarkStrip = memo(function MarkStrip({ name, marks, range, width }: 
             </button>
           );
         })}
-        {groups.length === 0 && <span className={lanes.stripEmpty}>{t("timeline.noEvents")}</span>}
+        {groups.length === 0 && <span className={tracks.stripEmpty}>{t("timeline.noEvents")}</span>}
       </div>
     </div>
   );

@@ -2,17 +2,17 @@ import { Anchor, Popover } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { memo, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { CaptureBlock, HostEvent } from "../../client/types";
-import { Link } from "../../components/Link";
-import { toneOf } from "../../components/Mark";
-import { cx } from "../../core/cx";
-import { duration } from "../../core/format";
-import { clusters } from "../../core/lanes";
-import { padded, type Range, toX } from "../../core/range";
-import { useSentence } from "../../lib/i18n";
-import { useTimeFormat } from "../../lib/useFormat";
-import { useNames } from "../../lib/useNames";
-import classes from "./Timeline.module.css";
+import { Link } from "../../../components/Link";
+import { toneOf } from "../../../components/StatusIcon";
+import { clusters } from "../../../core/charts/tracks";
+import { cx } from "../../../core/cx";
+import { duration } from "../../../core/text/format";
+import { padded, type Range, toX } from "../../../core/time/range";
+import { useMessage } from "../../../lib/text/i18n";
+import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useNames } from "../../../lib/text/useNames";
+import type { CaptureBlock, HostEvent } from "../api";
+import classes from "../Timeline.module.css";
 
 interface CapturesProps {
   blocks: readonly CaptureBlock[];
@@ -21,13 +21,13 @@ interface CapturesProps {
   onGo: (range: Range) => void;
 }
 
-/** Captures as blocks on the axis. Those too near to be told apart are one block with their number. */
+/** Captures as blocks on the axis. Those too near to be distinguished are one block with their number. */
 export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, onGo }: CapturesProps) {
   const { t } = useTranslation();
   const names = useNames();
   const navigate = useNavigate();
   const time = useTimeFormat();
-  const shown = useMemo(() => {
+  const displayed = useMemo(() => {
     const inside = blocks.filter((block) => block.to_ns >= range.from && block.from_ns <= range.to);
     return clusters(inside, (block) => toX(block.from_ns, range, width), 5);
   }, [blocks, range, width]);
@@ -40,15 +40,15 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
         {blocks.map((block) => (
           <LookBack key={`back ${block.run_id}`} block={block} range={range} width={width} />
         ))}
-        {shown.map(({ things }) => {
+        {displayed.map(({ things }) => {
           const first = things[0] as CaptureBlock;
           const from = Math.min(...things.map((b) => b.from_ns));
           const to = Math.max(...things.map((b) => b.to_ns));
           const x0 = Math.max(0, toX(from, range, width));
           const x1 = Math.min(width, toX(to, range, width));
-          const one = things.length === 1;
-          const label = one
-            ? shown.length > 60
+          const item = things.length === 1;
+          const label = item
+            ? displayed.length > 60
               ? `#${first.number} ${names.plan(first.plan)}`
               : `#${first.number} ${names.plan(first.plan)} · ${t(`state.${first.state}` as "state.done", { defaultValue: first.state })} · ${time.instant(from)} · ${duration(to - from)} ± ${duration(first.uncertainty_ns)}`
             : t("timeline.manyCaptures", { count: things.length });
@@ -56,18 +56,18 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
             <button
               type="button"
               key={first.run_id}
-              className={cx(classes.block, classes[`tone_${one ? toneOf(first.state) : "many"}`])}
+              className={cx(classes.block, classes[`tone_${item ? toneOf(first.state) : "many"}`])}
               style={{ left: x0, width: Math.max(3, x1 - x0) }}
               title={label}
               aria-label={label}
-              tabIndex={shown.length > 24 ? -1 : 0}
+              tabIndex={displayed.length > 24 ? -1 : 0}
               onClick={() =>
-                one
+                item
                   ? void navigate({ to: "/runs/$runId", params: { runId: first.run_id } })
                   : onGo(padded({ from, to }, 0.05))
               }
             >
-              {x1 - x0 > 34 ? (one ? `#${first.number} ${names.plan(first.plan)}` : things.length) : ""}
+              {x1 - x0 > 34 ? (item ? `#${first.number} ${names.plan(first.plan)}` : things.length) : ""}
             </button>
           );
         })}
@@ -76,7 +76,7 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
   );
 });
 
-/** What a ring on the host had kept before a capture: beside its block, and labelled as what it is. */
+/** What a look-back buffer had kept before a capture: labeled, next to its block. */
 function LookBack({ block, range, width }: { block: CaptureBlock; range: Range; width: number }) {
   const { t } = useTranslation();
   if (block.look_back_ns === null || block.from_ns < range.from || block.look_back_ns > range.to) return null;
@@ -105,13 +105,13 @@ interface EventsProps {
 }
 
 const RANK = { info: 0, warn: 2, critical: 3 } as const;
-/** What somebody told stands out among notices of the kernel, and not among its alarms. */
-const rank = (event: HostEvent): number => (event.told ? 1 : RANK[event.severity]);
+/** Reported events rank above kernel notices and below kernel errors. */
+const rank = (event: HostEvent): number => (event.reported ? 1 : RANK[event.severity]);
 
-/** What the kernel said and what else happened: marks with their detail. One popover serves them all. */
+/** Kernel messages and other events: marks with their detail. One popover serves them all. */
 export const EventStrip = memo(function EventStrip({ events, range, width }: EventsProps) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const [openId, setOpenId] = useState<string>();
   const groups = useMemo(() => {
     const inside = (events ?? []).filter(
@@ -120,7 +120,7 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
     return clusters(inside, (event) => toX(Math.max(event.t_ns, range.from), range, width), 30);
   }, [events, range, width]);
   const open =
-    openId === undefined ? undefined : groups.find((one) => one.things.some((e) => e.id === openId));
+    openId === undefined ? undefined : groups.find((group) => group.things.some((e) => e.id === openId));
   const perPixel = (range.to - range.from) / width;
   return (
     <div className={classes.strip}>
@@ -137,7 +137,7 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
             <button
               type="button"
               key={first.id}
-              className={cx(classes.event, classes[worst.told ? "told" : worst.severity])}
+              className={cx(classes.event, classes[worst.reported ? "reported" : worst.severity])}
               style={{ left: x }}
               onClick={() => setOpenId(openId === first.id ? undefined : first.id)}
               aria-label={
@@ -151,7 +151,7 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
               {band > 3 && <span className={classes.eventBand} style={{ width: band * 2, left: 6 - band }} />}
               {until > 6 && <span className={classes.eventSpan} style={{ width: until }} />}
               <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden>
-                {SHAPES[worst.told ? "told" : worst.severity]}
+                {SHAPES[worst.reported ? "reported" : worst.severity]}
               </svg>
               {things.length > 1 && <span className={classes.eventCount}>{things.length}</span>}
             </button>
@@ -170,12 +170,12 @@ const SHAPES = {
   critical: <path d="M6 0 12 6 6 12 0 6Z" />,
   warn: <path d="M6 1 11.5 11H.5Z" />,
   info: <circle cx="6" cy="6" r="4" />,
-  told: <path d="M2 0h1.4v1H11L9 3.6 11 6.2H3.4V12H2Z" />,
+  reported: <path d="M2 0h1.4v1H11L9 3.6 11 6.2H3.4V12H2Z" />,
 } as const;
 
 function EventList({ x, events, onClose }: { x: number; events: readonly HostEvent[]; onClose: () => void }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const sentence = useMessage();
   const time = useTimeFormat();
   return (
     <Popover opened onChange={onClose} position="bottom-start" width={440} withinPortal trapFocus returnFocus>
@@ -187,27 +187,26 @@ function EventList({ x, events, onClose }: { x: number; events: readonly HostEve
           <div key={event.id} className={classes.eventItem}>
             <div className={classes.eventHead}>
               <strong>
-                {event.told && <span className={classes.eventKind}>{event.kind}</span>}{" "}
+                {event.reported && <span className={classes.eventKind}>{event.kind}</span>}{" "}
                 {sentence(event.title)}
               </strong>
               <span className="num dim">
                 {time.time(event.t_ns, 1e6)}
-                {!event.told && ` ± ${duration(event.uncertainty_ns)}`}
+                {!event.reported && ` ± ${duration(event.uncertainty_ns)}`}
                 {event.end_ns !== null && ` + ${duration(event.end_ns - event.t_ns)}`}
               </span>
             </div>
             {event.detail && <code className={classes.eventDetail}>{event.detail}</code>}
-            {event.told && (
+            {event.reported && (
               <div className="dim">
-                {event.told.who && `${event.told.who}, `}
-                {t("events.toldBy", { name: event.told.by })}
-                {event.told.everywhere && `, ${t("events.places.everywhere")}`}{" "}
-                {event.told.link && (
+                {event.reported.who && `${event.reported.who}, `}
+                {t("events.reportedBy", { name: event.reported.by })}
+                {event.reported.everywhere && `, ${t("events.targets.everywhere")}`}{" "}
+                {event.reported.link && (
                   <Anchor
-                    href={event.told.link}
+                    href={event.reported.link}
                     target="_blank"
                     rel="noreferrer noopener nofollow"
-                    underline="always"
                     size="xs"
                   >
                     {t("events.more")}
@@ -219,12 +218,10 @@ function EventList({ x, events, onClose }: { x: number; events: readonly HostEve
               <Link
                 to="/artifacts/$artifactId"
                 params={{ artifactId: event.artifact_id }}
-                search={
-                  {
-                    line: event.line ? String(event.line) : undefined,
-                    run: event.run_id ?? undefined,
-                  } as never
-                }
+                search={{
+                  line: event.line ? String(event.line) : undefined,
+                  run: event.run_id ?? undefined,
+                }}
                 size="xs"
               >
                 {event.line ? t("timeline.sourceLine", { line: event.line }) : t("timeline.source")}

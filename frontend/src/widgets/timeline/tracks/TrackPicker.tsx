@@ -2,27 +2,27 @@ import { Button, Checkbox, Popover, TextInput } from "@mantine/core";
 import { ListFilter } from "lucide-react";
 import { memo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Group, Row } from "../../core/lanes";
-import classes from "./Timeline.module.css";
+import type { TrackGroup, TrackRow } from "../../../core/charts/tracks";
+import classes from "../Timeline.module.css";
 
 interface Props {
-  groups: readonly Group[];
-  shown: ReadonlySet<string>;
-  title: (row: Row) => string;
+  groups: readonly TrackGroup[];
+  selected: ReadonlySet<string>;
+  title: (row: TrackRow) => string;
   groupTitle: (id: string) => string;
-  onChange: (shown: ReadonlySet<string>) => void;
+  onChange: (selected: ReadonlySet<string>) => void;
   onReset: () => void;
 }
 
-/** Which lanes are drawn. */
-export const LanePicker = memo(function LanePicker(props: Props) {
-  const { groups, shown, title, groupTitle, onChange, onReset } = props;
+/** Select the tracks of the timeline. */
+export const TrackPicker = memo(function TrackPicker(props: Props) {
+  const { groups, selected, title, groupTitle, onChange, onReset } = props;
   const { t } = useTranslation();
   const [q, setQ] = useState("");
   const needle = q.trim().toLowerCase();
   const total = groups.reduce((n, group) => n + group.rows.length, 0);
   const toggle = (key: string) => {
-    const next = new Set(shown);
+    const next = new Set(selected);
     if (!next.delete(key)) next.add(key);
     onChange(next);
   };
@@ -30,15 +30,15 @@ export const LanePicker = memo(function LanePicker(props: Props) {
     <Popover position="bottom-end" width={380} withinPortal trapFocus>
       <Popover.Target>
         <Button variant="default" leftSection={<ListFilter size={14} />}>
-          {t("timeline.lanes")} {shown.size}/{total}
+          {t("timeline.tracks")} {selected.size}/{total}
         </Button>
       </Popover.Target>
       <Popover.Dropdown>
         <TextInput
           size="xs"
           mb="xs"
-          placeholder={t("timeline.findLane")}
-          aria-label={t("timeline.findLane")}
+          placeholder={t("timeline.findTrack")}
+          aria-label={t("timeline.findTrack")}
           value={q}
           onChange={(event) => setQ(event.currentTarget.value)}
         />
@@ -59,7 +59,7 @@ export const LanePicker = memo(function LanePicker(props: Props) {
                     key={row.key}
                     size="xs"
                     label={title(row)}
-                    checked={shown.has(row.key)}
+                    checked={selected.has(row.key)}
                     onChange={() => toggle(row.key)}
                   />
                 ))}
@@ -68,7 +68,7 @@ export const LanePicker = memo(function LanePicker(props: Props) {
           })}
         </div>
         <Button variant="subtle" mt="xs" onClick={onReset}>
-          {t("timeline.resetLanes")}
+          {t("timeline.resetTracks")}
         </Button>
       </Popover.Dropdown>
     </Popover>

@@ -1,6 +1,6 @@
-import { indexAt, type LaneData, type Points, pieces } from "../../core/lanes";
-import { type Range, toX } from "../../core/range";
-import { stretches, type UsualSpan } from "../../core/usual";
+import { indexAt, type Points, pieces, type TrackData } from "../../../core/charts/tracks";
+import { stretches, type TypicalSpan } from "../../../core/charts/typicalRange";
+import { type Range, toX } from "../../../core/time/range";
 
 export type Gaps = readonly (readonly [number, number])[];
 
@@ -14,7 +14,7 @@ export interface Surface {
 }
 
 /** Makes a canvas sharp on this screen; undefined where the browser has no 2D context. */
-export function prepare(
+export function prepareCanvas(
   canvas: HTMLCanvasElement,
   width: number,
   height: number,
@@ -171,11 +171,11 @@ export function drawSeries(s: Surface, points: Points, scale: Scale, style: Line
   }
 }
 
-/** How high the hatched strip is that says: too little history here, or none. */
+/** The height of the hatched strip that marks too little history, or none. */
 const STRIP = 10;
 
-/** What is usual at this hour, behind a lane: 10-90 % as a quiet band, the median dashed, no history hatched. */
-export function drawUsual(s: Surface, spans: readonly UsualSpan[], scale: Scale, ink: string): void {
+/** The typical range at this hour, behind a track: 10-90 % as a quiet band, the median dashed, no history hatched. */
+export function drawTypicalRange(s: Surface, spans: readonly TypicalSpan[], scale: Scale, ink: string): void {
   const { ctx } = s;
   const y = (value: number) =>
     s.height - 1.5 - ((value - scale.low) / (scale.high - scale.low || 1)) * (s.height - 3);
@@ -247,15 +247,15 @@ function trace(
 }
 
 /** Gaps of several series: only where none of them has data. */
-export function commonGaps(lanes: readonly LaneData[]): Gaps {
-  let out = lanes[0]?.gaps ?? [];
-  for (const lane of lanes.slice(1)) {
+export function commonGaps(tracks: readonly TrackData[]): Gaps {
+  let out = tracks[0]?.gaps ?? [];
+  for (const track of tracks.slice(1)) {
     const next: [number, number][] = [];
     let j = 0;
     for (const [a, b] of out) {
-      while (j < lane.gaps.length && (lane.gaps[j] as readonly [number, number])[1] < a) j += 1;
-      for (let k = j; k < lane.gaps.length; k += 1) {
-        const [c, d] = lane.gaps[k] as readonly [number, number];
+      while (j < track.gaps.length && (track.gaps[j] as readonly [number, number])[1] < a) j += 1;
+      for (let k = j; k < track.gaps.length; k += 1) {
+        const [c, d] = track.gaps[k] as readonly [number, number];
         if (c >= b) break;
         const from = Math.max(a, c);
         const to = Math.min(b, d);

@@ -1,9 +1,9 @@
-import { indexAt, type Matrix } from "../../core/lanes";
-import { ramp } from "../../core/ramp";
-import type { Range } from "../../core/range";
+import { ramp } from "../../../core/charts/ramp";
+import { indexAt, type Matrix } from "../../../core/charts/tracks";
+import type { Range } from "../../../core/time/range";
 import type { Gaps, Surface } from "./draw";
 
-/** A matrix as colours: one row of pixels per axis value, the first at the top. */
+/** Draw a matrix in colors: one row of pixels per axis value, the first at the top. */
 export function drawHeat(s: Surface, matrix: Matrix, gaps: Gaps, top: number, step: number): void {
   const n = matrix.values[0]?.length ?? 0;
   if (n === 0 || !(top > 0)) return;
@@ -13,8 +13,8 @@ export function drawHeat(s: Surface, matrix: Matrix, gaps: Gaps, top: number, st
   const column = columnIndex(matrix.t_ns, gaps, s.range, w, step);
   const image = s.ctx.createImageData(w, h);
   const pixels = new Uint32Array(image.data.buffer);
-  const colours = ramp(s.scheme);
-  // One sample covers a run of pixels: its colours are worked out once and then repeated sideways.
+  const colors = ramp(s.scheme);
+  // One sample covers a run of pixels: its colors are computed once and then repeated sideways.
   for (let px = 0; px < w; ) {
     const index = column[px] as number;
     let end = px + 1;
@@ -30,8 +30,8 @@ export function drawHeat(s: Surface, matrix: Matrix, gaps: Gaps, top: number, st
           if (value !== null && value !== undefined && value > most) most = value;
         }
         if (most >= 0) {
-          const colour = colours[Math.min(255, Math.round((most / top) * 255))] as number;
-          pixels.fill(colour, py * w + px, py * w + end);
+          const color = colors[Math.min(255, Math.round((most / top) * 255))] as number;
+          pixels.fill(color, py * w + px, py * w + end);
         }
       }
     }

@@ -1,47 +1,56 @@
-import type { Lane } from "../../client/types";
-import { labelText, type Points, type Row, splitMatrix } from "../../core/lanes";
-import { INKS } from "../../core/ramp";
-import type { UsualSpan } from "../../core/usual";
+import { INKS } from "../../../core/charts/ramp";
+import { labelText, type Points, splitMatrix, type TrackRow } from "../../../core/charts/tracks";
+import type { TypicalSpan } from "../../../core/charts/typicalRange";
+import type { Track } from "../api";
 import type { Gaps } from "./draw";
 
-/** So many lines are told apart in one row. */
-const SHOWN = 6;
+/** The number of lines that a reader can distinguish in one row. */
+const MAX_LINES = 6;
 
-export interface Named {
+export interface NamedSeries {
   readonly name: string;
   readonly points: Points;
   readonly ink: string;
   readonly gaps: Gaps;
-  readonly usual: readonly UsualSpan[];
+  readonly typical: readonly TypicalSpan[];
 }
 
 /** The lines of a row, the largest first, each in its own ink; a heat map has none. */
-export function toSeries(row: Row, lanes: readonly Lane[] | undefined, scheme: "dark" | "light"): Named[] {
-  if (!lanes || row.kind === "heatmap") return [];
-  const all = lanes.flatMap((lane) => {
-    const label = labelText(lane.labels).replace(/(^|,)[^=,]+=/g, "$1");
-    if (lane.points)
+export function toSeries(
+  row: TrackRow,
+  tracks: readonly Track[] | undefined,
+  scheme: "dark" | "light",
+): NamedSeries[] {
+  if (!tracks || row.kind === "heatmap") return [];
+  const all = tracks.flatMap((track) => {
+    const label = labelText(track.labels).replace(/(^|,)[^=,]+=/g, "$1");
+    if (track.points)
       return [
-        { name: label, points: lane.points as Points, gaps: lane.gaps as Gaps, usual: lane.usual ?? [] },
+        {
+          name: label,
+          points: track.points as Points,
+          gaps: track.gaps as Gaps,
+          typical: track.typical ?? [],
+        },
       ];
-    return splitMatrix(lane).map((one) => ({
-      name: label ? `${label} ${one.name}` : one.name,
-      points: one.points,
-      gaps: lane.gaps as Gaps,
-      usual: [],
+    return splitMatrix(track).map((item) => ({
+      name: label ? `${label} ${item.name}` : item.name,
+      points: item.points,
+      gaps: track.gaps as Gaps,
+      typical: [],
     }));
   });
   const size = (points: Points) => points.max.reduce<number>((most, v) => Math.max(most, v ?? 0), 0);
   const inks = INKS[scheme];
   return all
-    .map((one) => ({ ...one, size: size(one.points) }))
+    .map((item) => ({ ...item, size: size(item.points) }))
     .sort((a, b) => b.size - a.size || (a.name < b.name ? -1 : 1))
-    .slice(0, SHOWN)
-    .map(({ name, points, gaps, usual }, i) => ({
+    .slice(0, MAX_LINES)
+    .map(({ name, points, gaps, typical }, i) => ({
       name,
       points,
       gaps,
-      usual,
+      typical,
       ink: inks[i % inks.length] as string,
     }));
 }

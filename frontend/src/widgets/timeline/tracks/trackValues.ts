@@ -1,11 +1,11 @@
-import type { Lane } from "../../client/types";
-import { quantity } from "../../core/format";
-import { matrixStatsIn, nearest, type Row, statsIn } from "../../core/lanes";
-import type { Range } from "../../core/range";
-import type { Named } from "./laneSeries";
-import classes from "./Timeline.module.css";
+import { matrixStatsIn, nearest, statsIn, type TrackRow } from "../../../core/charts/tracks";
+import { quantity } from "../../../core/text/format";
+import type { Range } from "../../../core/time/range";
+import type { Track } from "../api";
+import classes from "../Timeline.module.css";
+import type { NamedSeries } from "./trackSeries";
 
-/** One value beside a row: of one of its lines, where the cursor is or over a brush. */
+/** One value next to a row: of one of its lines, at the cursor or over a brush. */
 interface Line {
   readonly name: string;
   readonly ink: string | undefined;
@@ -16,11 +16,11 @@ interface Line {
   readonly change?: number | undefined;
 }
 
-/** What the row says at one instant; a heat map at the row of its axis that `share` of its height is, or its largest. */
-export function readAt(
-  row: Row,
-  heat: Lane | undefined,
-  series: readonly Named[],
+/** The values of a row at one instant; of a heat map the axis row at `share` of its height, or its largest. */
+export function readValues(
+  row: TrackRow,
+  heat: Track | undefined,
+  series: readonly NamedSeries[],
   at: number,
   step: number,
   share: number | undefined,
@@ -50,22 +50,22 @@ export function readAt(
       },
     ];
   }
-  return series.map((one) => {
-    const i = nearest(one.points.t_ns, at, tolerance);
+  return series.map((namedSeries) => {
+    const i = nearest(namedSeries.points.t_ns, at, tolerance);
     return {
-      name: one.name,
-      ink: series.length > 1 ? one.ink : undefined,
-      value: i < 0 ? undefined : (one.points.mean[i] ?? undefined),
-      low: i < 0 ? undefined : (one.points.min[i] ?? undefined),
-      high: i < 0 ? undefined : (one.points.max[i] ?? undefined),
+      name: namedSeries.name,
+      ink: series.length > 1 ? namedSeries.ink : undefined,
+      value: i < 0 ? undefined : (namedSeries.points.mean[i] ?? undefined),
+      low: i < 0 ? undefined : (namedSeries.points.min[i] ?? undefined),
+      high: i < 0 ? undefined : (namedSeries.points.max[i] ?? undefined),
     };
   });
 }
 
 /** The mean of each line over the brush, and how much of the baseline's it is more. */
-export function compare(
-  heat: Lane | undefined,
-  series: readonly Named[],
+export function compareValues(
+  heat: Track | undefined,
+  series: readonly NamedSeries[],
   brush: Range,
   baseline: Range | undefined,
 ): Line[] {
@@ -84,12 +84,16 @@ export function compare(
     const { matrix } = heat;
     return [of((range) => matrixStatsIn(matrix, range), "⌀", undefined)];
   }
-  return series.map((one) =>
-    of((range) => statsIn(one.points, range), one.name, series.length > 1 ? one.ink : undefined),
+  return series.map((namedSeries) =>
+    of(
+      (range) => statsIn(namedSeries.points, range),
+      namedSeries.name,
+      series.length > 1 ? namedSeries.ink : undefined,
+    ),
   );
 }
 
-/** A value as it stands in the gutter. Made without React: it changes with every move of the cursor. */
+/** Return a value for the gutter. Built without React: it changes with every move of the cursor. */
 export function valueNode(line: Line, unit: string, noData: string): HTMLElement {
   const node = document.createElement("span");
   node.className = classes.value ?? "";

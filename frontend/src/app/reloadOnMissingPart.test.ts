@@ -1,0 +1,18 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { reloadOnMissingPart } from "./reloadOnMissingPart";
+
+describe("reloadOnMissingPart", () => {
+  beforeEach(() => sessionStorage.clear());
+
+  it("reloads once a minute, and leaves the error to the screen after that", () => {
+    const reload = vi.fn();
+    reloadOnMissingPart(reload);
+    const first = new Event("vite:preloadError", { cancelable: true });
+    window.dispatchEvent(first);
+    const second = new Event("vite:preloadError", { cancelable: true });
+    window.dispatchEvent(second);
+    expect(reload).toHaveBeenCalledTimes(1);
+    expect(first.defaultPrevented).toBe(true);
+    expect(second.defaultPrevented).toBe(false);
+  });
+});

@@ -1,0 +1,6 @@
+/** Names for the schemas of the API that this folder uses. */
+
+import type { components } from "../../client/schema";
+
+type Schemas = components["schemas"];
+export type CollectorOption = Schemas["CollectorOptionResponse"];

@@ -1,0 +1,16 @@
+import { Camera } from "lucide-react";
+import { defineFeature } from "../../lib/manifest";
+
+export const manifest = defineFeature({
+  routes: {
+    "/captures": { load: () => import("./CapturesPage").then((module) => module.CapturesPage) },
+    "/captures/$captureId": { load: () => import("./CapturePage").then((module) => module.CapturePage) },
+  },
+  navigation: [{ to: "/captures", key: "nav.captures", icon: Camera }],
+  commands: [
+    { id: "capture", key: "nav.newCapture", icon: Camera, permission: "capture.light", dialog: "capture" },
+  ],
+  dialogs: {
+    capture: () => import("./NewCaptureDialog").then((module) => module.NewCaptureDialog),
+  },
+});

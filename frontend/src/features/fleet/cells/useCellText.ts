@@ -1,0 +1,43 @@
+import { useCallback } from "react";
+import { useTranslation } from "react-i18next";
+import { relativeTime } from "../../../components/text/RelativeTime";
+import { cellState } from "../../../core/hosts/fleet";
+import { quantity } from "../../../core/text/format";
+import { useLocale, useLocalized } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import type { FleetFinding, FleetRule } from "../api";
+
+/** `44 ms > 3 ms`; a number without a threshold has no sign. */
+export function comparisonText(finding: FleetFinding, rule: FleetRule | undefined): string {
+  if (finding.value === null) return "";
+  const value = quantity(finding.value, rule?.unit ?? "");
+  return finding.threshold === null
+    ? value
+    : `${value} ${rule?.op ?? ""} ${quantity(finding.threshold, rule?.unit ?? "")}`;
+}
+
+/** The content of a cell as text: state, rule, number and age. */
+export function useCellText() {
+  const { t } = useTranslation();
+  const pick = useLocalized();
+  const locale = useLocale();
+  const { subject } = useNames();
+  return useCallback(
+    (finding: FleetFinding | undefined, rule: FleetRule | undefined, age: number | undefined): string => {
+      const state = cellState(finding);
+      if (!finding) return t("fleet.state.absent");
+      const parts = [
+        t(`fleet.state.${state}`),
+        pick(rule?.title) || finding.rule,
+        // The number of a rule that did not match is displayed without the sign of its threshold.
+        finding.state === "not_matched" && finding.value !== null
+          ? quantity(finding.value, rule?.unit ?? "")
+          : comparisonText(finding, rule),
+        ...subject(finding.subject),
+        age === undefined ? "" : relativeTime(-age, 0, locale),
+      ];
+      return parts.filter(Boolean).join(" · ");
+    },
+    [t, pick, subject, locale],
+  );
+}

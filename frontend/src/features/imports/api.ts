@@ -1,0 +1,7 @@
+/** Names for the schemas of the API that this folder uses. */
+
+import type { components } from "../../client/schema";
+
+type Schemas = components["schemas"];
+export type ImportedIncident = Schemas["IncidentImportResponse"];
+export type UploadAddress = Schemas["UploadResponse"];

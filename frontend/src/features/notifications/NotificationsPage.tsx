@@ -1,0 +1,83 @@
+import { Button, SegmentedControl } from "@mantine/core";
+import { Plus } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { Page, Panel } from "../../components/Page";
+import { usePermission } from "../../lib/queries";
+import { choiceField, flagField, useUrlState } from "../../lib/urlState";
+import { AnnotationsPanel } from "./AnnotationsPanel";
+import { useChannels } from "./api";
+import { ChannelDialog } from "./ChannelDialog";
+import { ChannelsTable } from "./ChannelsTable";
+import { NotificationsPanel } from "./NotificationsPanel";
+import classes from "./notifications.module.css";
+
+const TABS = ["channels", "notifications"] as const;
+type Tab = (typeof TABS)[number];
+const FIELDS = { part: choiceField<Tab>(TABS, "channels"), add: flagField };
+
+/** The notification channels, and every notification with its delivery status. */
+export function NotificationsPage() {
+  const { t } = useTranslation();
+  const may = usePermission();
+  const [view, setView] = useUrlState(FIELDS);
+  if (!may("channel.read"))
+    return (
+      <Page title={t("notifications.title")}>
+        <EmptyState title={t("error.forbidden")} />
+      </Page>
+    );
+  return (
+    <Page
+      title={t("notifications.title")}
+      actions={
+        may("channel.manage") &&
+        view.part === "channels" && (
+          <Button leftSection={<Plus size={14} />} onClick={() => setView({ add: true })}>
+            {t("channels.add")}
+          </Button>
+        )
+      }
+    >
+      <div className={classes.tabs}>
+        <SegmentedControl
+          value={view.part}
+          onChange={(part) => setView({ part: part as Tab, add: false })}
+          data={[
+            { value: "channels", label: t("channels.title") },
+            { value: "notifications", label: t("notifications.list") },
+          ]}
+          aria-label={t("triggers.parts")}
+        />
+      </div>
+      {view.part === "channels" ? (
+        <ChannelsPanel adding={view.add} onClose={() => setView({ add: false })} />
+      ) : (
+        <>
+          <NotificationsPanel />
+          <AnnotationsPanel />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function ChannelsPanel({ adding, onClose }: { adding: boolean; onClose: () => void }) {
+  const { t } = useTranslation();
+  const may = usePermission();
+  const channels = useChannels();
+  return (
+    <Panel flush>
+      <Loaded query={channels} skeleton={<RowSkeleton rows={4} height={29} />}>
+        {(rows) =>
+          rows.length > 0 ? (
+            <ChannelsTable channels={rows} />
+          ) : (
+            <EmptyState title={t("channels.empty")}>{t("channels.emptyText")}</EmptyState>
+          )
+        }
+      </Loaded>
+      {adding && may("channel.manage") && <ChannelDialog onClose={onClose} />}
+    </Panel>
+  );
+}

@@ -1,0 +1,14 @@
+import { Flame } from "lucide-react";
+import { defineFeature } from "../../lib/manifest";
+
+export const manifest = defineFeature({
+  routes: {
+    "/profiles": { load: () => import("./ProfilesPage").then((module) => module.ProfilesPage) },
+    "/profiles/$profileId": { load: () => import("./ProfilePage").then((module) => module.ProfilePage) },
+    "/compare": { load: () => import("./ComparePage").then((module) => module.ComparePage) },
+    "/comparisons/$diffId": {
+      load: () => import("./ComparisonPage").then((module) => module.ComparisonPage),
+    },
+  },
+  navigation: [{ to: "/profiles", key: "nav.profiles", icon: Flame }],
+});

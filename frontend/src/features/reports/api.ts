@@ -1,0 +1,21 @@
+/** Names for the schemas of the API that this folder uses. */
+
+import type { Report } from "../../client/models";
+import type { components } from "../../client/schema";
+
+type Schemas = components["schemas"];
+export type FollowUp = Schemas["FollowUp"];
+export type RedactionKind = Report["kinds"][number];
+/** What can be replaced, in the order of the server. */
+export const REDACTION_KINDS = [
+  "secret",
+  "email",
+  "word",
+  "path",
+  "argument",
+  "sql",
+  "host",
+  "user",
+  "address",
+  "symbol",
+] as const;

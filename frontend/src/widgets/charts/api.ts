@@ -1,0 +1,47 @@
+/** Names for the schemas of the API that this folder uses. */
+
+import type { components } from "../../client/schema";
+
+type Schemas = components["schemas"];
+export type BodyOf<K extends VisualKind> = Extract<VisualBody, { kind: K }>;
+export type CpuHeatBody = Schemas["CpuHeat"];
+export type GanttBody = Schemas["Gantt"];
+export type GanttTrack = Schemas["GanttTrack"];
+export type GanttSpan = Schemas["GanttSpan"];
+export type GaugesBody = Schemas["Gauges"];
+export type GraphBody = Schemas["Graph"];
+export type GraphEdge = Schemas["GraphEdge"];
+export type GraphNode = Schemas["GraphNode"];
+export type HistogramBody = Schemas["Histogram"];
+export type LadderBody = Schemas["Ladder"];
+export type LadderLayer = Schemas["NetworkLayer"];
+export type LadderLoss = Schemas["PacketLoss"];
+export type NumaCell = Schemas["NumaCell"];
+export type NumaMatrixBody = Schemas["NumaMatrix"];
+export type NumaRow = Schemas["NumaRow"];
+export type PanelsBody = Schemas["Panels"];
+export type PathBody = Schemas["CallPath"];
+export type PeerStripsBody = Schemas["PeerStrips"];
+export type RunVisuals = Schemas["RunChartsResponse"];
+export type SchedLatencyBody = Schemas["SchedLatency"];
+export type StackedBody = Schemas["Stacked"];
+export type StagesBody = Schemas["Stages"];
+export type UseCell = Schemas["UseCell"];
+export type UseGridBody = Schemas["UseGrid"];
+export type UseRow = Schemas["UseRow"];
+export type UseState = UseCell["state"];
+export type Visual = Schemas["ChartResponse"];
+export type VisualBody = NonNullable<Visual["body"]>;
+export type VisualCitation = Schemas["Citation"];
+export type VisualCpuMatrix = Schemas["SoftirqMatrix"];
+export type VisualCpuset = Schemas["Cpuset"];
+export type VisualDot = Schemas["HostDot"];
+export type VisualFigure = Schemas["Figure"];
+export type VisualKind = VisualBody["kind"];
+export type VisualLabel = VisualTrack["label"];
+export type VisualLongWait = Schemas["LongWait"];
+export type VisualMoment = Schemas["PanelMarker"];
+export type VisualPanel = Schemas["Panel"];
+export type VisualStrip = Schemas["HostStrip"];
+export type VisualTrack = Schemas["FigureTrack"];
+export type VisualWaits = Schemas["WaitHistogram"];
