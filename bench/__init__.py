@@ -1,1 +1,1 @@
-"""Figures: each module measures one promise and prints its table; run with `python -m bench.<name>`."""
+"""Benchmarks, by subject. Each measures one promise and prints its table: `./culprit bench NAME`."""

@@ -1,11 +1,11 @@
 """Runs one scenario of the lab by hand.
 
-python -m e2e.lab list
-python -m e2e.lab run ID [--seed N] [--seconds S] [--show COMMAND]
-python -m e2e.lab stand ID [ID ...] [--seed N] [--max-s S]      # see stand.py
+python -m lab list
+python -m lab run ID [--seed N] [--seconds S] [--show COMMAND]
+python -m lab serve ID [ID ...] [--seed N] [--max-s S]      # see serve_faults.py
 
-`run` starts healthy, makes the host sick, says how to log in, and removes everything at its end, on Ctrl-C and on
-SIGTERM. `--show` runs a command on the host over ssh shortly before the end.
+`run` starts a healthy host, injects the fault, prints how to log in, and removes everything at its end, on Ctrl-C
+and on SIGTERM. `--show` runs a command on the host over ssh shortly before the end.
 """
 
 from __future__ import annotations
@@ -20,58 +20,62 @@ import sys
 import time
 from types import FrameType
 
-from e2e.lab import stand
-from e2e.lab.faults import missing, scenarios
-from e2e.lab.site import Site
+from lab import serve_faults
+from lab.environment import LabEnvironment
+from lab.faults import list_missing_programs, load_scenarios
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="e2e.lab", description="Hosts with a fault, for real.")
+    parser = argparse.ArgumentParser(prog="lab", description="Hosts with a fault, for real.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list")
     run = commands.add_parser("run")
-    run.add_argument("id", choices=sorted(scenarios()), metavar="ID")
+    run.add_argument("id", choices=sorted(load_scenarios()), metavar="ID")
     run.add_argument("--seed", type=int, default=1)
     run.add_argument(
         "--seconds", type=float, default=0.0, help="how long the fault lasts; else as it declares"
     )
     run.add_argument("--show", default="", help="a command to run on the host")
-    standing = commands.add_parser("stand")
-    standing.add_argument("ids", nargs="+", choices=sorted(scenarios()), metavar="ID")
-    standing.add_argument("--seed", type=int, default=1)
-    standing.add_argument("--max-s", type=float, default=stand.MAX_S)
+    serve = commands.add_parser("serve")
+    serve.add_argument("ids", nargs="+", choices=sorted(load_scenarios()), metavar="ID")
+    serve.add_argument("--seed", type=int, default=1)
+    serve.add_argument("--max-s", type=float, default=serve_faults.MAX_S)
     options = parser.parse_args()
     if options.command == "list":
-        for scenario in scenarios().values():
-            lacking = f"  (skipped: no {', '.join(missing(scenario))})" if missing(scenario) else ""
+        for scenario in load_scenarios().values():
+            lacking = (
+                f"  (skipped: no {', '.join(list_missing_programs(scenario))})"
+                if list_missing_programs(scenario)
+                else ""
+            )
             print(
                 f"{scenario.id:28} {scenario.kind:10} {' '.join(scenario.causes) or '-':28} {scenario.summary}{lacking}"
             )
         return 0
     signal.signal(signal.SIGTERM, _leave)
-    return _stand(options) if options.command == "stand" else _run(options)
+    return _serve(options) if options.command == "serve" else _run(options)
 
 
-def _stand(options: argparse.Namespace) -> int:
-    chosen = [scenarios()[one] for one in options.ids]
-    lacking = sorted({program for one in chosen for program in missing(one)})
+def _serve(options: argparse.Namespace) -> int:
+    chosen = [load_scenarios()[item] for item in options.ids]
+    lacking = sorted({program for item in chosen for program in list_missing_programs(item)})
     if lacking:
         print(json.dumps({"skipped": lacking}), flush=True)
         return 69
-    return stand.main(chosen, options.seed, options.max_s)
+    return serve_faults.main(chosen, options.seed, options.max_s)
 
 
 def _run(options: argparse.Namespace) -> int:
-    scenario = scenarios()[options.id]
-    if missing(scenario):
-        print(f"{scenario.id} is skipped: no {', '.join(missing(scenario))}")
+    scenario = load_scenarios()[options.id]
+    if list_missing_programs(scenario):
+        print(f"{scenario.id} is skipped: no {', '.join(list_missing_programs(scenario))}")
         return 69
     seconds = options.seconds or scenario.seconds
     began = time.monotonic()
-    with Site(max_s=seconds + 120) as site:
-        print(f"{site.ssh_command()}   # up in {time.monotonic() - began:.2f} s", flush=True)
+    with LabEnvironment(max_s=seconds + 120) as environment:
+        print(f"{environment.ssh_command()}   # up in {time.monotonic() - began:.2f} s", flush=True)
         began = time.monotonic()
-        with scenario.run(site, random.Random(options.seed)) as live:
+        with scenario.run(environment, random.Random(options.seed)) as live:
             healthy = live.parameters.pop("healthy", {})
             if scenario.own_host:
                 print(f"{shlex.join(live.host.ssh())}   # its own host", flush=True)
@@ -83,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
                 flush=True,
             )
             time.sleep(seconds)
-            print(f"sick    {_text(live.stats())}", flush=True)
+            print(f"faulty  {_text(live.stats())}", flush=True)
             if options.show:
                 subprocess.run([*live.host.ssh(), options.show], timeout=60, check=False)
     return 0

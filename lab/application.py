@@ -1,6 +1,6 @@
-"""An application on a site, the clients that ask it, and the two phases of a scenario: healthy, then sick.
+"""An application in a lab environment, its clients, and the two phases of a scenario: healthy, then faulty.
 
-A stage serves one application at a time on one port. `items`, `shop` and `orders` start one of the lab's
+A application serves one application at a time on one port. `items`, `shop` and `orders` start one of the lab's
 programs (or another version of it) in place of what was there, as a release would.
 """
 
@@ -14,10 +14,10 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from e2e.lab.cgroups import Group
-from e2e.lab.load import Load, wait_for
-from e2e.lab.scenario import Live
-from e2e.lab.site import PROGRAMS, Site, python
+from lab.cgroups import Group
+from lab.environment import PROGRAMS, LabEnvironment, build_python_command
+from lab.load import Load, wait_for
+from lab.scenario import Live
 
 LOG = "/run/access.log"
 DATA = "/run/data"
@@ -26,21 +26,21 @@ C_FLAGS = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-inline", "-pthread")
 SUPERVISOR = 'while :; do "$@"; echo "exit=$?" >>"$0"; sleep 0.5; done'
 
 
-class Stage:
+class LabApplication:
     """See the module. `load` is there once `clients` has been called, `healthy` after `baseline`."""
 
-    def __init__(self, site: Site, rng: random.Random) -> None:
-        self.site, self.rng = site, rng
+    def __init__(self, environment: LabEnvironment, rng: random.Random) -> None:
+        self.environment, self.rng = environment, rng
         self.port = rng.randrange(7000, 9900)
         self.server: subprocess.Popen[bytes] | None = None
         self.load: Load | None = None
         self.healthy: dict[str, float] = {}
-        self.exits = site.directory / "exits"
+        self.exits = environment.directory / "exits"
 
     def build(self, source: str) -> str:
         """Compiles a C program (to an executable) or a Java program (to a directory of classes)."""
         name, _, language = source.partition(".")
-        target = self.site.directory / "bin" / name
+        target = self.environment.directory / "bin" / name
         if not target.exists():
             target.parent.mkdir(exist_ok=True)
             if language == "c":
@@ -61,7 +61,10 @@ class Stage:
 
     def shop(self, *options: object, supervised: bool = False) -> None:
         """The Python service; its options are named in shop.py."""
-        self.serve(python("shop.py", "--port", self.port, "--log", LOG, *options), supervised=supervised)
+        self.serve(
+            build_python_command("shop.py", "--port", self.port, "--log", LOG, *options),
+            supervised=supervised,
+        )
 
     def orders(
         self, *jvm: str, supervised: bool = False, wait: bool = True, **properties: object
@@ -83,57 +86,57 @@ class Stage:
             wait_for(lambda: not self._listens(), "the old application to go")
         if supervised:
             command = ["sh", "-c", SUPERVISOR, str(self.exits), *command]
-        self.server = self.site.on_host(list(command))
+        self.server = self.environment.on_host(list(command))
         server = self.server
         if not wait:
             return
         wait_for(lambda: server.poll() is not None or self._listens(), command[0], 30.0)
         if server.poll() is not None:
             raise RuntimeError(
-                f"{command} ended: {(self.site.directory / 'programs.log').read_text()[-600:]}"
+                f"{command} ended: {(self.environment.directory / 'programs.log').read_text()[-600:]}"
             )
 
     def redis(self, port: int) -> None:
         """A Redis for the application to ask, on the clients' side."""
-        self.site.on_client(
-            ["redis-server", "--port", str(port), "--bind", self.site.client_address, "--protected-mode", "no",
-             "--save", "", "--enable-debug-command", "yes", "--dir", str(self.site.directory)]
+        self.environment.on_client(
+            ["redis-server", "--port", str(port), "--bind", self.environment.client_address, "--protected-mode", "no",
+             "--save", "", "--enable-debug-command", "yes", "--dir", str(self.environment.directory)]
         )  # fmt: skip
-        wait_for(lambda: f":{port} " in self.site.client_net.sh(f"ss -Hltn sport = :{port}"), "redis")
+        wait_for(lambda: f":{port} " in self.environment.client_net.sh(f"ss -Hltn sport = :{port}"), "redis")
 
     def clients(self, rate: float, *options: object, timeout_s: float = 2.0) -> None:
-        to = f"{self.site.host_address}:{self.port}"
-        self.load = self.site.load("--to", to, "--rate", rate, "--timeout-s", timeout_s, *options)
+        to = f"{self.environment.host_address}:{self.port}"
+        self.load = self.environment.load("--to", to, "--rate", rate, "--timeout-s", timeout_s, *options)
 
     def baseline(self, seconds: float = 3.0) -> None:
-        """The healthy phase; what clients see from here on is the sick one's."""
+        """Measure the healthy phase; what clients see afterwards belongs to the fault."""
         assert self.load is not None
         self.healthy = self.load.baseline(seconds)
 
     def live(
         self, *, more: Callable[[], dict[str, float]] | None = None, access_log: str = LOG, pid: bool = True,
-        cure: Callable[[], None] | None = None, **parameters: object,
+        repair: Callable[[], None] | None = None, **parameters: object,
     ) -> Live:  # fmt: skip
         """What the scenario hands out. `more` adds figures that clients cannot see; pid=False where it changes."""
         assert self.load is not None and self.server is not None
         load = self.load
         load.mark()
-        scopes: list[dict[str, str]] = [{}, {"cgroup": self.site.app.path}]
+        scopes: list[dict[str, str]] = [{}, {"cgroup": self.environment.app.path}]
         if pid:
             scopes.append({"pid": str(self.server.pid)})
         return Live(
-            self.site.host, self.rng.choice(scopes), {"port": self.port, **parameters, "healthy": self.healthy},
-            lambda: load.stats() | (more() if more else {}), access_log, cure, load.mark,
+            self.environment.host, self.rng.choice(scopes), {"port": self.port, **parameters, "healthy": self.healthy},
+            lambda: load.stats() | (more() if more else {}), access_log, repair, load.mark,
         )  # fmt: skip
 
     def _listens(self) -> bool:
-        return f":{self.port} " in self.site.host_net.sh(f"ss -Hltn sport = :{self.port}")
+        return f":{self.port} " in self.environment.host_net.sh(f"ss -Hltn sport = :{self.port}")
 
     # -- what applications stand on ----------------------------------------------------------------------------
 
     def group(self, name: str) -> Group:
         """Another group of applications on the host, for example a neighbour's."""
-        return Group(f"{self.site.app.path.rpartition('/')[0]}/{name}").create()
+        return Group(f"{self.environment.app.path.rpartition('/')[0]}/{name}").create()
 
     def disk(self, size_mb: int, *, kind: str = "ext4", options: str = "noatime") -> Path:
         """A disk of the host's own, mounted at DATA: a loop device over a file that bypasses the page cache.
@@ -141,10 +144,10 @@ class Stage:
         Its device goes with the host's mounts (`losetup -d` only marks it while it is mounted).
         Returns the file that is the disk, to be limited with `slow_disk`.
         """
-        image = self.site.directory / "disk"
+        image = self.environment.directory / "disk"
         subprocess.run(["fallocate", "-l", f"{size_mb}M", str(image)], check=True, timeout=60)
         subprocess.run([f"mkfs.{kind}", "-q", str(image)], check=True, capture_output=True, timeout=60)
-        self.site.host_sh(
+        self.environment.host_sh(
             f"mkdir -p {DATA}; loop=$(losetup --find --show --direct-io=on {image});"
             f"mount -o {options} $loop {DATA} || {{ losetup -d $loop; exit 1; }}; losetup -d $loop"
         )
@@ -152,12 +155,12 @@ class Stage:
 
     def loop_device(self) -> str:
         """major:minor of the disk mounted at DATA."""
-        return self.site.host_sh(f"findmnt -no MAJ:MIN {DATA}").strip()
+        return self.environment.host_sh(f"findmnt -no MAJ:MIN {DATA}").strip()
 
     def file(self, name: str, size_mb: int) -> str:
         """A file of random bytes on the disk, not in the page cache."""
         path = f"{DATA}/{name}"
-        self.site.host_sh(
+        self.environment.host_sh(
             f"head -c {size_mb}M /dev/urandom >{path}; sync -f {path}; dd of={path} oflag=nocache conv=notrunc count=0"
         )
         return path

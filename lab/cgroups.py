@@ -16,21 +16,21 @@ CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio", "cpuset")
 REMOVE_S = 5.0
 
 
-def hierarchies() -> dict[str, Path]:
-    """Mount points by controller of v1; "unified" for cgroup2, alone or beside v1."""
-    found: dict[str, Path] = {}
+def list_hierarchies() -> dict[str, Path]:
+    """Mount points by controller of v1; "unified" for cgroup2, alone or together with v1."""
+    paths: dict[str, Path] = {}
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, where, kind, options, *_ = line.split()
         if kind == "cgroup2":
-            found.setdefault("unified", Path(where))
+            paths.setdefault("unified", Path(where))
         elif kind == "cgroup":
             for controller in set(options.split(",")) & set(CONTROLLERS):
-                found.setdefault(controller, Path(where))
-    return found
+                paths.setdefault(controller, Path(where))
+    return paths
 
 
 def owns_controllers(unified: Path) -> bool:
-    """Whether cgroup2 is what limits here, rather than v1 hierarchies beside it."""
+    """Whether cgroup2 is what limits here, rather than v1 hierarchies on the same host."""
     return bool((unified / "cgroup.controllers").read_text().split())
 
 
@@ -39,7 +39,7 @@ class Group:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        roots = hierarchies()
+        roots = list_hierarchies()
         self._by_controller = {name: Path(f"{root}{path}") for name, root in roots.items()}
         self._v2 = "unified" in roots and owns_controllers(roots["unified"])
 
@@ -57,7 +57,7 @@ class Group:
         return self
 
     def file(self, controller: str, v1: str, v2: str) -> Path:
-        """The control file of `controller`: named `v1` or `v2`, whichever this machine has."""
+        """The control file of `controller`: `v1` or `v2`, as this machine has it."""
         if controller in self._by_controller:
             return self._by_controller[controller] / v1
         return self._by_controller["unified"] / v2
@@ -89,8 +89,8 @@ class Group:
         return {pid for directory in self.directories for pid in _pids(directory)}
 
 
-def destroy(directories: list[Path]) -> None:
-    """Kills whatever is in these groups and below, then removes them."""
+def destroy_groups(directories: list[Path]) -> None:
+    """Kill all processes in these groups and below, then remove the groups."""
     end = time.monotonic() + REMOVE_S
     while time.monotonic() < end:
         for pid in {pid for top in directories for pid in _pids(top)} - {os.getpid()}:
@@ -107,11 +107,11 @@ def destroy(directories: list[Path]) -> None:
         time.sleep(0.03)
     for parent in {top.parent for top in directories}:
         with contextlib.suppress(OSError):
-            parent.rmdir()  # /lab itself, once the last site is gone
+            parent.rmdir()  # /lab itself, once the last environment is gone
 
 
 def _make(directory: Path) -> None:
-    """Another site may just be removing the parent that both would share."""
+    """Another environment may just be removing the parent that both would share."""
     for _ in range(20):
         with contextlib.suppress(FileNotFoundError):
             directory.mkdir(parents=True, exist_ok=True)
@@ -120,15 +120,15 @@ def _make(directory: Path) -> None:
 
 
 def _pids(top: Path) -> set[int]:
-    found: set[int] = set()
+    result: set[int] = set()
     for file in (top / "cgroup.procs", *top.rglob("cgroup.procs")):
         with contextlib.suppress(OSError):
-            found |= {int(word) for word in file.read_text().split()}
-    return found
+            result |= {int(word) for word in file.read_text().split()}
+    return result
 
 
 def _inherit_cpuset(directory: Path) -> None:
-    """A new v1 cpuset has no CPU and no memory node, and lets nobody in before it has."""
+    """A new v1 cpuset has no CPU and no memory node, and accepts no process before it has."""
     missing = []
     while not (directory / "cpuset.cpus").read_text().strip():
         missing.append(directory)

@@ -1,9 +1,9 @@
-"""Cleans up after a site, whatever happens to the process that made it.
+"""Clean up after a lab environment, even when the process that made it is killed.
 
-Run as a process of its own (`python -m e2e.lab.janitor MAX_S`), it takes orders as JSON lines on standard input
-and answers each with one line. When its input ends, because the site was closed or its owner was killed,
-or after MAX_S, it kills everything in the site's control groups, restores what was changed, and removes the rest.
-Settings of the whole machine are changed by the janitor itself: it holds a lock on each, so that two labs
+Run as a process of its own (`python -m lab.cleanup MAX_S`), it takes orders as JSON lines on standard input
+and answers each with one line. When its input ends, because the environment was closed or its owner was killed,
+or after MAX_S, it kills everything in the environment's control groups, restores what was changed, and removes the
+rest. Settings of the whole machine are changed by the cleanup itself: it holds a lock on each, so that two labs
 never take each other's value for the original one.
 
     {"remove": ["/sys/fs/cgroup/cpu/lab/web-3", ...]}    groups to empty and remove, directories to delete
@@ -24,27 +24,27 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from e2e.lab.cgroups import destroy
+from lab.cgroups import destroy_groups
 
 LOCK_WAIT_S = 120.0
 CLOSE_S = 15.0
 
 
-class Janitor:
+class CleanupProcess:
     """The owner's end: gives orders, and waits for the cleaning on close()."""
 
     def __init__(self, max_s: float) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "e2e.lab.janitor", str(max_s)],
+            [sys.executable, "-m", "lab.cleanup", str(max_s)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[1],
         )  # fmt: skip
 
     def remove(self, paths: list[Path]) -> None:
         self._order({"remove": [str(path) for path in paths]})
 
     def set_global(self, path: str, value: str) -> None:
-        """Changes a setting of the whole machine until the site is closed."""
+        """Changes a setting of the whole machine until the environment is closed."""
         self._order({"set": path, "value": value})
 
     def close(self) -> None:
@@ -60,10 +60,10 @@ class Janitor:
         self.process.stdin.flush()
         answer = self.process.stdout.readline().strip()
         if answer != "ok":
-            raise RuntimeError(f"janitor: {answer or 'gone'}")
+            raise RuntimeError(f"cleanup: {answer or 'gone'}")
 
 
-class _Duties:
+class _PendingCleanup:
     """What is to be undone, in reverse order."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class _Duties:
         for setting, value in self.originals.items():
             Path(setting).write_text(value)
         self.originals.clear()
-        destroy([path for path in self.remove if (path / "cgroup.procs").exists()])
+        destroy_groups([path for path in self.remove if (path / "cgroup.procs").exists()])
         for path in self.remove:
             shutil.rmtree(path, ignore_errors=True)
         for lock in self.locks:
@@ -106,7 +106,7 @@ def _lock(name: str) -> socket.socket:
 
 
 def _serve(orders: TextIO, max_s: float) -> None:
-    duties = _Duties()
+    pending = _PendingCleanup()
     end = time.monotonic() + max_s
     try:
         while select.select([orders], [], [], max(0.0, end - time.monotonic()))[0]:
@@ -114,14 +114,14 @@ def _serve(orders: TextIO, max_s: float) -> None:
             if not line:
                 break
             try:
-                duties.take(json.loads(line))
+                pending.take(json.loads(line))
                 answer = "ok"
             except (OSError, ValueError) as error:
                 answer = str(error)
             with contextlib.suppress(BrokenPipeError):
                 print(answer, flush=True)
     finally:
-        duties.clean()
+        pending.clean()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""A machine to make sick: a host with a network, mounts, a name and control groups of its own, and its clients.
+"""A machine for a fault: a host with a network, mounts, a name and control groups of its own, and its clients.
 
     init namespace --lab<N>-- mgmt0 [ host ] eth0 --- [ router, where inserted ] --- eth0 [ clients ]
 
 sshd listens on mgmt0, in the group /lab/<host>/system, where no fault of eth0 and no limit of the applications
 in /lab/<host>/app starves it. Clients live in a network namespace and a control group (/lab/<host>-clients) of
 their own. The kernel, its processes and the CPUs are shared with the whole machine. Everything goes when the
-site is closed; the janitor sees to it when that never happens.
+environment is closed; the cleanup process does it if the owner is killed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from e2e.lab.cgroups import Group
-from e2e.lab.hosts import Lab, LabHost
-from e2e.lab.janitor import Janitor
-from e2e.lab.load import Load, wait_for
-from e2e.lab.network import Namespace, wire, wire_management
+from lab.cgroups import Group
+from lab.cleanup import CleanupProcess
+from lab.hosts import Lab, LabHost
+from lab.load import Load, wait_for
+from lab.network import Namespace, connect_namespaces, wire_management
 
 PROGRAMS = Path(__file__).parent / "programs"
-DATAGRAM_PROGRAMS = ("datagram_sink.py", "lookups.py")
+DATAGRAM_PROGRAMS = ("datagram_sink.py", "udp_directory.py")
 MAX_S = 300.0
-# A real host does not share its CPUs: all sites together weigh as much as eight processes of somebody else.
+# A real host does not share its CPUs: all environments together weigh as much as eight other processes.
 LAB_SHARES = 8192
 HOST, CLIENT, CLIENT_BEHIND_ROUTER = "10.80.0.1", "10.80.0.2", "10.80.1.2"
-# A new sysfs shows this namespace's interfaces but hides the control groups, which are kept aside meanwhile.
+# A new sysfs shows this namespace's interfaces but hides the control groups, which are mounted elsewhere until then.
 MOUNTS = """
 mkdir /run/cgroup; mount --rbind /sys/fs/cgroup /run/cgroup
 mount -t sysfs sysfs /sys
@@ -40,7 +40,7 @@ mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null || :
 """
 
 
-class Site:
+class LabEnvironment:
     """See the module. `name` is the host's; use it as a context manager."""
 
     def __init__(self, name: str = "", max_s: float = MAX_S) -> None:
@@ -50,12 +50,12 @@ class Site:
         self._log_number = 0
         self._programs: list[subprocess.Popen[bytes]] = []
 
-    def __enter__(self) -> Site:
-        self.janitor = Janitor(self.max_s)
+    def __enter__(self) -> LabEnvironment:
+        self.cleanup = CleanupProcess(self.max_s)
         try:
             self._build()
         except BaseException:
-            self.janitor.close()
+            self.cleanup.close()
             raise
         return self
 
@@ -63,7 +63,7 @@ class Site:
         self.directory = Path(tempfile.mkdtemp(prefix="culprit-lab-"))
         self.directory.chmod(0o755)
         whole, clients = Group(f"/lab/{self.name}"), Group(f"/lab/{self.name}-clients")
-        self.janitor.remove([*whole.directories, *clients.directories, self.directory])
+        self.cleanup.remove([*whole.directories, *clients.directories, self.directory])
         whole.create()
         self.system, self.app = (Group(f"{whole.path}/{part}").create() for part in ("system", "app"))
         self.clients = clients.create()
@@ -72,7 +72,7 @@ class Site:
         self.client_net = Namespace(self.clients.join_command())
         self.router_net: Namespace | None = None
         self.number, address = wire_management(self.host_net)
-        wire(self.host_net, self.client_net, (f"{HOST}/24", f"{CLIENT}/24"))
+        connect_namespaces(self.host_net, self.client_net, (f"{HOST}/24", f"{CLIENT}/24"))
         self.lab = Lab(self.directory / "ssh")
         inside = [*self.system.join_command(), *self.host_net.prefix]
         self.host: LabHost = self.lab.start(self.name, address=address, port=22, setup=MOUNTS, inside=inside)
@@ -82,7 +82,7 @@ class Site:
     ) -> None:
         for host in self.lab.hosts:
             host.stop()
-        self.janitor.close()
+        self.cleanup.close()
         for net in (self.host_net, self.client_net, self.router_net):
             if net:
                 net.close()
@@ -93,8 +93,10 @@ class Site:
         """Cuts the cable between host and clients and puts a router in. The clients' address changes."""
         self.host_net.sh("ip link del eth0")
         router = self.router_net = Namespace(self.clients.join_command())
-        wire(self.host_net, router, (f"{HOST}/24", "10.80.0.254/24"))
-        wire(router, self.client_net, ("10.80.1.254/24", f"{CLIENT_BEHIND_ROUTER}/24"), ("eth1", "eth0"))
+        connect_namespaces(self.host_net, router, (f"{HOST}/24", "10.80.0.254/24"))
+        connect_namespaces(
+            router, self.client_net, ("10.80.1.254/24", f"{CLIENT_BEHIND_ROUTER}/24"), ("eth1", "eth0")
+        )
         router.sh("sysctl -qw net.ipv4.ip_forward=1")
         self.host_net.sh("ip route add default via 10.80.0.254")
         self.client_net.sh("ip route add default via 10.80.1.254")
@@ -122,13 +124,13 @@ class Site:
     def serve(
         self, program: str, port: int, *options: object, client_side: bool = False
     ) -> subprocess.Popen[bytes]:
-        """Starts a server of e2e/lab/programs on eth0, and waits until it listens."""
+        """Starts a server of lab/programs on eth0, and waits until it listens."""
         net, address, start = (
             (self.client_net, self.client_address, self.on_client)
             if client_side
             else (self.host_net, self.host_address, self.on_host)
         )
-        server = start(python(program, "--listen", f"{address}:{port}", *options))
+        server = start(build_python_command(program, "--listen", f"{address}:{port}", *options))
         kind = "u" if program in DATAGRAM_PROGRAMS else "t"
         wait_for(
             lambda: server.poll() is not None or f":{port} " in net.sh(f"ss -Hln{kind} sport = :{port}"),
@@ -147,7 +149,7 @@ class Site:
         return self.serve(program, port, *options)
 
     def compile(self, source: str) -> Path:
-        """Builds a C program of e2e/lab/programs for this site."""
+        """Builds a C program of lab/programs for this environment."""
         binary = self.directory / Path(source).stem
         subprocess.run(["gcc", "-O2", "-Wall", "-pthread", "-o", binary, PROGRAMS / source], check=True)
         return binary
@@ -158,11 +160,11 @@ class Site:
         return rng.choice([{}, *named] if whole else named)
 
     def load(self, *options: object, on_host: bool = False, program: str = "clients.py") -> Load:
-        """Starts a load generator, on the clients' side unless said otherwise."""
+        """Start a load generator, on the client side by default."""
         self._log_number += 1
         log = self.directory / f"clients{self._log_number}.log"
         start = self.on_host if on_host else self.on_client
-        return Load(start(python(program, *options, "--log", log)), log)
+        return Load(start(build_python_command(program, *options, "--log", log)), log)
 
     def track_connections(self) -> None:
         """A stateful firewall that lets everything in, and leaves ssh out of the connection table."""
@@ -173,7 +175,7 @@ class Site:
         )
 
     def ssh(self, script: str, timeout_s: float = 20.0) -> str:
-        """What `script` prints over ssh: how everybody else looks at this host."""
+        """What `script` prints over ssh: how other machines observe this host."""
         done = subprocess.run(
             [*self.host.ssh(), script], capture_output=True, text=True, timeout=timeout_s, check=False
         )
@@ -194,6 +196,6 @@ class Site:
         return (self.directory / "programs.log").read_text()[-600:]
 
 
-def python(program: str, *options: object) -> list[str]:
+def build_python_command(program: str, *options: object) -> list[str]:
     """The command line of a Python program of the lab."""
     return [sys.executable, "-B", str(PROGRAMS / program), *map(str, options)]

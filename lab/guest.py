@@ -9,7 +9,7 @@ emulation knows no slower memory: remote nodes show in placement and counters, n
         guest.limit("api", {"cpu.max": "20000 100000"})
         guest.serve(["python3", guest.program("shop.py"), ...], "api")
 
-Everything goes when it is closed; the janitor sees to it when that never happens. `python -m e2e.lab.guest` boots
+Everything goes when it is closed; the cleanup sees to it when that never happens. `python -m lab.guest` boots
 one to look at.
 """
 
@@ -27,22 +27,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from e2e.lab.cgroups import Group
-from e2e.lab.guest_hardware import (
+from lab.cgroups import Group
+from lab.cleanup import CleanupProcess
+from lab.environment import LAB_SHARES, PROGRAMS, build_python_command
+from lab.guest_hardware import (
     BLOCK,
     DISKS,
     Kind,
     Monitor,
+    build_blkdebug_config,
     card_options,
     disk_options,
     make_disk,
-    spoiling,
 )
-from e2e.lab.guest_image import archive, image
-from e2e.lab.hosts import CONFIG, LabHost, fingerprint_of, free_port, keygen
-from e2e.lab.janitor import Janitor
-from e2e.lab.load import Load
-from e2e.lab.site import LAB_SHARES, PROGRAMS, python
+from lab.guest_image import build_archive, get_image
+from lab.hosts import CONFIG, LabHost, fingerprint_of, free_port, generate_key
+from lab.load import Load
 
 NODE_MB = 512
 BOOT_S = 150.0
@@ -84,7 +84,7 @@ exec /usr/sbin/sshd -D -e -f {handover}/sshd_config
 """
 MOUNT = "until [ -b {device} ]; do sleep 0.1; done; mount -t ext4 -o {options} {device} {data}"
 CARD_UP = "ip addr add {address}/24 dev eth1; ip link set eth1 up"
-# Joins a group, becomes the command in a session of its own, and says its pid.
+# Joins a group, becomes the command in a session of its own, and prints its pid.
 START = """
 echo $$ >/sys/fs/cgroup/services/{group}/cgroup.procs
 {command} </dev/null >>/run/programs.log 2>&1 &
@@ -111,7 +111,7 @@ class Guest:
         """`disk_files`: sizes in MiB of the random files on a disk of its own at DATA. 0 iops is no limit.
 
         `bad_pages`: which pages of them cannot be read after `spoil()`. `card`: the model of a second network
-        card, by which clients come; `spare`: of one that nobody uses. `cpu`: its model.
+        card, by which clients come; `spare`: of an unused one. `cpu`: its model.
         """
         self.name = f"{random.choice(('vm', 'db', 'batch'))}-{random.randrange(1000, 9999)}"
         self.swap_mb, self.swap_iops = swap_mb, swap_iops
@@ -124,14 +124,14 @@ class Guest:
         self._programs: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Guest:
-        built = image()  # before the watchdog's time begins
-        self.janitor = Janitor(self.max_s)
+        built = get_image()  # before the watchdog's time begins
+        self.cleanup = CleanupProcess(self.max_s)
         try:
             self.directory = Path(tempfile.mkdtemp(prefix="culprit-guest-"))
             self.machine = Group(f"/lab/{self.name}")
             self.clients = Group(f"/lab/{self.name}-clients")
             groups = (*self.machine.directories, *self.clients.directories)
-            self.janitor.remove([*groups, self.directory])
+            self.cleanup.remove([*groups, self.directory])
             self.machine.create()
             self.clients.create()
             Group("/lab").weigh(LAB_SHARES)
@@ -146,11 +146,11 @@ class Guest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.monitor.close()
-        self.host.process.terminate()  # qemu closes its disks, which nobody will read again
+        self.host.process.terminate()  # qemu closes its disks, which are not read again
         self._close()
 
     def _close(self) -> None:
-        self.janitor.close()
+        self.cleanup.close()
         for program in self._programs:
             program.wait()
 
@@ -159,13 +159,13 @@ class Guest:
     def _boot(self, kernel: Path, initrd: Path, root: Path) -> LabHost:
         port = free_port("127.0.0.1")
         key, own_key = self.directory / "client_key", self.directory / "host_key"
-        keygen(key)
-        keygen(own_key)
+        generate_key(key)
+        generate_key(own_key)
         public = own_key.with_suffix(".pub")
         known = public.read_text().split()
         (self.directory / "known_hosts").write_text(f"[127.0.0.1]:{port} {known[0]} {known[1]}\n")
         handed = self.directory / "initrd"
-        handed.write_bytes(initrd.read_bytes() + archive(self._handover(key, own_key)))
+        handed.write_bytes(initrd.read_bytes() + build_archive(self._handover(key, own_key)))
         console = self.directory / "console"
         process = self._start(
             [*self.machine.join_command(), *self._qemu(kernel, handed, root, console, port)]
@@ -179,10 +179,10 @@ class Guest:
                 self.monitor = Monitor(self.directory / "monitor")
                 return host
             time.sleep(0.1)
-        said = "".join(
+        message = "".join(
             file.read_text(errors="replace")[-3000:] for file in (console, self._log) if file.exists()
         )
-        raise RuntimeError(f"the guest does not come up: {said}")
+        raise RuntimeError(f"the guest does not come up: {message}")
 
     def _handover(self, key: Path, own_key: Path) -> dict[str, bytes]:
         """What only this guest has; its programs as well."""
@@ -257,7 +257,7 @@ class Guest:
         config = None
         if self.bad_pages:
             config = self.directory / "spoiling"
-            config.write_text(spoiling(image, self.bad_pages))
+            config.write_text(build_blkdebug_config(image, self.bad_pages))
         return disk_options(image, self.disk_kind, config, _limit(self.disk_iops))
 
     def spoil(self) -> None:
@@ -307,7 +307,7 @@ class Guest:
         return int(self.sh(f"mkdir -p {GROUPS}/{group}\n{script}"))
 
     def listens(self, port: int) -> None:
-        """Waits until somebody does. Raises RuntimeError with the programs' own words when nobody will."""
+        """Wait until it happens. Raises RuntimeError with the output of the programs when it cannot."""
         self.sh(AWAIT.format(port=port))
 
     def load(self, rate: float, *options: object, timeout_s: float = 4.0) -> Load:
@@ -315,7 +315,7 @@ class Guest:
         self._log_number += 1
         log = self.directory / f"clients{self._log_number}.log"
         to = f"127.0.0.1:{self.app_port}"
-        words = python(
+        words = build_python_command(
             "clients.py", "--to", to, "--rate", rate, "--timeout-s", timeout_s, *options, "--log", log
         )
         return Load(self._start([*self.clients.join_command(), *words]), log)
@@ -338,14 +338,14 @@ def _limit(iops: int) -> str:
 
 
 def _answers(port: int) -> bool:
-    """Whether sshd greets: qemu accepts connections long before anybody listens in the guest."""
+    """Whether sshd greets: qemu accepts connections long before a server listens in the guest."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as peer:
         return peer.recv(4) == b"SSH-"
     return False
 
 
 def main() -> int:
-    """Boots one, says how to log in, and waits for the end of its input."""
+    """Boot one, print how to log in, and waits for the end of its input."""
     began = time.monotonic()
     with Guest() as guest:
         print(f"{shlex.join(guest.host.ssh())}   # up in {time.monotonic() - began:.1f} s", flush=True)

@@ -1,7 +1,7 @@
 """Hardware of a guest that can fail: disks with bad sectors, a second network card, and the monitor that injects.
 
 A disk of the kind "virtio" never fails. On "scsi" and "nvme" ones, sectors go bad at the first write to the disk
-(qemu's blkdebug): the file system on it is mounted read-only, so that nobody writes before `Guest.spoil()` does.
+(qemu's blkdebug): the file system on it is mounted read-only, so that no process writes before `Guest.spoil()` does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal
 BLOCK = 4096
 SECTOR = 512
 SPARE_MB = 40
-# ENODATA is how a block device says that a sector cannot be read; EIO blames the way to it.
+# ENODATA is how a block device reports an unreadable sector; EIO reports a failed transfer.
 UNREADABLE = 61
 SPOILING = """
 [set-state]
@@ -61,7 +61,7 @@ Kind = Literal["virtio", "scsi", "nvme"]
 
 
 def make_disk(directory: Path, files: Mapping[str, int]) -> Path:
-    """An ext4 image with random files of so many MiB, and a MiB behind the file system that nobody uses."""
+    """An ext4 image with random files of so many MiB, and a MiB behind the file system that is not used."""
     folder, image = directory / "files", directory / "disk"
     folder.mkdir()
     for name, size_mb in files.items():
@@ -76,7 +76,7 @@ def make_disk(directory: Path, files: Mapping[str, int]) -> Path:
     return image
 
 
-def spoiling(image: Path, bad_pages: Mapping[str, Sequence[int]]) -> str:
+def build_blkdebug_config(image: Path, bad_pages: Mapping[str, Sequence[int]]) -> str:
     """blkdebug's configuration that makes these pages of these files unreadable, by the sectors they lie on."""
     text = SPOILING
     for name, pages in bad_pages.items():
@@ -123,11 +123,11 @@ class Monitor:
         self._socket.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         end = time.monotonic() + ANSWER_S
         while time.monotonic() < end:
-            said = json.loads(self._lines.readline() or b'{"error": "closed"}')
-            if "error" in said:
-                raise RuntimeError(f"{command}: {said['error']}")
-            if "return" in said:
-                return said["return"]
+            message = json.loads(self._lines.readline() or b'{"error": "closed"}')
+            if "error" in message:
+                raise RuntimeError(f"{command}: {message['error']}")
+            if "return" in message:
+                return message["return"]
         raise RuntimeError(f"{command}: no answer")
 
     def set_link(self, up: bool) -> None:
@@ -137,15 +137,15 @@ class Monitor:
     def machine_check(self, cpu: int, bank: int, status: int, general: int, address: int) -> None:
         """The CPU finds this in a bank of its machine-check registers (IA32_MCi_STATUS, IA32_MCG_STATUS).
 
-        Every CPU is told of an uncorrected error, as Intel's are.
+        Every CPU is notified of an uncorrected error, as on Intel.
         """
         to = "-b " if status & UNCORRECTED else ""
-        said = self.ask(
+        message = self.ask(
             "human-monitor-command",
             **{"command-line": f"mce {to}{cpu} {bank} {status:#x} {general:#x} {address:#x} 0x8c"},
         )
-        if said:
-            raise RuntimeError(f"mce: {said}")
+        if message:
+            raise RuntimeError(f"mce: {message}")
 
     def close(self) -> None:
         self._lines.close()

@@ -85,7 +85,7 @@ def cache_directory() -> Path:
     return Path(os.environ.get("CULPRIT_LAB_CACHE") or Path.home() / ".cache/culprit-lab")
 
 
-def image(cache: Path | None = None) -> Image:
+def get_image(cache: Path | None = None) -> Image:
     """The image, built first where the cache has none (minutes, and about 200 MB of packages).
 
     Another recipe is another image; those of older recipes are removed. Raises RuntimeError with the last words
@@ -112,7 +112,7 @@ def _build(cache: Path, home: Path) -> None:
             packages=",".join(PACKAGES), suite=SUITE, root=root, mirror=MIRROR, drivers=" ".join(DRIVERS),
             unneeded=" ".join(UNNEEDED), spare_mb=SPARE_MB, image=done / "root.img",
         )  # fmt: skip
-        # A mount namespace of its own: whatever debootstrap mounts goes with it.
+        # A mount namespace of its own: all mounts of debootstrap go with it.
         built = subprocess.run(
             ["unshare", "-m", "--propagation", "private", "sh", "-c", script],
             capture_output=True, text=True, timeout=BUILD_S, check=False,
@@ -121,26 +121,26 @@ def _build(cache: Path, home: Path) -> None:
             raise RuntimeError(f"the guest's root: {(built.stdout + built.stderr)[-1500:]}")
         (kernel,) = (root / "boot").glob("vmlinuz-*")
         shutil.copy(kernel, done / "vmlinuz")
-        (done / "initrd").write_bytes(archive(_first_files(root)))
+        (done / "initrd").write_bytes(build_archive(_first_files(root)))
         done.rename(home)
 
 
 def _first_files(root: Path) -> dict[str, bytes]:
     drivers = (root / "boot/drivers").read_text().split()
     names = [Path(driver).name for driver in drivers]
-    found = {Path(driver).name: (root / driver.lstrip("/")).read_bytes() for driver in drivers}
+    results = {Path(driver).name: (root / driver.lstrip("/")).read_bytes() for driver in drivers}
     return {
         "init": FIRST.encode(),
         "bin/busybox": (root / "bin/busybox").read_bytes(),
         "drivers": "".join(f"/{name}\n" for name in dict.fromkeys(names)).encode(),
         "root/": b"", "dev/": b"",
-    } | found  # fmt: skip
+    } | results  # fmt: skip
 
 
-def archive(files: Mapping[str, bytes]) -> bytes:
+def build_archive(files: Mapping[str, bytes]) -> bytes:
     """A cpio archive ("newc": initramfs-buffer-format in the kernel's documentation) of files that root may execute.
 
-    A name that ends in a slash is a directory; those that files need come by themselves. Archives may be
+    A name that ends in a slash is a directory; those that files need are created automatically. Archives may be
     appended to one another.
     """
     entries: dict[str, tuple[int, bytes]] = {}

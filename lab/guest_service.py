@@ -6,21 +6,21 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from e2e.lab.guest import APP_PORT, LOG, Guest
-from e2e.lab.load import Load
-from e2e.lab.scenario import Kind, Live, Scenario
-from e2e.lab.site import Site
+from lab.environment import LabEnvironment
+from lab.guest import APP_PORT, LOG, Guest
+from lab.load import Load
+from lab.scenario import Kind, Live, Scenario
 
 NEEDS = ("qemu-system-x86_64", "debootstrap", "gcc", "mkfs.ext4", "debugfs")
 BASELINE_S = 4.0
 
-Run = Callable[[Site, random.Random], AbstractContextManager[Live]]
+Run = Callable[[LabEnvironment, random.Random], AbstractContextManager[Live]]
 
 
-class Service:
-    """One service on a guest and its clients: healthy first, then sick.
+class LabService:
+    """One service on a guest and its clients: healthy first, then with the fault.
 
-    A `counter` is a script that prints a number of the guest's kernel: its rate is told beside what clients saw.
+    A `counter` is a script that prints a number of the guest's kernel: its rate is reported with what clients saw.
     """
 
     def __init__(self, guest: Guest, rng: random.Random, group: str = "api") -> None:
@@ -48,16 +48,16 @@ class Service:
 
     def baseline(self, rate: float, *options: object, counter: str = "") -> None:
         self.load = self.guest.load(rate, *options)
-        rate_of = counting(self.guest, counter) if counter else dict
+        rate_of = count_rate(self.guest, counter) if counter else dict
         self.healthy = self.load.baseline(BASELINE_S) | rate_of()
 
     def live(
         self, *, counter: str = "", more: Callable[[], dict[str, float]] = dict, **parameters: object
     ) -> Live:
-        """What the scenario hands out; the sick phase begins."""
+        """What the scenario returns; the fault phase begins."""
         load: Load = self.load
         load.mark()
-        rate_of = counting(self.guest, counter) if counter else dict
+        rate_of = count_rate(self.guest, counter) if counter else dict
         scopes: list[dict[str, str]] = [{}, {"cgroup": f"/services/{self.group}"}]
         if not self.supervised:  # whose process changes with every death
             scopes.append({"pid": str(self.guest.pid)})
@@ -67,7 +67,7 @@ class Service:
         )  # fmt: skip
 
 
-def counting(guest: Guest, script: str) -> Callable[[], dict[str, float]]:
+def count_rate(guest: Guest, script: str) -> Callable[[], dict[str, float]]:
     """How fast the number that `script` prints grows from now on, on the guest's own clock."""
 
     def read() -> tuple[float, float]:

@@ -86,25 +86,25 @@ class LabHost:
     def processes(self) -> list[tuple[int, str]]:
         """Pid and command of everything that runs on this host, sshd's listener apart. Private hosts only."""
         mine = Path(f"/proc/{self.process.pid}/ns/mnt").stat().st_ino
-        found = []
+        results = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit() or int(entry.name) == self.process.pid:
                 continue
             with contextlib.suppress(OSError):
                 if (entry / "ns/mnt").stat().st_ino == mine:
-                    found.append((int(entry.name), _command(entry)))
-        return found
+                    results.append((int(entry.name), _command(entry)))
+        return results
 
     def files(self) -> list[str]:
-        """What anybody has left in the private directories of this host."""
-        found = []
+        """Files that were left in the private directories of this host."""
+        results = []
         for top in ("/run", "/var/tmp", "/dev/shm"):
             root = self.path(top)
-            found += [f"{top}/{item.relative_to(root)}" for item in sorted(root.rglob("*"))]
-        return [name for name in found if name not in ("/run/sshd", "/run/lock")]
+            results += [f"{top}/{item.relative_to(root)}" for item in sorted(root.rglob("*"))]
+        return [name for name in results if name not in ("/run/sshd", "/run/lock")]
 
     def stop(self) -> None:
-        """Ends sshd, its sessions and whatever else runs on this host; removes control groups of captures."""
+        """End sshd, its sessions and all other processes of this host; remove control groups of captures."""
         cages: set[Path] = set()
         if self.private and self.process.poll() is None:
             for pid, _ in self.processes():
@@ -149,7 +149,7 @@ class Lab:
         directory.mkdir(parents=True, exist_ok=True)
         self.key = directory / "client_key"
         if not self.key.exists():
-            keygen(self.key)
+            generate_key(self.key)
 
     def __enter__(self) -> Lab:
         return self
@@ -175,7 +175,7 @@ class Lab:
         home = self.directory / name
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (home / "host_key").exists():
-            keygen(home / "host_key")
+            generate_key(home / "host_key")
         shutil.copy(self.key.with_suffix(".pub"), home / "authorized_keys")
         config = home / "sshd_config"
         config.write_text(CONFIG.format(port=port, address=address, directory=home, extra=sshd_config))
@@ -222,7 +222,7 @@ def _await(host: LabHost) -> None:
     raise RuntimeError(f"{host.name}: {(host.directory / 'log').read_text()[-500:]}")
 
 
-def keygen(path: Path) -> None:
+def generate_key(path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", str(path)], check=True)
 
 

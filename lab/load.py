@@ -1,4 +1,4 @@
-"""Load on a site, and what its clients saw: the proof that a fault hurts and that health does not."""
+"""Load on a environment, and what its clients saw: the proof that a fault hurts and that health does not."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Load:
                     latencies_ms.append(float(latency))
         latencies_ms.sort()
         ok, timeouts, total = outcomes.pop("ok", 0), outcomes.pop("timeout", 0), sum(outcomes.values())
-        found: dict[str, float] = {
+        results: dict[str, float] = {
             "requests": ok + timeouts + total, "ok": ok, "errors": total, "timeouts": timeouts,
             "p50_ms": _quantile(latencies_ms, 0.5), "p99_ms": _quantile(latencies_ms, 0.99),
         }  # fmt: skip
-        return found | {f"error.{name}": count for name, count in sorted(outcomes.items())}
+        return results | {f"error.{name}": count for name, count in sorted(outcomes.items())}
 
     def baseline(self, seconds: float = 3.0) -> dict[str, float]:
         """Stats of a healthy phase of `seconds`; the next phase is marked."""

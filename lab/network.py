@@ -1,7 +1,7 @@
-"""Network namespaces of a site and the wires between them.
+"""Network namespaces of a environment and the wires between them.
 
 A namespace is held by a sleeping process: it goes when that process goes, with its interfaces, rules and
-settings, and no name is left in /run/netns. Addresses of the traffic side are the same in every site, as
+settings, and no name is left in /run/netns. Addresses of the traffic side are the same in every environment, as
 they meet nowhere; only the management side reaches the machine's own namespace and needs numbers of its own.
 """
 
@@ -46,11 +46,14 @@ class Namespace:
         self.holder.wait()
 
 
-def wire(
-    one: Namespace, other: Namespace, addresses: tuple[str, str], names: tuple[str, str] = ("eth0", "eth0")
+def connect_namespaces(
+    namespace: Namespace,
+    other: Namespace,
+    addresses: tuple[str, str],
+    names: tuple[str, str] = ("eth0", "eth0"),
 ) -> None:
     """A cable from `one` to `other`. `addresses` carry their prefix lengths."""
-    one.sh(
+    namespace.sh(
         f"ip link add {names[0]} type veth peer name {names[1]} netns {other.holder.pid};"
         f"ip addr add {addresses[0]} dev {names[0]}; ip link set {names[0]} up"
     )
@@ -58,7 +61,7 @@ def wire(
 
 
 def wire_management(host: Namespace) -> tuple[int, str]:
-    """A cable from the machine's own namespace to `host`. Returns the number of the site and the host's address.
+    """A cable from the machine's own namespace to `host`. Returns the number of the environment and the host's address.
 
     The name of the interface is what makes the number unique: the kernel refuses to add one twice.
     """
@@ -73,7 +76,7 @@ def wire_management(host: Namespace) -> tuple[int, str]:
         if "File exists" not in done.stderr:
             raise RuntimeError(f"no management interface: {done.stderr.strip()}")
     else:
-        raise RuntimeError("no number is free for another site")
+        raise RuntimeError("no number is free for another environment")
     net = f"{MANAGEMENT}.{number}"
     subprocess.run(
         ["sh", "-ec", f"ip addr add {net}.1/30 dev lab{number}; ip link set lab{number} up"], check=True

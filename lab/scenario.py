@@ -1,4 +1,4 @@
-"""What a sick (or healthy) host of the lab is: the contract of faults, the runner and whoever scores a diagnosis."""
+"""Contract of a scenario (a faulty or healthy host of the lab), for faults, the runner and the score."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal
 
-from e2e.lab.hosts import LabHost
-from e2e.lab.site import Site
+from lab.environment import LabEnvironment
+from lab.hosts import LabHost
 
-Kind = Literal["fault", "blind", "lookalike", "healthy"]
+Kind = Literal["fault", "validation", "holdout", "decoy", "healthy"]
 
 CAUSES = frozenset(
     {
@@ -63,8 +63,8 @@ class Live:
     parameters: what was chosen at random; "healthy" holds the clients' stats from before the fault.
     stats: what clients saw since the fault: requests, ok, errors, timeouts, p50_ms, p99_ms, and more by name.
     access_log: a log of the application, lines of `epoch_s method path status latency_ms`; "" without one.
-    cure: takes the fault away while the load goes on, as the right fix would; None where nobody wrote one.
-    mark: stats count from here on; there where a cure is.
+    repair: removes the fault while the load goes on, as the right fix would; None without a repair.
+    mark: stats count from here on; there where a repair is.
     """
 
     host: LabHost
@@ -72,22 +72,22 @@ class Live:
     parameters: dict[str, object]
     stats: Callable[[], dict[str, float]]
     access_log: str = ""
-    cure: Callable[[], None] | None = None
+    repair: Callable[[], None] | None = None
     mark: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One illness, or one kind of health.
+    """A fault, or a kind of healthy host.
 
     family: the fault it belongs to; "healthy" for the healthy ones.
     causes: the true causes, words of CAUSES; () on healthy ones.
     summary: one sentence: what is wrong and what is normal.
-    needs: programs it cannot do without; where one is missing the scenario is skipped and says so.
+    needs: programs it cannot do without; where one is missing the scenario is skipped with the reason.
     seconds: how long the fault must have lasted before it shows.
     global_effect: what it does to the whole machine, or to the memory of the group in which all applications of a
-        site run (`app-memory`); never two scenarios with one effect at a time.
-    own_host: it brings a host of its own and leaves the site alone, so that no other illness can be added to it.
+        environment run (`app-memory`); never two scenarios with one effect at a time.
+    own_host: it starts a host of its own and does not change the environment, so that no other fault can be added.
     """
 
     id: str
@@ -95,7 +95,7 @@ class Scenario:
     family: str
     causes: tuple[str, ...]
     summary: str
-    run: Callable[[Site, random.Random], AbstractContextManager[Live]]
+    run: Callable[[LabEnvironment, random.Random], AbstractContextManager[Live]]
     needs: tuple[str, ...] = ()
     seconds: float = 5.0
     global_effect: tuple[str, ...] = ()

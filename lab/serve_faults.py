@@ -1,11 +1,11 @@
-"""Keeps a sick host standing for whoever investigates it, and cures it on request: for journeys and the demo.
+"""Run hosts with faults and repair them on request: for end-to-end tests and the demo.
 
-    python -m e2e.lab stand ID [ID ...] [--seed N] [--max-s S]
+    python -m lab serve ID [ID ...] [--seed N] [--max-s S]
 
-Speaks lines of JSON. It says {"ready": …} once the host is sick: how to log in, what is wrong with it, what clients
-saw while it was well. Then it takes one command a line: `stats` (what clients have seen since it was sick, or since
-`mark`), `cure CAUSE` (takes that fault away, the load goes on), `end`. It ends, and removes everything, at `end`, at
-the end of its input, and after `--max-s`.
+The protocol is lines of JSON. The first line is {"ready": …} once the faults are in place: how to log in, the causes,
+what clients measured while the host was healthy. Then each input line is one command: `stats` (what clients measured
+since the fault, or since `mark`), `mark`, `repair CAUSE` (removes that fault, the load continues), `end`. The process
+ends, and removes everything, at `end`, at the end of its input, and after `--max-s`.
 """
 
 from __future__ import annotations
@@ -21,30 +21,34 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any, TextIO
 
-from e2e.lab.scenario import Live, Scenario
-from e2e.lab.site import Site
+from lab.environment import LabEnvironment
+from lab.scenario import Live, Scenario
 
 Json = dict[str, Any]
 MAX_S = 1800.0
 
 
-def stand(chosen: Sequence[Scenario], seed: int, max_s: float, commands: TextIO, say: TextIO) -> int:
+def serve_faults(
+    chosen: Sequence[Scenario], seed: int, max_s: float, commands: TextIO, text_io: TextIO
+) -> int:
     """See the module. Returns an exit status."""
     with ExitStack() as stack:
-        site = stack.enter_context(Site(max_s=max_s + 60))
+        environment = stack.enter_context(LabEnvironment(max_s=max_s + 60))
         rng = random.Random(seed)
-        lives = {(one.causes or (one.id,))[0]: stack.enter_context(one.run(site, rng)) for one in chosen}
-        time.sleep(max(one.seconds for one in chosen))
-        _say(say, {"ready": _ready(list(chosen), lives)})
+        lives = {
+            (item.causes or (item.id,))[0]: stack.enter_context(item.run(environment, rng)) for item in chosen
+        }
+        time.sleep(max(item.seconds for item in chosen))
+        _send(text_io, {"ready": _ready(list(chosen), lives)})
         for line in commands:
             word, _, rest = line.strip().partition(" ")
             if word == "end":
                 break
-            _say(say, _obey(lives, word, rest))
+            _send(text_io, _run_command(lives, word, rest))
     return 0
 
 
-def _obey(lives: Mapping[str, Live], word: str, rest: str) -> Json:
+def _run_command(lives: Mapping[str, Live], word: str, rest: str) -> Json:
     if word == "mark":
         for live in lives.values():
             live.mark()
@@ -52,10 +56,10 @@ def _obey(lives: Mapping[str, Live], word: str, rest: str) -> Json:
     if word == "stats":
         return {"stats": {name: _stats(live) for name, live in lives.items()}}
     live = lives.get(rest)
-    if word != "cure" or live is None or live.cure is None:
+    if word != "repair" or live is None or live.repair is None:
         return {"error": f"no such command: {word} {rest}".strip()}
-    live.cure()
-    return {"cured": rest}
+    live.repair()
+    return {"repaired": rest}
 
 
 def _ready(chosen: Sequence[Scenario], lives: Mapping[str, Live]) -> Json:
@@ -71,11 +75,11 @@ def _ready(chosen: Sequence[Scenario], lives: Mapping[str, Live]) -> Json:
         "scope": first.scope if len(lives) == 1 else {},
         "access_log": next((live.access_log for live in lives.values() if live.access_log), ""),
         "causes": list(lives),
-        "cures": [cause for cause, live in lives.items() if live.cure],
-        "says": [one.summary for one in chosen],
+        "repairable": [cause for cause, live in lives.items() if live.repair],
+        "summaries": [item.summary for item in chosen],
         "service_port": first.parameters.get("port"),
         "healthy": {cause: _finite(live.parameters.get("healthy", {})) for cause, live in lives.items()},
-        "sick": {cause: _stats(live) for cause, live in lives.items()},
+        "faulty": {cause: _stats(live) for cause, live in lives.items()},
     }
 
 
@@ -93,17 +97,17 @@ def _finite(stats: object) -> Json:
     }
 
 
-def _say(say: TextIO, what: Json) -> None:
-    say.write(json.dumps(what, default=str) + "\n")
-    say.flush()
+def _send(text_io: TextIO, what: Json) -> None:
+    text_io.write(json.dumps(what, default=str) + "\n")
+    text_io.flush()
 
 
 def main(chosen: Sequence[Scenario], seed: int, max_s: float) -> int:
     """On standard input and output, for `max_s` at most."""
-    signal.signal(signal.SIGALRM, _over)
+    signal.signal(signal.SIGALRM, _stop_at_deadline)
     signal.setitimer(signal.ITIMER_REAL, max_s)
-    return stand(chosen, seed, max_s, sys.stdin, sys.stdout)
+    return serve_faults(chosen, seed, max_s, sys.stdin, sys.stdout)
 
 
-def _over(number: int, frame: FrameType | None) -> None:
+def _stop_at_deadline(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)

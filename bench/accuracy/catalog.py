@@ -1,10 +1,10 @@
 """Every collector, rule, cause and fault with what proves it, as promises for docs/status.md (JSON on stdout).
 
-    python -m bench.catalogue
+    ./culprit bench catalog
 
-A collector is proven by reading what it really captured; a rule by a case that makes it fire and one that leaves it
-quiet; a cause and a fault by rounds of the score (docs/score.json) in which the cause was named first and no wrong
-one beside it.
+A collector is proven by reading what it really captured; a rule by a case that it matches and one that it does not
+match; a cause and a fault by rounds of the score (bench/results/score.json) in which the cause was named first, without
+a wrong one.
 """
 
 from __future__ import annotations
@@ -13,82 +13,83 @@ import json
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import yaml
-from culprit.core.rules.registry import CAUSES, RULES
-from culprit.launch.paths import ROOT
+from culprit.domain.rules.registry import CAUSES, RULES
+from culprit.json_types import Json
+from culprit.launcher.paths import ROOT
 
 from collectors.registry import COLLECTORS
-from e2e.lab.faults import scenarios
+from collectors.tests.fixture_files import fixture_folder
+from lab.faults import load_scenarios
 
-Json = dict[str, Any]
-SCORE = ROOT / "docs" / "score.json"
-FIXTURES = ROOT / "collectors" / "tests" / "fixtures"
-GOLDEN = "collectors/tests/test_collectors.py::test_golden"
-STEPS = "backend/culprit/tests/core/rules/test_seeds.py::test_the_figure_of_the_case_study"
+SCORE = ROOT / "bench" / "results" / "score.json"
+GOLDEN = "collectors/tests/catalog/test_collectors.py::test_golden"
+STEPS = "backend/culprit/tests/domain/rules/test_seeds.py::test_the_figure_of_the_case_study"
 COMMAND = "./culprit bench score --only"
 
 
-def promises() -> dict[str, list[Json]]:
+def build_promises() -> dict[str, list[Json]]:
     """Sections as in docs/promises.yaml."""
-    rounds = latest(json.loads(SCORE.read_text())["plays"]) if SCORE.exists() else []
+    rounds = select_latest_rounds(json.loads(SCORE.read_text())["batches"]) if SCORE.exists() else []
     return {
         "Collectors": [_collector(name) for name in sorted(COLLECTORS)],
         "Rules": _rules(),
         "Causes": [_cause(name, rounds) for name in sorted(CAUSES)],
-        "Faults": [_fault(name, rounds) for name in sorted(scenarios())],
+        "Faults": [_fault(name, rounds) for name in sorted(load_scenarios())],
     }
 
 
-def latest(plays: list[Json]) -> list[Json]:
-    """The rounds that speak of the rules as they are now: of each scenario, those of the last play that has it."""
-    last = {one["scenario"]: at for at, play in enumerate(plays) for one in play["rounds"]}
-    return [one for at, play in enumerate(plays) for one in play["rounds"] if last[one["scenario"]] == at]
+def select_latest_rounds(batches: list[Json]) -> list[Json]:
+    """The rounds of the current rules: of each scenario, those of the last batch that has it."""
+    last = {item["scenario"]: at for at, batch in enumerate(batches) for item in batch["rounds"]}
+    return [
+        item for at, batch in enumerate(batches) for item in batch["rounds"] if last[item["scenario"]] == at
+    ]
 
 
 def _collector(name: str) -> Json:
-    cases = sorted(one.parent.name for one in (FIXTURES / name).glob("*/how.json"))
-    made_up = [one for one in cases if _told(FIXTURES / name / one).get("synthetic")]
-    real = [one for one in cases if one not in made_up]
-    found: Json = {"promise": name}
+    cases = sorted(item.parent.name for item in fixture_folder(name).glob("*/how.json"))
+    result_up = [case for case in cases if _load_fixture_info(fixture_folder(name) / case).get("synthetic")]
+    real = [case for case in cases if case not in result_up]
+    results: Json = {"promise": name}
     if real:
-        return found | {"tests": [f"{GOLDEN}[{name}/{one}]" for one in real]}
-    why = "; ".join(str(_told(FIXTURES / name / one)["synthetic"]) for one in made_up)
-    return found | ({"untested": why} if why else {})
+        return results | {"tests": [f"{GOLDEN}[{name}/{item}]" for item in real]}
+    why = "; ".join(str(_load_fixture_info(fixture_folder(name) / case)["synthetic"]) for case in result_up)
+    return results | ({"untested": why} if why else {})
 
 
-def _told(folder: Path) -> Json:
+def _load_fixture_info(folder: Path) -> Json:
     return dict(json.loads((folder / "how.json").read_text()))
 
 
 def _rules() -> list[Json]:
     states: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for file in sorted((ROOT / "backend/culprit/tests/core/rules").glob("[cs]*/*.yaml")):
+    for file in sorted((ROOT / "backend/culprit/tests/domain/rules").glob("[cs]*/*.yaml")):
         for step in yaml.safe_load(file.read_text()):
             if {"parts", "fixture", "reports"} & step.keys():
                 name = f"{STEPS}[{step['rule']}/{file.stem}/{step['step']}]"
                 states[step["rule"]][step["state"]].append(name)
                 if "after" in step:
-                    states[step["rule"]]["quiet"].append(name)
+                    states[step["rule"]]["not_matched"].append(name)
     return [_rule(name, states[name]) for name in sorted(RULES)]
 
 
 def _rule(name: str, states: dict[str, list[str]]) -> Json:
-    fired, quiet = states.get("fired", []), states.get("quiet", [])
-    found: Json = {"promise": f"{name} ({RULES[name].grade})"}
-    if fired and quiet:
-        return found | {"tests": [fired[0], quiet[0]]}
-    lacking = [what for what, cases in (("fires", fired), ("stays quiet", quiet)) if not cases]
-    only = states.get("inconclusive", []) or states.get("not_evaluated", []) or fired or quiet
-    return found | (
+    matched, not_matched = states.get("matched", []), states.get("not_matched", [])
+    results: Json = {"promise": f"{name} ({RULES[name].strength})"}
+    if matched and not_matched:
+        return results | {"tests": [matched[0], not_matched[0]]}
+    lacking = [what for what, cases in (("fires", matched), ("does not match", not_matched)) if not cases]
+    only = states.get("inconclusive", []) or states.get("not_evaluated", []) or matched or not_matched
+    return results | (
         {"tests": only[:1], "untested": f"no case in which it {' or '.join(lacking)}"} if only else {}
     )
 
 
 def _cause(name: str, rounds: list[Json]) -> Json:
-    scenario_ids = sorted(key for key, one in scenarios().items() if one.causes == (name,))
-    mine = [one for one in rounds if one["scenario"] in scenario_ids]
+    scenario_ids = sorted(key for key, item in load_scenarios().items() if item.causes == (name,))
+    mine = [item for item in rounds if item["scenario"] in scenario_ids]
     if not scenario_ids:
         return {
             "promise": name,
@@ -98,18 +99,18 @@ def _cause(name: str, rounds: list[Json]) -> Json:
 
 
 def _fault(name: str, rounds: list[Json]) -> Json:
-    kind = scenarios()[name].kind
+    kind = load_scenarios()[name].kind
     return {"promise": f"{name} ({kind})"} | _scored(
-        [one for one in rounds if one["scenario"] == name], [name]
+        [item for item in rounds if item["scenario"] == name], [name]
     )
 
 
 def _scored(rounds: list[Json], names: list[str]) -> Json:
     """A command with its figure where all went right, else why it counts as untested; nothing where it never ran."""
-    ran = [one for one in rounds if not one["error"]]
+    ran = [item for item in rounds if not item["error"]]
     if not ran:
         return {"untested": rounds[0]["error"]} if rounds else {}
-    good = [one for one in ran if _right(one)]
+    good = [item for item in ran if _right(item)]
     figure = f"{len(good)} of {len(ran)} rounds right"
     command = f"{COMMAND} {' '.join(names)}"
     return (
@@ -119,11 +120,11 @@ def _scored(rounds: list[Json], names: list[str]) -> Json:
     )
 
 
-def _right(one: Json) -> bool:
-    named = one["named"]
-    first = bool(named) and named[0][0] in one["truth"] if one["truth"] else True
-    return first and not any(sure == "likely" and name not in one["truth"] for name, sure in named)
+def _right(item: Json) -> bool:
+    named = item["named"]
+    first = bool(named) and named[0][0] in item["truth"] if item["truth"] else True
+    return first and not any(sure == "likely" and name not in item["truth"] for name, sure in named)
 
 
 if __name__ == "__main__":
-    json.dump(promises(), sys.stdout, indent=1)
+    json.dump(build_promises(), sys.stdout, indent=1)

@@ -14,13 +14,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from culprit.core.playbooks.contract import Playbook
-from culprit.core.playbooks.engine import answer, propose, walk
-from culprit.core.rules.contract import Finding
-from culprit.core.rules.evaluate import evaluate
-from culprit.core.rules.registry import RULES
-from culprit.playbooks.library import library
-from culprit.tests.core.rules.test_seeds import STEPS, TEXTS, view
+from culprit.analysis.playbooks.library import load_catalog
+from culprit.domain.playbooks.engine import answer_step, evaluate_playbook, propose_step
+from culprit.domain.playbooks.model import Playbook
+from culprit.domain.rules.evaluate import evaluate_rules
+from culprit.domain.rules.finding import Finding
+from culprit.domain.rules.registry import RULES
+from culprit.tests.domain.rules.test_seeds import STEPS, TEXTS, view
 
 from collectors.contract import Tier
 
@@ -29,22 +29,22 @@ WALKS = 20
 
 
 def _findings() -> dict[str, list[Sequence[Finding]]]:
-    """What each rule said of each of its texts."""
-    found: dict[str, list[Sequence[Finding]]] = defaultdict(list)
+    """Return the finding of each rule for each of its texts."""
+    findings: dict[str, list[Sequence[Finding]]] = defaultdict(list)
     for _, step in STEPS:
         if TEXTS & step.keys():
-            found[step["rule"]].append(evaluate([RULES[step["rule"]]], view(step)))
-    return found
+            findings[step["rule"]].append(evaluate_rules([RULES[step["rule"]]], view(step)))
+    return findings
 
 
-def _counts(book: Playbook, said: dict[str, list[Sequence[Finding]]]) -> tuple[Counter[str], int]:
+def _counts(book: Playbook, findings: dict[str, list[Sequence[Finding]]]) -> tuple[Counter[str], int]:
     """Verdicts of all its steps over all texts, and how many steps did not come to both."""
     counts: Counter[str] = Counter()
     lacking = 0
     for step in book.steps:
         if step.finding:
-            mine = Counter(str(answer(step, one, RULES).verdict) for one in said[step.finding])
-            lacking += not (mine[step.fired] and mine[step.quiet])
+            mine = Counter(str(answer_step(step, item, RULES).verdict) for item in findings[step.finding])
+            lacking += not (mine[step.matched] and mine[step.not_matched])
             counts += mine
     return counts, lacking
 
@@ -54,32 +54,32 @@ def _walk_ms(book: Playbook, findings: Sequence[Finding]) -> float:
     times = []
     for _ in range(WALKS):
         began = time.perf_counter()
-        propose(book, walk(book, findings, RULES), RULES, frozenset(Tier))
+        propose_step(book, evaluate_playbook(book, findings, RULES), RULES, frozenset(Tier))
         times.append(1000 * (time.perf_counter() - began))
     return sorted(times)[WALKS // 2]
 
 
 def main() -> int:
     """The table, and 1 where a step never came to both of its verdicts."""
-    said = _findings()
-    everything = [one for found in said.values() for one in found[0]]
-    texts = sum(len(one) for one in said.values())
-    print(f"{len(library())} playbooks, {len(said)} rules over {texts} texts")
+    message = _findings()
+    everything = [item for result in message.values() for item in result[0]]
+    texts = sum(len(item) for item in message.values())
+    print(f"{len(load_catalog())} playbooks, {len(message)} rules over {texts} texts")
     head = "| playbook | kind | steps | by a rule | by a person | " + " | ".join(VERDICTS)
     print(f"{head} | walk ms |")
     print("|---|---|--:|--:|--:|" + "--:|" * (len(VERDICTS) + 1))
     missing = 0
     total: Counter[str] = Counter()
-    for name, book in sorted(library().items()):
-        counts, lacking = _counts(book, said)
+    for name, book in sorted(load_catalog().items()):
+        counts, lacking = _counts(book, message)
         missing += lacking
         total += counts
         ruled = sum(bool(step.finding) for step in book.steps)
         steps = f"{len(book.steps)} | {ruled} | {len(book.steps) - ruled}"
-        numbers = " | ".join(str(counts[one]) for one in VERDICTS)
+        numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
         walk_ms = f"{_walk_ms(book, everything):.2f}" if book.steps else "-"
         print(f"| {name} | {book.kind} | {steps} | {numbers} | {walk_ms} |")
-    print("| all | | | | | " + " | ".join(str(total[one]) for one in VERDICTS) + " | |")
+    print("| all | | | | | " + " | ".join(str(total[verdict]) for verdict in VERDICTS) + " | |")
     print(f"steps that did not come to both of their verdicts: {missing}")
     return 1 if missing else 0
 

@@ -4,8 +4,8 @@
 
 500 secrets of known forms and 500 random ones are planted in each of twelve formats; recall counts originals that do
 not leave. What is replaced without need is counted over the captured texts that the collectors are tested with, by the
-letters alone: their addresses and paths are real ones and are to be replaced. Time is told for a hostile text and for
-one as hosts write it.
+letters alone: their addresses and paths are real ones and are to be replaced. Times are measured for a hostile
+text and for one as hosts write it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from culprit.core.redaction.kinds import EVERYTHING, Rules
-from culprit.core.redaction.redactor import Redactor
-from culprit.core.redaction.secrets import secrets
-from culprit.launch.paths import ROOT
+from culprit.domain.redaction.kinds import EVERYTHING, RedactionRules
+from culprit.domain.redaction.redactor import Redactor
+from culprit.domain.redaction.secrets import find_secrets
+from culprit.launcher.paths import ROOT
 
 PLANTED = 500
 FIXTURES = ROOT / "collectors" / "tests" / "fixtures"
@@ -43,50 +43,50 @@ def _word(rng: random.Random) -> str:
 
 
 def _jwt(rng: random.Random) -> tuple[str, str]:
-    made = f"eyJ{_of(rng, ALNUM, 20)}.eyJ{_of(rng, ALNUM, 40)}.{_of(rng, ALNUM + '-_', 43)}"
-    return made, made
+    result = f"eyJ{_of(rng, ALNUM, 20)}.eyJ{_of(rng, ALNUM, 40)}.{_of(rng, ALNUM + '-_', 43)}"
+    return result, result
 
 
-def _said(before: str, letters: str = ALNUM + "!#%*", size: int = 10) -> Make:
+def _labeled_secret(before: str, letters: str = ALNUM + "!#%*", size: int = 10) -> Make:
     def make(rng: random.Random) -> tuple[str, str]:
-        made = _of(rng, ALNUM, 2) + _of(rng, letters, size)
-        return made, before + made
+        result = _of(rng, ALNUM, 2) + _of(rng, letters, size)
+        return result, before + result
 
     return make
 
 
 def _form(before: str, letters: str, size: int) -> Make:
     def make(rng: random.Random) -> tuple[str, str]:
-        made = before + _of(rng, letters, size)
-        return made, made
+        new_before = before + _of(rng, letters, size)
+        return new_before, new_before
 
     return make
 
 
 def _v4(rng: random.Random) -> tuple[str, str]:
-    made = ".".join(str(rng.randint(1, 254)) for _ in range(4))
-    return made, made
+    result = ".".join(str(rng.randint(1, 254)) for _ in range(4))
+    return result, result
 
 
 def _v6(rng: random.Random) -> tuple[str, str]:
-    made = "2001:db8:" + ":".join(_of(rng, HEX, 4) for _ in range(6))
-    return made, made
+    result = "2001:db8:" + ":".join(_of(rng, HEX, 4) for _ in range(6))
+    return result, result
 
 
 def _mail(rng: random.Random) -> tuple[str, str]:
-    made = f"{_word(rng)}.{_word(rng)}@{_word(rng)}.{rng.choice(('com', 'example', 'co.uk', 'cn'))}"
-    return made, made
+    result = f"{_word(rng)}.{_word(rng)}@{_word(rng)}.{rng.choice(('com', 'example', 'co.uk', 'cn'))}"
+    return result, result
 
 
 def _name(rng: random.Random) -> tuple[str, str]:
-    made = f"{_word(rng)}-{rng.randint(1, 99)}.{_word(rng)}.{rng.choice(('com', 'internal', 'net', 'io', 'local'))}"
-    return made, made
+    result = f"{_word(rng)}-{rng.randint(1, 99)}.{_word(rng)}.{rng.choice(('com', 'internal', 'net', 'io', 'local'))}"
+    return result, result
 
 
 def _home(rng: random.Random) -> tuple[str, str]:
     top, end = rng.choice(("home", "srv", "opt", "data")), rng.choice(("py", "log", "conf"))
-    made = f"/{top}/{_word(rng)}/{_word(rng)}.{end}"
-    return made, made
+    result = f"/{top}/{_word(rng)}/{_word(rng)}.{end}"
+    return result, result
 
 
 def _known(names: frozenset[str]) -> Make:
@@ -94,24 +94,24 @@ def _known(names: frozenset[str]) -> Make:
 
 
 def _itself(make: Callable[[random.Random], str]) -> Make:
-    """What is planted is the secret and nothing beside it."""
+    """Only the secret is planted."""
 
     def planted(rng: random.Random) -> tuple[str, str]:
-        made = make(rng)
-        return made, made
+        result = make(rng)
+        return result, result
 
     return planted
 
 
 def _login(rng: random.Random) -> tuple[str, str]:
-    made = _of(rng, ALNUM, 12)
-    return made, f"postgres://app:{made}@db-master-02:5432/x"
+    result = _of(rng, ALNUM, 12)
+    return result, f"postgres://app:{result}@db-master-02:5432/x"
 
 
 KNOWN: Mapping[str, Make] = {
-    "password=": _said("password="),
-    "secret:": _said("client_secret: "),
-    "bearer": _said("Authorization: Bearer ", ALNUM, 24),
+    "password=": _labeled_secret("password="),
+    "secret:": _labeled_secret("client_secret: "),
+    "bearer": _labeled_secret("Authorization: Bearer ", ALNUM, 24),
     "url login": _login,
     "jwt": _jwt,
     "aws": _form("AKIA", string.ascii_uppercase + string.digits, 16),
@@ -137,7 +137,7 @@ RANDOM: Mapping[str, Make] = {
     "base36": _itself(lambda rng: _of(rng, string.ascii_lowercase + string.digits, 32)),
 }
 FORMATS: Mapping[str, Callable[[Redactor, str], str]] = {
-    "plain line": lambda r, s: r.text(f"It said {s} and went on."),
+    "plain line": lambda r, s: r.text(f"It printed {s} and continued."),
     "quoted": lambda r, s: r.text(f'level=info msg="seen {s} twice"'),
     "JSON text": lambda r, s: r.text(json.dumps({"message": f"got {s} from it", "n": 3})),
     "structure": lambda r, s: json.dumps(r.value({"rows": [[1, f"x {s}"], [2, "y"]], "note": s})),
@@ -160,25 +160,25 @@ def _recall(makes: Mapping[str, Make], seed: int) -> tuple[dict[str, float], lis
     planted = [(name, *makes[name](rng)) for name in (sorted(makes) * (PLANTED // len(makes) + 1))[:PLANTED]]
     shares, left = {}, []
     for format_, write in FORMATS.items():
-        found = 0
-        for name, original, said in planted:
-            after = write(Redactor(Rules(EVERYTHING - {"symbol"}, HOSTS, USERS, WORDS)), said)
+        result = 0
+        for name, original, message in planted:
+            after = write(Redactor(RedactionRules(EVERYTHING - {"symbol"}, HOSTS, USERS, WORDS)), message)
             if original.lower() in after.lower():
                 left.append((format_, name, original))
             else:
-                found += 1
-        shares[format_] = found / len(planted)
+                result += 1
+        shares[format_] = result / len(planted)
     return shares, left
 
 
 def _without_need() -> tuple[int, int]:
     """(words that look random to the redaction, all words) of the captured texts."""
     hits = words = 0
-    files = [one for one in FIXTURES.glob("*/*/*") if one.is_file() and one.suffix != ".json"]
+    files = [item for item in FIXTURES.glob("*/*/*/*") if item.is_file() and item.suffix != ".json"]
     for path in sorted(files)[:400]:
         text = path.read_text(encoding="utf-8", errors="replace")[:60_000]
         words += len(text.split())
-        hits += sum(1 for _ in secrets(text))
+        hits += sum(1 for _ in find_secrets(text))
     return hits, words
 
 
@@ -192,17 +192,17 @@ def main() -> int:
     print("| format | 500 of known forms | 500 random ones |\n|---|--:|--:|")
     for format_ in FORMATS:
         print(f"| {format_} | {100 * known[format_]:.1f} % | {100 * guessed[format_]:.1f} % |")
-    print(f"left: {Counter(one[:2] for one in left).most_common(8)}; {left[:5]}")
-    print(f"random ones that left: {Counter(one[1] for one in missed).most_common()}")
+    print(f"left: {Counter(item[:2] for item in left).most_common(8)}; {left[:5]}")
+    print(f"random ones that left: {Counter(item[1] for item in missed).most_common()}")
     hits, words = _without_need()
     print(
         f"replaced in captured texts as a secret: {hits} of {words} words ({100 * hits / max(words, 1):.2f} %)"
     )
-    one = Redactor(Rules(EVERYTHING, HOSTS, USERS, WORDS))
-    usual = "Nov 22 07:00:01 feed-prod-7 app[12]: 10.0.0.1 GET /x/y took 12.5 ms user=alice\n" * 12_500
-    for name, text in (("a log", usual), ("hostile", "password" * 125_000)):
+    redactor = Redactor(RedactionRules(EVERYTHING, HOSTS, USERS, WORDS))
+    typical = "Nov 22 07:00:01 feed-prod-7 app[12]: 10.0.0.1 GET /x/y took 12.5 ms user=alice\n" * 12_500
+    for name, text in (("a log", typical), ("hostile", "password" * 125_000)):
         began = time.perf_counter()
-        one.text(text)
+        redactor.text(text)
         print(f"{name}: {len(text) / 1e6:.1f} MB in {time.perf_counter() - began:.2f} s")
     return 1 if left else 0
 

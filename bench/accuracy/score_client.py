@@ -12,21 +12,22 @@ from typing import Any, BinaryIO
 
 import httpx2
 import zstandard
-from culprit.core.rules.contract import Missing, Over, Rule
-from culprit.core.rules.parsed_view import view_of
-from culprit.core.rules.read import take
-from culprit.core.rules.registry import RULES
-from culprit.core.rules.view import View
-from culprit.core.stacks import Profile
+from culprit.domain.profiles.stacks import StackProfile
+from culprit.domain.rules.finding import MissingData
+from culprit.domain.rules.parsed_view import build_view
+from culprit.domain.rules.readings import take_reading
+from culprit.domain.rules.registry import RULES
+from culprit.domain.rules.rule import MetricReading, Rule
+from culprit.domain.rules.view import HostView
+from culprit.json_types import Json
 
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Context, Parsed
-from collectors.parse import folded, perf_script
+from collectors.parse.perf import folded, perf_script
+from collectors.profiles.samples import SampleTable
 from collectors.registry import COLLECTORS
-from collectors.samples import SampleTable
-from e2e.lab.hosts import LabHost
+from lab.hosts import LabHost
 
-Json = dict[str, Any]
 SCOPES = {
     "pid": "process",
     "cgroup": "cgroup",
@@ -35,7 +36,7 @@ SCOPES = {
     "port": "port",
 }
 TIMEOUT_S = 240.0
-#: Two ways to the same number (stored float32 chunks, and float64 straight from the parser) differ by rounding only.
+#: Two methods to the same number (stored float32 chunks, and float64 straight from the parser) differ by rounding only.
 TOLERANCE = 1e-4
 
 
@@ -82,14 +83,18 @@ class Platform:
             raise RuntimeError(f"{path}: {answer.text[:300]}")
         return answer.json()
 
+    def delete(self, path: str) -> None:
+        """Send a DELETE request. Raises HTTPStatusError."""
+        self.http.delete(path).raise_for_status()
+
     def declare(self, name: str, path: str) -> str:
         """The service of a host of the lab: its access log, under the host's own label. Gives its id."""
         source = {"kind": "access_log", "path": path, "format": "lab"}
-        made = self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
-        return str(made["id"])
+        result = self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
+        return str(result["id"])
 
-    def enrol(self, host: LabHost, name: str) -> str:
-        """A host of the lab, under its address and pinned key."""
+    def add_host(self, host: LabHost, name: str) -> str:
+        """A host of the lab, with its address and trusted key."""
         network = f"{host.address}/32"
         if network not in self.networks:
             self.post("/network-rules", {"cidr": network, "port_from": 1, "port_to": 65535})
@@ -120,19 +125,19 @@ class Platform:
         return dict(read)
 
     def findings(self, runs: Sequence[str]) -> list[Json]:
-        """What every rule said of each run, and how long it took to ask them all."""
+        """Return the findings of every rule for each run, and how long the evaluation took."""
         return [self.get(f"/runs/{run}/findings") for run in runs]
 
     @staticmethod
     def null_model(findings: Sequence[Json], rules: Mapping[str, Rule]) -> str:
-        """The cause of the number that is furthest beyond its threshold, whatever the number is worth."""
+        """The cause of the number that is furthest beyond its threshold, in any unit."""
         best, worst = "", 0.0
-        for told in findings:
-            for one in (*told["findings"], *told["quiet"]):
-                rule = rules.get(one["rule"])
-                if rule is None or not rule.causes or not one["numbers"]:
+        for finding in findings:
+            for item in (*finding["findings"], *finding["not_matched"]):
+                rule = rules.get(item["rule"])
+                if rule is None or not rule.causes or not item["numbers"]:
                     continue
-                number = one["numbers"][0]
+                number = item["numbers"][0]
                 value, bound = abs(number["value"]), abs(number["threshold"])
                 beyond = value / bound if bound else value * 1e6
                 if number["op"] in {">", ">="} and beyond > worst:
@@ -143,98 +148,108 @@ class Platform:
         """Read every number of the named causes again, from the bytes of the artifacts that it cites."""
         ground = Ground()
         runs = [self.reread(run) for run in result["runs"]]
-        whole = together(runs)
+        whole = merge_views(runs)
         by_run = dict(zip(result["runs"], runs, strict=True))
-        numbers = [one for cause in result["causes"] for one in cause["evidence"]]
-        for one in numbers:
+        numbers = [item for cause in result["causes"] for item in cause["evidence"]]
+        for number in numbers:
             ground.cited += 1
             # What is counted over all stages is found in all of them alone.
-            views = (whole, by_run.get(one["locator"].get("run", ""), whole))
-            why = min((self._again(one, view) for view in views), key=len)
+            views = (whole, by_run.get(number["locator"].get("run", ""), whole))
+            why = min((self._again(number, view) for view in views), key=len)
             if why:
-                ground.bad.append(f"{one['finding']} {one['metric']}: {why}")
+                ground.bad.append(f"{number['finding']} {number['metric']}: {why}")
             else:
                 ground.good += 1
         return ground
 
-    def _again(self, one: Json, view: View) -> str:
+    def _again(self, item: Json, view: HostView) -> str:
         """Empty where the number is found again, else what is wrong."""
-        if not one["artifact"]:
+        if not item["artifact"]:
             return "cites nothing"
-        lines = one["locator"].get("lines", [])
-        if not lines and not one["locator"].get("profile"):
+        lines = item["locator"].get("lines", [])
+        if not lines and not item["locator"].get("profile"):
             return "cites no line"
         for line in lines[:4]:
-            said = self.get(f"/artifacts/{one['artifact']}/lines", **{"from": line, "count": 1})
-            if not said["lines"] or not said["lines"][0].strip():
+            message = self.get(f"/artifacts/{item['artifact']}/lines", **{"from": line, "count": 1})
+            if not message["lines"] or not message["lines"][0].strip():
                 return f"line {line} is empty"
-        reads = {read.id: read for read in RULES[one["finding"]].reads()}
-        read = reads.get(one["metric"])
+        reads = {read.id: read for read in RULES[item["finding"]].inputs()}
+        read = reads.get(item["metric"])
         if read is None:
             return "is no number of its rule"
-        again = take(view, read)
-        if isinstance(again, Missing):
+        again = take_reading(view, read)
+        if isinstance(again, MissingData):
             return f"cannot be read again ({again.reason.key})"
-        wanted = tuple(sorted(one["subject"].items()))
+        subject = tuple(sorted(item["subject"].items()))
         values = [
-            each.value for each in again if isinstance(read, Over) or each.subject == wanted or not wanted
+            each.value
+            for each in again
+            if isinstance(read, MetricReading) or each.subject == subject or not subject
         ]
         values += [each.value for each in again]
-        if any(math.isclose(value, one["value"], rel_tol=TOLERANCE, abs_tol=1e-6) for value in values):
+        if any(math.isclose(value, item["value"], rel_tol=TOLERANCE, abs_tol=1e-6) for value in values):
             return ""
-        return f"{one['value']:.6g} is not among {[round(value, 4) for value in values[:5]]}"
+        return f"{item['value']:.6g} is not among {[round(value, 4) for value in values[:5]]}"
 
-    def reread(self, run_id: str) -> View:
+    def reread(self, run_id: str) -> HostView:
         """The run as parsers alone make it of the bytes."""
         run = self.get(f"/runs/{run_id}")
         clock = ClockMap.from_json(run["clock"])
         parts: dict[str, dict[str, Bytes]] = {}
-        for one in run["artifacts"]:
-            if one["collector"]:
-                content = self.http.get(f"/artifacts/{one['id']}/content").raise_for_status().content
-                parts.setdefault(one["collector"], {})[one["part"]] = Bytes(
-                    unpacked(content, one["encoding"])
+        for artifact in run["artifacts"]:
+            if artifact["collector"]:
+                content = self.http.get(f"/artifacts/{artifact['id']}/content").raise_for_status().content
+                parts.setdefault(artifact["collector"], {})[artifact["part"]] = Bytes(
+                    decompress_artifact(content, artifact["encoding"])
                 )
-        told = {one["id"]: one for one in run["collectors"]}
+        reported = {collector["id"]: collector for collector in run["collectors"]}
         facts = run["facts"] or {}
         parsed: dict[str, Parsed] = {}
-        profiles: dict[str, Profile] = {}
+        profiles: dict[str, StackProfile] = {}
         for name, files in parts.items():
             if name not in COLLECTORS:
                 continue
-            context = Context(clock, told[name]["way"] or "", told[name]["seconds"] or 0.0, facts)
+            context = Context(clock, reported[name]["method"] or "", reported[name]["seconds"] or 0.0, facts)
             parsed[name] = COLLECTORS[name].parse(files, context)
             for source in parsed[name].profiles:
                 table = _table(source.reader, files.get(source.part))
                 if table is not None:
-                    profiles[source.kind] = Profile(table)
-        view = view_of(parsed, profiles=profiles, facts=facts)
+                    profiles[source.kind] = StackProfile(table)
+        view = build_view(parsed, profiles=profiles, facts=facts)
         return replace(view, span_ns=(run["t0_ns"], run["t1_ns"]) if run["t0_ns"] else None)
 
 
-def together(runs: Sequence[View]) -> View:
+def merge_views(runs: Sequence[HostView]) -> HostView:
     """The stages of one diagnosis as one view: of a collector that several hold, the last one counts."""
     last = {
-        name: at for at, view in enumerate(runs) for name, one in view.outcomes.items() if one.state == "done"
+        name: at
+        for at, view in enumerate(runs)
+        for name, item in view.outcomes.items()
+        if item.state == "done"
     }
-    events = {(one.kind, one.t_ns, one.detail): one for view in runs for one in view.events}
+    events = {(event.kind, event.t_ns, event.detail): event for view in runs for event in view.events}
     spans = [view.span_ns for view in runs if view.span_ns is not None]
     facts: Json = {}
     for view in runs:
         facts |= view.facts
-    return View(
+    return HostView(
         {name: runs[at].outcomes[name] for name, at in last.items()},
-        [lane for at, view in enumerate(runs) for lane in view.lanes if last.get(lane.cite.collector) == at],
+        [
+            series
+            for at, view in enumerate(runs)
+            for series in view.series
+            if last.get(series.citation.collector) == at
+        ],
         {
             kind: [
                 row
                 for at, view in enumerate(runs)
                 for row in view.rows(kind)
-                if last.get(row.cite.collector) == at
+                if last.get(row.citation.collector) == at
             ]
             for kind in {kind for view in runs for kind in view.tables}
         },
-        sorted(events.values(), key=lambda one: one.t_ns),
+        sorted(events.values(), key=lambda event: event.t_ns),
         facts,
         {kind: stacks for view in runs for kind, stacks in view.stacks.items()},
         span_ns=(min(t0 for t0, _ in spans), max(t1 for _, t1 in spans)) if spans else None,
@@ -245,7 +260,8 @@ def _table(reader: str, part: Bytes | None) -> SampleTable | None:
     """The heaviest event of a part with stacks."""
     if part is None or reader not in {"perf_script", "folded"}:
         return None
-    table: SampleTable = (perf_script if reader == "perf_script" else folded).read(part.open())
+    parse = perf_script.parse_perf_script if reader == "perf_script" else folded.parse_folded
+    table: SampleTable = parse(part.open())
     heaviest = max(table.events, key=lambda name: table.of_event(name).total, default="")
     return table.of_event(heaviest) if len(table.events) > 1 else table
 
@@ -267,7 +283,7 @@ class Bytes:
         return self.data[:limit]
 
 
-def unpacked(data: bytes, encoding: str) -> bytes:
+def decompress_artifact(data: bytes, encoding: str) -> bytes:
     """The bytes as the host wrote them."""
     if encoding == "gzip":
         return gzip.decompress(data)

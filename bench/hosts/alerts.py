@@ -1,11 +1,11 @@
 """From an alert to the first sample and to the message with its cause; and a storm of a thousand alerts.
 
-    python -m bench.alerts [--alerts 12] [--storm 1000] [--seed N]
+    ./culprit bench alerts [--alerts 12] [--storm 1000] [--seed N]
 
-Starts `./culprit up` of this checkout over data of its own. Each alert is about another host of the lab, made sick by
-a fault that is drawn at random; order and parameters come from the seed, which is printed. A trigger takes the alerts
-over HTTP, labels of the hosts let it run what costs more, and a web server of our own is the channel that is told. The
-storm is about this machine, by the sshd that the platform enrols it with.
+The benchmark starts `./culprit up` of this checkout with data of its own. Each alert is about another host of the lab
+with a random fault; order and parameters come from the seed, which is printed. A trigger receives the alerts over HTTP,
+labels of the hosts allow it the standard tier, and a web server of the benchmark is the notification channel. The storm
+is about this machine, with the sshd with which the platform adds it.
 
 First sample: the first reading on the host, on its own clock (the same one), after the alert was sent. Message: when
 our server has it. All that was started is stopped and removed at the end.
@@ -26,28 +26,28 @@ import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import psycopg
-from culprit.launch.paths import ROOT
+from culprit.json_types import Json
+from culprit.launcher.paths import ROOT
 
-from bench import platforms, score_client
-from e2e.lab.faults import missing, scenarios
-from e2e.lab.scenario import Scenario
-from e2e.lab.site import Site
+from bench.accuracy import score_client
+from bench.support import platforms
+from lab.environment import LabEnvironment
+from lab.faults import list_missing_programs, load_scenarios
+from lab.scenario import Scenario
 
 UP_S, ANSWER_S = 300.0, 180.0
-Json = dict[str, Any]
 
 
-class Told:
-    """The channel: what arrived, and when."""
+class MessageReceiver:
+    """The notification channel: messages with their arrival times."""
 
     def __init__(self) -> None:
         self.arrived: list[tuple[float, Json]] = []
-        self.bell = threading.Condition()
-        told = self
+        self.arrival = threading.Condition()
+        receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             def log_message(self, *_: object) -> None:
@@ -55,9 +55,9 @@ class Told:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                with told.bell:
-                    told.arrived.append((time.time(), json.loads(body)))
-                    told.bell.notify_all()
+                with receiver.arrival:
+                    receiver.arrived.append((time.time(), json.loads(body)))
+                    receiver.arrival.notify_all()
                 self.send_response(204)
                 self.end_headers()
 
@@ -67,27 +67,27 @@ class Told:
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self.server.server_address[1]}/told"
+        return f"http://127.0.0.1:{self.server.server_address[1]}/alerts"
 
     def wait(self, count: int, seconds: float) -> tuple[float, Json]:
         """The message with that number, the first is 1. Raises Broken."""
-        with self.bell:
-            if not self.bell.wait_for(lambda: len(self.arrived) >= count, seconds):
+        with self.arrival:
+            if not self.arrival.wait_for(lambda: len(self.arrived) >= count, seconds):
                 raise platforms.Broken(f"message {count} did not arrive within {seconds:.0f} s")
             return self.arrived[count - 1]
 
 
-class Platform(score_client.Platform):
-    """One running platform, seen by its administrator, with a trigger that tells us."""
+class AlertPlatform(score_client.Platform):
+    """One running platform, used by its administrator, with a trigger that sends to this program."""
 
-    def __init__(self, home: Path, told: Told) -> None:
-        kept = json.loads((home / "cli.json").read_text())
-        super().__init__(kept["url"], kept["token"])
-        self.url = kept["url"]
+    def __init__(self, home: Path, reported: MessageReceiver) -> None:
+        stored = json.loads((home / "cli.json").read_text())
+        super().__init__(stored["url"], stored["token"])
+        self.url = stored["url"]
         self.post(
             "/network-rules", {"cidr": "127.0.0.0/8", "port_from": 1, "port_to": 65535, "note": "bench"}
         )
-        channel = self.post("/channels", {"name": "bench", "kind": "webhook", "url": told.url})
+        channel = self.post("/channels", {"name": "bench", "kind": "webhook", "url": reported.url})
         body = {"name": "bench", "kind": "generic", "channel_ids": [channel["id"]], "options": {"seconds": 5}}
         self.trigger = self.post("/triggers", body)
 
@@ -103,7 +103,7 @@ class Platform(score_client.Platform):
         return dict(answer.json())
 
 
-def database(home: Path) -> str:
+def read_database_url(home: Path) -> str:
     """The address of the platform's database, out of what `up` keeps."""
     state = json.loads((home / "running.json").read_text())
     return str(state["database_url"])
@@ -119,20 +119,22 @@ def first_sample_s(url: str, diagnosis: int, sent: float) -> float:
     with psycopg.connect(url) as connection:
         row = connection.execute(query, [diagnosis]).fetchone()
     if row is None or row[0] is None:
-        raise platforms.Broken("no sample came home")
+        raise platforms.Broken("no sample was stored")
     return float(row[0]) / 1e9 - sent
 
 
-def percentile(values: list[float], share: float) -> float:
+def compute_percentile(values: list[float], share: float) -> float:
     """The value that this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
 
 
-def drawn(count: int, rng: random.Random) -> list[Scenario]:
-    """So many faults of the lab that need no machine of their own; none twice before all were drawn."""
+def choose_faults(count: int, rng: random.Random) -> list[Scenario]:
+    """Return random faults of the lab that need no host of their own, each once before any is repeated."""
     known = [
-        one for one in scenarios().values() if one.kind == "fault" and not one.own_host and not missing(one)
+        item
+        for item in load_scenarios().values()
+        if item.kind == "fault" and not item.own_host and not list_missing_programs(item)
     ]
     order: list[Scenario] = []
     while len(order) < count:
@@ -140,21 +142,23 @@ def drawn(count: int, rng: random.Random) -> list[Scenario]:
     return order[:count]
 
 
-def answer(platform: Platform, told: Told, url: str, fault: Scenario, seed: int, number: int) -> Json:
-    """One sick host and one alert about it, up to the message."""
-    with Site(max_s=300) as site, fault.run(site, random.Random(seed)) as live:
+def measure_alert(
+    platform: AlertPlatform, reported: MessageReceiver, url: str, fault: Scenario, seed: int, number: int
+) -> Json:
+    """One unhealthy host and one alert about it, up to the message."""
+    with LabEnvironment(max_s=300) as environment, fault.run(environment, random.Random(seed)) as live:
         name = f"bench-{number}"
-        host = platform.enrol(live.host, name)
-        platform.post("/tier-allowances", {"label": {"lab": name}})
+        host = platform.add_host(live.host, name)
+        platform.post("/unattended-tiers", {"label": {"lab": name}})
         if live.access_log:
             platform.declare(name, live.access_log)
         time.sleep(fault.seconds)
         sent = time.time()
-        said = platform.alert(f"alert {number}", name)
+        text = platform.alert(f"alert {number}", name)
         answered = time.time()
-        if said["fired"] != 1:
-            raise platforms.Broken(f"alert {number} fired nothing: {said}")
-        at, message = told.wait(number, ANSWER_S)
+        if text["started"] != 1:
+            raise platforms.Broken(f"alert {number} started nothing: {text}")
+        at, message = reported.wait(number, ANSWER_S)
         sample = first_sample_s(url, int(message["diagnosis"]), sent)
         platform.retire(f"/hosts/{host}")
     return {
@@ -165,51 +169,51 @@ def answer(platform: Platform, told: Told, url: str, fault: Scenario, seed: int,
         "right": message["cause_id"] in fault.causes,
         "cause": message["cause_id"] or message["outcome"],
         "figures": len(message["figures"]),
-        "picture": bool(message.get("picture")),
+        "chart": bool(message.get("chart")),
     }
 
 
-def measure(
-    platform: Platform, told: Told, url: str, faults: list[Scenario], rng: random.Random
+def measure_alerts(
+    platform: AlertPlatform, reported: MessageReceiver, url: str, faults: list[Scenario], rng: random.Random
 ) -> list[Json]:
     """One alert after another, each answered before the next."""
     rows = []
     for number, fault in enumerate(faults, 1):
-        one = answer(platform, told, url, fault, rng.randrange(1 << 31), number)
-        rows.append(one)
+        item = measure_alert(platform, reported, url, fault, rng.randrange(1 << 31), number)
+        rows.append(item)
         sys.stderr.write(
-            f"{number}: {fault.id}: sample {one['sample']:.2f} s, message {one['message']:.1f} s: {one['cause']},"
-            f" {one['figures']} numbers, {'a' if one['picture'] else 'no'} picture\n"
+            f"{number}: {fault.id}: sample {item['sample']:.2f} s, message {item['message']:.1f} s: {item['cause']},"
+            f" {item['figures']} numbers, {'a' if item['chart'] else 'no'} chart\n"
         )
     return rows
 
 
-def storm(platform: Platform, url: str, count: int) -> tuple[Counter[str], float, int]:
+def send_storm(platform: AlertPlatform, url: str, count: int) -> tuple[Counter[str], float, int]:
     """So many alerts for one host as fast as two connections send them: what became of them, seconds, captures."""
     host = str(platform.get("/hosts", query="")["items"][-1]["name"])
     with psycopg.connect(url) as connection:
         before = connection.execute("SELECT count(*) FROM capture").fetchone()
-    numbers, said, lock = itertools.count(), Counter[str](), threading.Lock()
+    numbers, message, lock = itertools.count(), Counter[str](), threading.Lock()
 
     def shower() -> None:
         while (n := next(numbers)) < count:
             answer = platform.alert("storm", host, id=str(n % 50))
             with lock:
-                said.update(
-                    {name: answer[name] for name in ("fired", "joined", "held", "refused", "unmatched")}
+                message.update(
+                    {name: answer[name] for name in ("started", "joined", "deferred", "refused", "unmatched")}
                 )
 
     began = time.monotonic()
     threads = [threading.Thread(target=shower) for _ in range(2)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     took = time.monotonic() - began
     with psycopg.connect(url) as connection:
         after = connection.execute("SELECT count(*) FROM capture").fetchone()
     assert before is not None and after is not None
-    return said, took, int(after[0]) - int(before[0])
+    return message, took, int(after[0]) - int(before[0])
 
 
 def main() -> None:
@@ -222,17 +226,17 @@ def main() -> None:
     platforms.stop_on_term()
     seed = chosen.seed or random.SystemRandom().randrange(1, 1 << 31)
     rng = random.Random(seed)
-    told, load = Told(), os.getloadavg()[0]
+    reported, load = MessageReceiver(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="alerts-", ignore_cleanup_errors=True) as top:
         home = Path(top) / "home"
         try:
-            with platforms.running(ROOT, home, Path(top) / "up.log", UP_S):
-                platform = Platform(home, told)
-                url = database(home)
-                rows = measure(platform, told, url, drawn(chosen.alerts, rng), rng)
-                said, took, captures = storm(platform, url, chosen.storm)
+            with platforms.running_platform(ROOT, home, Path(top) / "up.log", UP_S):
+                platform = AlertPlatform(home, reported)
+                url = read_database_url(home)
+                rows = measure_alerts(platform, reported, url, choose_faults(chosen.alerts, rng), rng)
+                message, took, captures = send_storm(platform, url, chosen.storm)
         finally:
-            platforms.purge(ROOT, home)
+            platforms.purge_data(ROOT, home)
     print(
         f"{os.cpu_count()} CPUs, Linux {os.uname().release}; {len(rows)} alerts one after another, first look 5 s,"
         f" seed {seed}; load average {load:.1f} before.\n"
@@ -244,24 +248,23 @@ def main() -> None:
         "message": "message with the answer",
     }
     for name, title in names.items():
-        values = [one[name] for one in rows]
-        cells = " | ".join(f"{percentile(values, share):.2f}" for share in (0.5, 0.95, 1.0))
+        values = [row[name] for row in rows]
+        cells = " | ".join(f"{compute_percentile(values, share):.2f}" for share in (0.5, 0.95, 1.0))
         print(f"| {title} | {cells} |")
-    right = sum(one["right"] for one in rows)
-    full = [min(one["figures"], 3) for one in rows if one["picture"]]
-    print(f"\nThe message named the cause in {right} of {len(rows)}, and held a picture in {len(full)}.")
-    print(
-        f"Numbers beside the pictures: {', '.join(f'{k} in {v}' for k, v in sorted(Counter(full).items()))}."
-    )
-    print("\n| fault | said | numbers | picture | message, s |\n|---|---|---|---|---|")
-    for one in rows:
+    right = sum(row["right"] for row in rows)
+    full = [min(row["figures"], 3) for row in rows if row["chart"]]
+    print(f"\nThe message named the cause in {right} of {len(rows)}, and contained a chart in {len(full)}.")
+    print(f"Numbers in the messages: {', '.join(f'{k} in {v}' for k, v in sorted(Counter(full).items()))}.")
+    print("\n| fault | cause | numbers | chart | message, s |\n|---|---|---|---|---|")
+    for row in rows:
         print(
-            f"| {one['fault']} | {one['cause']} | {one['figures']} | {'yes' if one['picture'] else 'no'}"
-            f" | {one['message']:.1f} |"
+            f"| {row['fault']} | {row['cause']} | {row['figures']} | {'yes' if row['chart'] else 'no'}"
+            f" | {row['message']:.1f} |"
         )
     print(
-        f"\nStorm: {sum(said.values())} alerts for one host in {took:.1f} s ({60 * sum(said.values()) / took:,.0f} a"
-        f" minute): {said['fired']} fired, {said['joined']} joined, {captures} captures."
+        f"\nStorm: {sum(message.values())} alerts for one host in {took:.1f} s "
+        f"({60 * sum(message.values()) / took:,.0f} a"
+        f" minute): {message['started']} started, {message['joined']} joined, {captures} captures."
     )
 
 

@@ -1,18 +1,18 @@
 """Cost of a capture on its host: how much slower a reference workload becomes, CPU, bytes sent, bytes on disk.
 
-    python -m bench.cost [--plans triage cpu sched] [--pairs 6] [--seconds 10]
+    ./culprit bench cost [--plans triage cpu sched] [--pairs 6] [--seconds 10]
 
 A reference workload of fixed units of work (hashing, arithmetic, system calls, memory) keeps every CPU busy; the
 units done per second of wall time are its speed. Each pair is three windows in one row: A, C and B, then B, C
-and A, and so on. A capture runs in B alone, C lies between the two; 1 - B/C is the slow-down, and 1 - A/C, where
+and A, and so on. A capture runs in B alone, C runs between the two; 1 - B/C is the slow-down, and 1 - A/C, where
 neither has a capture, is what the same comparison finds where there is nothing to find. B is the whole run, from
 its start to the exit of its last process; A and C are as long as the run before the first pair.
 
 The runner is the one that the server sends, started by /bin/sh as sshd would start it; sshd itself is left out.
 CPU is what the kernel charged all processes of the run with. The interrupts of perf's own sampling are charged
-to whoever is interrupted: they show in the slow-down, and in the work that the workload does per second of CPU that
-it is given. That second figure leaves out who else had the CPU, so it stays steady where a machine is shared.
-Takes about pairs * 3 * (seconds + 3) seconds a plan.
+to the processes that are interrupted: they show in the slow-down, and in the work that the workload does per second
+of CPU that it is given. That second figure leaves out who else had the CPU, so it stays steady where a machine is
+shared. Takes about pairs * 3 * (seconds + 3) seconds a plan.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ import uuid
 from dataclasses import dataclass
 from types import TracebackType
 
-from bench.own_capture import (
+from bench.support.own_capture import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_PDEATHSIG,
     Captured,
-    capture,
     cpu_s,
     disk_peak,
-    prctl,
-    unhindered,
+    retry_occupied,
+    run_capture,
+    set_process_option,
 )
-from collectors import bundle
 from collectors.contract import Tier
-from collectors.plans import PLANS, Plan, scaled
+from collectors.plans import PLANS, Plan, scale_plan
 from collectors.registry import COLLECTORS
+from collectors.runner import program
 
 GOAL = {Tier.LIGHT: 0.01, Tier.STANDARD: 0.03, Tier.DEEP: 0.25}
 CPUS = len(os.sched_getaffinity(0))
@@ -64,7 +64,7 @@ class Workload:
             pid = os.fork()
             if pid == 0:
                 with contextlib.suppress(BaseException):
-                    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                    set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
                     self._work(at)
                 os._exit(1)
             self.pids.append(pid)
@@ -136,7 +136,7 @@ class Begun:
         return Window(done / took, done / cpu, cpu / took / CPUS)
 
 
-def quiet(work: Workload, seconds: float) -> Window:
+def measure_window(work: Workload, seconds: float) -> Window:
     """A window without a capture."""
     begun = Begun.now(work)
     time.sleep(seconds)
@@ -157,18 +157,20 @@ class Figures:
     had: list[float]
 
 
-def measure(work: Workload, plan: Plan, pairs: int) -> Figures:
+def measure_plan(work: Workload, plan: Plan, pairs: int) -> Figures:
     """A run that only warms up and shows its length and its files, then the pairs."""
-    jobs = [bundle.Job.of(COLLECTORS[one.id], one.seconds) for one in plan.collectors]
+    jobs = [
+        program.CollectorJob.of(COLLECTORS[collector.id], collector.seconds) for collector in plan.collectors
+    ]
     disk: list[int] = []
     with disk_peak(run := str(uuid.uuid4()), disk):
-        window = unhindered(lambda: capture(jobs, run)).seconds
+        window = retry_occupied(lambda: run_capture(jobs, run)).seconds
     runs: list[Captured] = []
 
     def watched() -> Window:
         begun = Begun.now(work)
-        found = capture(jobs, str(uuid.uuid4()))
-        runs.append(found)
+        result = run_capture(jobs, str(uuid.uuid4()))
+        runs.append(result)
         return begun.end()
 
     slower, control = [], []
@@ -176,9 +178,9 @@ def measure(work: Workload, plan: Plan, pairs: int) -> Figures:
     had: list[float] = []
     for pair in range(pairs):
         if pair % 2 == 0:
-            a, c, b = quiet(work, window), quiet(work, window), unhindered(watched)
+            a, c, b = measure_window(work, window), measure_window(work, window), retry_occupied(watched)
         else:
-            b, c, a = unhindered(watched), quiet(work, window), quiet(work, window)
+            b, c, a = retry_occupied(watched), measure_window(work, window), measure_window(work, window)
         slower.append(1 - b.rate / c.rate)
         control.append(1 - a.rate / c.rate)
         dearer.append(1 - b.per_cpu_s / c.per_cpu_s)
@@ -188,52 +190,52 @@ def measure(work: Workload, plan: Plan, pairs: int) -> Figures:
     return Figures(plan, slower, control, dearer, dearer_control, runs, disk[0], had)
 
 
-def spread(values: list[float]) -> str:
+def format_spread(values: list[float]) -> str:
     """Median and range in percent."""
     return f"{statistics.median(values):+.1%} [{min(values):+.1%} to {max(values):+.1%}]"
 
 
-def verdict(found: Figures) -> str:
+def judge_goal(figures: Figures) -> str:
     """The goal is met where even the worst pair keeps it, missed where even the best does not.
 
     With n pairs the range holds the true median in all but 2 ** (1 - n) of cases. Where the control strays
     further than the goal, or than the slow-down, nothing is claimed.
     """
-    goal = GOAL[found.plan.tier]
-    noise = max(abs(value) for value in found.control)
-    middle = statistics.median(found.slower)
+    goal = GOAL[figures.plan.tier]
+    noise = max(abs(value) for value in figures.control)
+    middle = statistics.median(figures.slower)
     below = "; the slow-down is below the noise" if abs(middle) <= noise else ""
-    if max(found.slower) <= goal and noise <= goal:
+    if max(figures.slower) <= goal and noise <= goal:
         return f"met{below}"
-    if min(found.slower) > goal and not below:
+    if min(figures.slower) > goal and not below:
         return "missed"
     if noise > goal:
         return f"not decided: noise of {noise:.1%}{below}"
     return f"not decided: median {'within' if middle <= goal else 'above'} it{below}"
 
 
-def row(found: Figures) -> str:
+def format_row(figures: Figures) -> str:
     """One line of the table."""
 
     def middle(values: list[float]) -> float:
         return statistics.median(values)
 
-    cpu = middle([run.cpu_s for run in found.runs])
-    share = middle([run.cpu_s / run.seconds for run in found.runs])
+    cpu = middle([run.cpu_s for run in figures.runs])
+    share = middle([run.cpu_s / run.seconds for run in figures.runs])
     cells = [
-        f"{found.plan.id} ({found.plan.tier.value})",
-        spread(found.slower),
-        spread(found.control),
-        spread(found.dearer),
-        spread(found.dearer_control),
-        f"<= {GOAL[found.plan.tier]:.0%}: {verdict(found)}",
-        f"{middle([run.seconds for run in found.runs]):.1f}",
+        f"{figures.plan.id} ({figures.plan.tier.value})",
+        format_spread(figures.slower),
+        format_spread(figures.control),
+        format_spread(figures.dearer),
+        format_spread(figures.dearer_control),
+        f"<= {GOAL[figures.plan.tier]:.0%}: {judge_goal(figures)}",
+        f"{middle([run.seconds for run in figures.runs]):.1f}",
         f"{cpu:.2f}",
         f"{share:.1%} of one, {share / CPUS:.1%} of all",
-        f"{middle([run.own_cpu_s for run in found.runs]):.2f}",
-        f"{middle([run.collectors_cpu_s for run in found.runs]):.2f}",
-        f"{middle([run.sent for run in found.runs]) / 1e3:,.0f}",
-        f"{found.disk / 1e3:,.0f}",
+        f"{middle([run.own_cpu_s for run in figures.runs]):.2f}",
+        f"{middle([run.collectors_cpu_s for run in figures.runs]):.2f}",
+        f"{middle([run.sent for run in figures.runs]) / 1e3:,.0f}",
+        f"{figures.disk / 1e3:,.0f}",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -246,11 +248,13 @@ def main() -> None:
     ask.add_argument("--seconds", type=int, default=10)
     chosen = ask.parse_args()
     load = os.getloadavg()[0]
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    set_process_option(PR_SET_CHILD_SUBREAPER, 1)
     with Workload() as work:
         time.sleep(2)
-        found = [measure(work, scaled(PLANS[name], chosen.seconds), chosen.pairs) for name in chosen.plans]
-    had = [share for one in found for share in one.had]
+        plans = [
+            measure_plan(work, scale_plan(PLANS[name], chosen.seconds), chosen.pairs) for name in chosen.plans
+        ]
+    had = [share for plan in plans for share in plan.had]
     print(
         f"{chosen.pairs} pairs, captures of {chosen.seconds} s, {CPUS} CPUs, all busy; Linux {os.uname().release};"
         f" load average {load:.1f} before the workload began. Without a capture the workload had"
@@ -263,13 +267,13 @@ def main() -> None:
         "kB on disk at peak",
     )  # fmt: skip
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for one in found:
-        print(row(one))
-    for one in found:
-        limits = ", ".join(sorted({run.rung for run in one.runs}))
-        missing = sorted({name for run in one.runs for name in run.failed})
+    for plan in plans:
+        print(format_row(plan))
+    for plan in plans:
+        limits = ", ".join(sorted({run.limiter for run in plan.runs}))
+        missing = sorted({name for run in plan.runs for name in run.failed})
         without = f"; not done: {', '.join(missing)}" if missing else ""
-        print(f"\n{one.plan.id}: limits by {limits}{without}.", end="")
+        print(f"\n{plan.plan.id}: limits by {limits}{without}.", end="")
     print()
 
 

@@ -1,6 +1,6 @@
 """Captures on 20 and 50 hosts at once: wall time, CPU and proportional memory of the server.
 
-    python -m bench.fanout [--hosts 20 50] [--plan triage] [--seconds 10]
+    ./culprit bench fanout [--hosts 20 50] [--plan triage] [--seconds 10]
 
 Every host is an sshd of its own on this machine, with private /run and /var/tmp; so the CPU that the hosts
 themselves need is taken from the same cores, and the wall time is an upper bound. The server's CPU is that of
@@ -26,41 +26,45 @@ from uuid import UUID
 
 from alembic import command
 from alembic.config import Config
-from culprit.auth.actor import actor_of
+from culprit.accounts.actor import build_actor
 from culprit.captures import service
 from culprit.captures.schemas import CaptureCreate
-from culprit.config import REPOSITORY, settings
-from culprit.hosts.credentials import seal
-from culprit.infra.artifacts import artifact_store
-from culprit.infra.db import Database
-from culprit.infra.secrets import vault
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.kit.uuid7 import uuid7
-from culprit.launch.engines import Postgres, Valkey
-from culprit.models import Credential, Host, NetworkRule, Run, UserAccount
+from culprit.hosts.credentials import seal_credential
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.hosts.network_rule import NetworkRule
+from culprit.infra.settings import REPOSITORY, get_settings
+from culprit.infra.vault import get_vault
+from culprit.launcher.engines import Postgres, Valkey
 from sqlalchemy import select
 
-from e2e.lab.hosts import Lab, LabHost
+from lab.hosts import Lab, LabHost
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CAME_HOME = ("ingesting", "done")
-OVER = (*CAME_HOME, "partial", "failed", "cancelled", "expired")
+OVER = (*CAME_HOME, "partial", "failed", "canceled", "expired")
 
 
-def tree(pid: int) -> list[int]:
+def list_process_tree(pid: int) -> list[int]:
     """A process and everything below it."""
-    found, new = [pid], [pid]
+    result, new = [pid], [pid]
     while new:
         children = []
-        for one in new:
+        for item in new:
             try:
-                text = Path(f"/proc/{one}/task/{one}/children").read_text()
+                text = Path(f"/proc/{item}/task/{item}/children").read_text()
             except FileNotFoundError:
                 continue
             children += [int(child) for child in text.split()]
-        found += children
+        result += children
         new = children
-    return found
+    return result
 
 
 def cpu_s(pid: int) -> float:
@@ -85,26 +89,26 @@ def pss_mb(pid: int) -> float:
 
 def alone_mb() -> float:
     """What a child would take that is no fork: a fresh interpreter with the same imports, waiting."""
-    code = "import culprit.workflows.session, sys; print(1, flush=True); sys.stdin.read()"
+    code = "import culprit.jobs.capture.session, sys; print(1, flush=True); sys.stdin.read()"
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert child.stdin is not None and child.stdout is not None
     child.stdout.readline()
-    found = pss_mb(child.pid)
+    result = pss_mb(child.pid)
     child.stdin.close()
     child.wait()
-    return found
+    return result
 
 
-def enrol(db: Database, hosts: Sequence[LabHost]) -> tuple[object, list[UUID]]:
+def add_hosts(db: Database, hosts: Sequence[LabHost]) -> tuple[object, list[UUID]]:
     """An account, and the hosts, in the database."""
     with unit_of_work(db.sessions) as session:
         user = UserAccount(name=f"bench-{secrets.token_hex(3)}", role="oncall", label_scope={})
         session.add(user)
         session.add(NetworkRule(cidr="127.0.0.0/8", port_from=1, port_to=65535))
-        credential = Credential(id=uuid7(), name=f"bench {secrets.token_hex(3)}", kind="key", public={})
-        seal(credential, {"secret": hosts[0].key.read_text()}, vault())
+        credential = Credential(id=new_uuid7(), name=f"bench {secrets.token_hex(3)}", kind="key", public={})
+        seal_credential(credential, {"secret": hosts[0].key.read_text()}, get_vault())
         session.add(credential)
         session.flush()
         ids = []
@@ -124,21 +128,21 @@ def enrol(db: Database, hosts: Sequence[LabHost]) -> tuple[object, list[UUID]]:
             session.add(row)
             session.flush()
             ids.append(row.id)
-        return actor_of(user), ids
+        return build_actor(user), ids
 
 
-def measure(
+def measure_fanout(
     db: Database, worker: int, actor: object, hosts: list[UUID], plan: str, seconds: int
 ) -> dict[str, object]:
-    """One capture over all hosts; figures of the worker meanwhile."""
-    before = sum(cpu_s(pid) for pid in tree(worker))
+    """Run one capture over all hosts and measure the worker during it."""
+    before = sum(cpu_s(pid) for pid in list_process_tree(worker))
     begun = time.monotonic()
     with unit_of_work(db.sessions) as session:
-        wanted = CaptureCreate(host_ids=hosts, plan=plan, seconds=seconds, reason="bench")
-        capture = service.create(session, actor, artifact_store(), wanted).id  # type: ignore[arg-type]
+        capture_create = CaptureCreate(host_ids=hosts, plan=plan, seconds=seconds, reason="bench")
+        capture = service.create_capture(session, actor, artifact_store(), capture_create).id  # type: ignore[arg-type]
     peak, at_peak, together = 0.0, 0, 0
     while True:
-        pids = tree(worker)
+        pids = list_process_tree(worker)
         memory = sum(pss_mb(pid) for pid in pids)
         if memory > peak:
             peak, at_peak = memory, len(pids) - 2
@@ -152,14 +156,14 @@ def measure(
     time.sleep(2)
     with db.sessions() as session:
         runs = session.scalars(select(Run).where(Run.capture_id == capture)).unique().all()
-    idle = sum(pss_mb(pid) for pid in tree(worker))
+    idle = sum(pss_mb(pid) for pid in list_process_tree(worker))
     return {
         "hosts": len(hosts),
         "came_home": sum(run.state in CAME_HOME and run.failure is None for run in runs),
         "at_once": together,
         "wall_s": round(wall, 1),
         "beyond_plan_s": round(wall - seconds, 1),
-        "server_cpu_s": round(sum(cpu_s(pid) for pid in tree(worker)) - before, 2),
+        "server_cpu_s": round(sum(cpu_s(pid) for pid in list_process_tree(worker)) - before, 2),
         "host_cpu_s": round(sum(run.host_cpu_ms or 0 for run in runs) / 1000, 1),
         "bytes_home": sum(run.bytes for run in runs),
         "pss_peak_mb": round(peak),
@@ -193,21 +197,23 @@ def main() -> None:
         }
         (directory / "home").mkdir()
         migrations = Config(REPOSITORY / "migrations" / "alembic.ini")
-        migrations.attributes["url"] = settings().sqlalchemy_url
+        migrations.attributes["url"] = get_settings().sqlalchemy_url
         command.upgrade(migrations, "head")
-        db = Database(settings().sqlalchemy_url)
+        db = Database(get_settings().sqlalchemy_url)
         stack.callback(db.close)
         lab = stack.enter_context(Lab(directory / "lab"))
         hosts = [lab.start(f"host{n}") for n in range(max(chosen.hosts))]
-        worker = subprocess.Popen([sys.executable, "-m", "culprit.worker", "ssh"], stdout=subprocess.DEVNULL)
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "culprit.server.worker", "ssh"], stdout=subprocess.DEVNULL
+        )
         stack.callback(worker.wait)
         stack.callback(worker.terminate)
-        actor, ids = enrol(db, hosts)
-        measure(db, worker.pid, actor, ids[:1], chosen.plan, 1)  # so that everything is warm
+        actor, ids = add_hosts(db, hosts)
+        measure_fanout(db, worker.pid, actor, ids[:1], chosen.plan, 1)  # so that everything is warm
         print(json.dumps({"pss_of_an_unforked_child_mb": round(alone_mb(), 1)}), flush=True)
         for count in chosen.hosts:
             print(
-                json.dumps(measure(db, worker.pid, actor, ids[:count], chosen.plan, chosen.seconds)),
+                json.dumps(measure_fanout(db, worker.pid, actor, ids[:count], chosen.plan, chosen.seconds)),
                 flush=True,
             )
 

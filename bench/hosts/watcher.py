@@ -1,18 +1,18 @@
-"""What waits on a host: what it costs there, how soon it fires, and what of the time before it brings home.
+"""A watcher on a host: its cost, how fast it reports a condition, and how much of the time before it stores.
 
-    python -m bench.standby [--pairs 4] [--seconds 15] [--beside 60] [--fires 10] [--aborts 20]
+    ./culprit bench watcher [--pairs 4] [--seconds 15] [--compare 60] [--fires 10] [--aborts 20]
 
-The reference workload of `bench.cost` keeps every CPU busy; each row is a window without a ring, one with it and
-one without again, and 1 - B/C is the slow-down, beside 1 - A/C, where nothing runs in either. CPU is what the kernel
-charged the ring's own processes with, per second of the window; memory is their resident set; disk is what its
-directory held in the blocks of a file system, which is none where it lies in memory.
+The reference workload of `bench.hosts.cost` keeps every CPU busy. Each row is a window without a look-back buffer (A),
+one with it (B) and one without it again (C). The slow-down is 1 - B/C; it is compared with 1 - A/C, where neither
+window has a buffer. CPU is what the kernel charged to the processes of the buffer, per second of the window. Memory
+is their resident set. Disk is the size of its directory in file system blocks, which is 0 for a directory in memory.
 
-Then the ring alone: a process is started again and again, and it is measured how long after that the watcher says so,
-and how many seconds before the start the ring holds when it is taken as a capture takes it.
+Then the buffer alone: the benchmark starts a process repeatedly and measures how long the watcher takes to report it,
+and how many seconds before the start the buffer contains when a capture takes it.
 
-Beside it, in the same seconds, sadc and atop write the same minute once a second: what else would have kept it.
+During the same seconds, sadc and atop record the same minute once a second, for comparison.
 
-And aborts: one of its processes is killed, or its input ends, at a random moment; what is left 20 s later is counted.
+Aborts: one of its processes is killed, or its input ends, at a random time; what is left 20 s later is counted.
 """
 
 from __future__ import annotations
@@ -34,24 +34,25 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bench.cost import CPUS, Workload, quiet
-from bench.own_capture import BEAT_S, every, heartbeat, held
-from collectors import bundle, look_back, standby
-from collectors.standby import Condition, Fired, Ring, Watching
+from bench.hosts.cost import CPUS, Workload, measure_window
+from bench.support.own_capture import BEAT_S, call_every, make_heartbeat, measure_disk_bytes
+from collectors.runner import lookback, watcher
+from collectors.runner import program as bundle
+from collectors.runner.watcher import ConditionMatch, LookbackBuffer, WatcherCondition, WatcherStatus
 
-NAME = "bench-standby"
+NAME = "bench-watcher"
 SADC = "/usr/lib/sysstat/sadc"
-RING = Ring(600, 600 * (32 << 10), look_back.FILES)
+BUFFER = LookbackBuffer(600, 600 * (32 << 10), lookback.FILES)
 HEAD = re.compile(rb"^@ \d+ (\d+) ", re.MULTILINE)
 
 
-class Standing:
-    """One standby of this machine, started as sshd would start it."""
+class WatcherRun:
+    """A watcher on this machine, started as sshd would start it."""
 
-    def __init__(self, *conditions: Condition) -> None:
+    def __init__(self, *conditions: WatcherCondition) -> None:
         self.run = str(uuid.uuid4())
-        self.limits = standby.limits(self.run, "bench", 600, 15, RING)
-        line = bundle.command(standby.program(RING, conditions, self.limits))
+        self.limits = watcher.build_limits(self.run, "bench", 600, 15, BUFFER)
+        line = bundle.build_command(watcher.build_program(BUFFER, conditions, self.limits))
         self.child = subprocess.Popen(
             ["/bin/sh", "-c", line],
             stdin=subprocess.PIPE,
@@ -59,38 +60,38 @@ class Standing:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        self.words: list[tuple[float, Watching | Fired]] = []
-        self.news = threading.Condition()
-        self.reader = threading.Thread(target=self._hear, daemon=True)
+        self.messages: list[tuple[float, WatcherStatus | ConditionMatch]] = []
+        self.arrival = threading.Condition()
+        self.reader = threading.Thread(target=self._read_messages, daemon=True)
         self.reader.start()
 
-    def _hear(self) -> None:
+    def _read_messages(self) -> None:
         assert self.child.stderr
         for line in self.child.stderr:
-            word = standby.said(line.decode("utf-8", "replace"))
-            if word is not None:
-                with self.news:
-                    self.words.append((time.monotonic(), word))
-                    self.news.notify_all()
+            message = watcher.parse_line(line.decode("utf-8", "replace"))
+            if message is not None:
+                with self.arrival:
+                    self.messages.append((time.monotonic(), message))
+                    self.arrival.notify_all()
 
-    def heard(self, kind: type, count: int) -> tuple[float, Watching | Fired]:
-        """The word of that number of a kind. Raises SystemExit after a minute."""
-        with self.news:
-            of_kind = [one for one in self.words if isinstance(one[1], kind)]
+    def await_message(self, kind: type, count: int) -> tuple[float, WatcherStatus | ConditionMatch]:
+        """Wait for message number `count` of a kind. Raises SystemExit after a minute."""
+        with self.arrival:
+            matches = [message for message in self.messages if isinstance(message[1], kind)]
             end = time.monotonic() + 60
-            while len(of_kind) < count:
-                if not self.news.wait(max(0.0, end - time.monotonic())):
-                    raise SystemExit("the watcher does not speak")
-                of_kind = [one for one in self.words if isinstance(one[1], kind)]
-            return of_kind[count - 1]
+            while len(matches) < count:
+                if not self.arrival.wait(max(0.0, end - time.monotonic())):
+                    raise SystemExit("the watcher reports nothing")
+                matches = [message for message in self.messages if isinstance(message[1], kind)]
+            return matches[count - 1]
 
-    def place(self) -> Path:
-        """Where it keeps what it keeps."""
-        found = (Path(top) / f"culprit-{self.run}" for top in self.limits.directories)
-        return next(one for one in found if one.exists())
+    def directory(self) -> Path:
+        """The directory of the watcher."""
+        directories = (Path(top) / f"culprit-{self.run}" for top in self.limits.directories)
+        return next(directory for directory in directories if directory.exists())
 
     def end(self) -> None:
-        """Hangs up, and waits until it is gone."""
+        """Close the connection and wait until the watcher has ended."""
         assert self.child.stdin and self.child.stderr
         self.child.stdin.close()
         self.child.wait(30)
@@ -99,26 +100,26 @@ class Standing:
 
 
 @contextmanager
-def standing(*conditions: Condition) -> Iterator[Standing]:
-    """One that watches, for the length of the block."""
-    one = Standing(*conditions)
+def run_watcher(*conditions: WatcherCondition) -> Iterator[WatcherRun]:
+    """Run a watcher for the length of the block."""
+    item = WatcherRun(*conditions)
     try:
-        with every(BEAT_S, heartbeat(one.child)):
-            one.heard(Watching, 1)
-            yield one
+        with call_every(BEAT_S, make_heartbeat(item.child)):
+            item.await_message(WatcherStatus, 1)
+            yield item
     finally:
-        one.end()
+        item.end()
 
 
 def spent_ms(run: str) -> float:
-    """CPU of the processes of a standby that live, and of their children that have ended."""
+    """CPU time of the running processes of a watcher, and of their children that have ended."""
     total = 0
     mark = f"CULPRIT_RUN={run}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if mark in (entry / "environ").read_bytes().split(b"\0"):
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                total += sum(int(one) for one in fields[11:15])
+                total += sum(int(field) for field in fields[11:15])
         except OSError:
             continue
     return total * 1000 / os.sysconf("SC_CLK_TCK")
@@ -130,12 +131,12 @@ def _of(pid: int) -> tuple[float, float]:
     status = Path(f"/proc/{pid}/status").read_text()
     resident = re.search(r"VmRSS:\s+(\d+)", status)
     assert resident
-    spent = sum(int(one) for one in fields[11:15]) * 1000 / os.sysconf("SC_CLK_TCK")
+    spent = sum(int(field) for field in fields[11:15]) * 1000 / os.sysconf("SC_CLK_TCK")
     return spent, float(resident[1])
 
 
-def beside(seconds: float) -> None:
-    """The ring, and in the same seconds what an engineer would have left running to keep them."""
+def compare_recorders(seconds: float) -> None:
+    """Compare the look-back buffer with sadc and atop over the same seconds."""
     with tempfile.TemporaryDirectory() as top:
         lines = {
             "sadc": [SADC, "-S", "XALL", "1", f"{top}/sadc"],
@@ -143,7 +144,7 @@ def beside(seconds: float) -> None:
         }
         others = {name: line for name, line in lines.items() if shutil.which(line[0])}
         with ExitStack() as stack:
-            ring = stack.enter_context(standing())
+            buffer = stack.enter_context(run_watcher())
             started = {
                 name: stack.enter_context(
                     subprocess.Popen(line, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
@@ -151,19 +152,21 @@ def beside(seconds: float) -> None:
                 for name, line in others.items()
             }
             time.sleep(3)
-            ours, first = spent_ms(ring.run), {name: _of(one.pid) for name, one in started.items()}
+            ours, first = spent_ms(buffer.run), {name: _of(item.pid) for name, item in started.items()}
             size = {name: Path(top, name).stat().st_size for name in started}
-            before = ring.heard(Watching, 1)[1]
+            before = buffer.await_message(WatcherStatus, 1)[1]
             time.sleep(seconds)
-            after = ring.words[-1][1]
-            assert isinstance(before, Watching) and isinstance(after, Watching)
-            cpu = (spent_ms(ring.run) - ours) / seconds
-            kept = (after.ring_bytes - before.ring_bytes) * 1e9 / (after.boot_ns - before.boot_ns)
-            on_disk = 0.0 if str(ring.place()).startswith("/dev/shm") else kept
-            print(f"ring  {cpu:.2f} ms/s, {after.rss_kb / 1024:.1f} MiB, {on_disk / 1024:.1f} KiB/s to disk")
-            print(f"      ({kept / 1024:.1f} KiB/s kept; over {seconds:g} s)")
-            for name, one in started.items():
-                spent, resident = _of(one.pid)
+            after = buffer.messages[-1][1]
+            assert isinstance(before, WatcherStatus) and isinstance(after, WatcherStatus)
+            cpu = (spent_ms(buffer.run) - ours) / seconds
+            stored = (after.lookback_bytes - before.lookback_bytes) * 1e9 / (after.boot_ns - before.boot_ns)
+            on_disk = 0.0 if str(buffer.directory()).startswith("/dev/shm") else stored
+            print(
+                f"buffer  {cpu:.2f} ms/s, {after.rss_kb / 1024:.1f} MiB, {on_disk / 1024:.1f} KiB/s to disk"
+            )
+            print(f"      ({stored / 1024:.1f} KiB/s stored; over {seconds:g} s)")
+            for name, item in started.items():
+                spent, resident = _of(item.pid)
                 its = (spent - first[name][0]) / seconds
                 wrote = (Path(top, name).stat().st_size - size[name]) / seconds
                 ratio = cpu / its if its else float("nan")
@@ -171,47 +174,55 @@ def beside(seconds: float) -> None:
                     f"{name}  {its:.2f} ms/s, {resident / 1024:.1f} MiB, {wrote / 1024:.1f} KiB/s to disk;",
                     end=" ",
                 )
-                print(f"ring/{name}: CPU {ratio:.2f}, memory {after.rss_kb / resident:.2f}")
-                one.terminate()
+                print(f"buffer/{name}: CPU {ratio:.2f}, memory {after.rss_kb / resident:.2f}")
+                item.terminate()
 
 
-def cost(pairs: int, seconds: float) -> None:
-    """The side-by-side."""
+def measure_cost(pairs: int, seconds: float) -> None:
+    """Measure the slow-down of the reference workload."""
     slower, control, cpu, dearer = [], [], [], []
-    rss = kept = disk = 0.0
+    rss = stored = disk = 0.0
     with Workload() as work:
         for _ in range(pairs):
-            before = quiet(work, seconds)
-            with standing() as ring:
-                first, began = spent_ms(ring.run), time.monotonic()
-                window = quiet(work, seconds)
-                cpu.append((spent_ms(ring.run) - first) / (time.monotonic() - began))
-                last = ring.heard(Watching, 2)[1]
-                assert isinstance(last, Watching)
-                rss, kept = max(rss, last.rss_kb), max(kept, last.ring_bytes)
-                disk = max(disk, 0 if str(ring.place()).startswith("/dev/shm") else held(ring.place()))
-            after = quiet(work, seconds)
+            before = measure_window(work, seconds)
+            with run_watcher() as buffer:
+                first, began = spent_ms(buffer.run), time.monotonic()
+                window = measure_window(work, seconds)
+                cpu.append((spent_ms(buffer.run) - first) / (time.monotonic() - began))
+                last = buffer.await_message(WatcherStatus, 2)[1]
+                assert isinstance(last, WatcherStatus)
+                rss, stored = max(rss, last.rss_kb), max(stored, last.lookback_bytes)
+                disk = max(
+                    disk,
+                    0
+                    if str(buffer.directory()).startswith("/dev/shm")
+                    else measure_disk_bytes(buffer.directory()),
+                )
+            after = measure_window(work, seconds)
             slower.append(1 - window.rate / after.rate)
             control.append(1 - before.rate / after.rate)
             dearer.append(1 - window.per_cpu_s / after.per_cpu_s)
     print(f"{CPUS} CPUs, all busy; {pairs} rows of 3 windows of {seconds:g} s")
-    print(f"slow-down with a ring     median {statistics.median(slower):+.2%}  of {_shown(slower)}")
-    print(f"slow-down with nothing    median {statistics.median(control):+.2%}  of {_shown(control)}")
-    print(f"work per CPU second lost  median {statistics.median(dearer):+.2%}  of {_shown(dearer)}")
-    print(f"CPU of the ring           mean {statistics.mean(cpu):.2f} ms/s  of {[round(x, 2) for x in cpu]}")
+    print(f"slow-down with a buffer   median {statistics.median(slower):+.2%}  of {_format_shares(slower)}")
+    print(f"slow-down without buffer  median {statistics.median(control):+.2%}  of {_format_shares(control)}")
+    print(f"work per CPU second lost  median {statistics.median(dearer):+.2%}  of {_format_shares(dearer)}")
+    print(f"CPU of the buffer         mean {statistics.mean(cpu):.2f} ms/s  of {[round(x, 2) for x in cpu]}")
     print(
-        f"memory {rss / 1024:.1f} MiB resident, {kept / 1024:.0f} KiB kept so far, {disk / 1024:.0f} KiB on disk"
+        f"memory {rss / 1024:.1f} MiB resident, {stored / 1024:.0f} KiB stored so far, {disk / 1024:.0f} KiB on disk"
     )
 
 
-def _shown(values: list[float]) -> str:
-    return ", ".join(f"{one:+.2%}" for one in sorted(values))
+def _format_shares(values: list[float]) -> str:
+    return ", ".join(f"{value:+.2%}" for value in sorted(values))
 
 
-def fires(count: int) -> None:
-    """How soon a start is heard of, and what the ring then holds of the time before."""
+def measure_matches(count: int) -> None:
+    """Measure how soon a start is reported, and how much earlier time the buffer then holds."""
     late, before = [], []
-    with tempfile.TemporaryDirectory() as top, standing(Condition("process_start", NAME)) as armed:
+    with (
+        tempfile.TemporaryDirectory() as top,
+        run_watcher(WatcherCondition("process_start", NAME)) as watcher_session,
+    ):
         program = Path(top) / NAME
         program.symlink_to("/bin/sleep")
         since = time.monotonic()
@@ -219,81 +230,83 @@ def fires(count: int) -> None:
             time.sleep(5 + n * 0.37 % 1)  # not in step with the watcher
             began, boot = time.monotonic(), float(Path("/proc/uptime").read_text().split()[0])
             with subprocess.Popen([str(program), "1.5"]):
-                at, _ = armed.heard(Fired, n)
+                at, _ = watcher_session.await_message(ConditionMatch, n)
             late.append(at - began)
-            data = b"".join(one.read_bytes() for one in sorted((armed.place() / "ring").glob("r.*")))
-            found = HEAD.search(data)
-            assert found
-            before.append(boot - int(found[1]) / 1e9)
-        print(f"start to word: median {statistics.median(late):.2f} s, most {max(late):.2f} s (n={count})")
-        print(f"kept before the last start: {before[-1]:.1f} s of {time.monotonic() - since:.1f} s")
+            data = b"".join(
+                item.read_bytes() for item in sorted((watcher_session.directory() / "ring").glob("r.*"))
+            )
+            match = HEAD.search(data)
+            assert match
+            before.append(boot - int(match[1]) / 1e9)
+        print(f"start to report: median {statistics.median(late):.2f} s, most {max(late):.2f} s (n={count})")
+        print(f"stored before the last start: {before[-1]:.1f} s of {time.monotonic() - since:.1f} s")
 
 
-def aborts(count: int) -> None:
-    """Ends it at random moments in ways that nobody asked for."""
+def measure_aborts(count: int) -> None:
+    """End watchers at random times in unexpected ways."""
     left = 0
     slowest = 0.0
     ways = ("input ends", "guard", "main", "awk")
     for n in range(count):
-        one = Standing(Condition("load1", limit=1e9))
-        with every(BEAT_S, heartbeat(one.child)):
-            one.heard(Watching, 1)
-            place = one.place()
+        item = WatcherRun(WatcherCondition("load1", limit=1e9))
+        with call_every(BEAT_S, make_heartbeat(item.child)):
+            item.await_message(WatcherStatus, 1)
+            directory = item.directory()
             time.sleep(random.random() * 3)
             way = ways[n % len(ways)]
             if way != "input ends":
-                os.kill(_pid(place, way), signal.SIGKILL)
+                os.kill(_pid(directory, way), signal.SIGKILL)
         if way == "input ends":
-            one.end()
+            item.end()
         began = time.monotonic()
-        while (_alive(one.run) or place.exists()) and time.monotonic() - began < 20:
-            one.child.poll()  # as sshd would: whoever was killed is a zombie until somebody has asked for its status
+        while (_alive(item.run) or directory.exists()) and time.monotonic() - began < 20:
+            item.child.poll()  # as sshd would: a killed process is a zombie until its parent reads its status
             time.sleep(0.1)
         slowest = max(slowest, time.monotonic() - began)
-        left += bool(_alive(one.run)) + place.exists()
+        left += bool(_alive(item.run)) + directory.exists()
         if way != "input ends":
-            one.end()
+            item.end()
     print(f"{count} aborts ({', '.join(ways)}): {left} left behind; clean after {slowest:.1f} s at most")
 
 
-def _pid(place: Path, who: str) -> int:
+def _pid(directory: Path, who: str) -> int:
     if who == "awk":
-        return int((place / "l" / "s1").read_text().split()[0])
-    lines = (place / "manifest").read_text().splitlines()
+        return int((directory / "l" / "s1").read_text().split()[0])
+    lines = (directory / "manifest").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{who} "))
 
 
 def _alive(run: str) -> list[str]:
-    found = []
+    results = []
     mark = f"CULPRIT_RUN={run}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(entry.name)
+                results.append(entry.name)
         except OSError:
             continue
-    return found
+    return results
 
 
 def main() -> int:
-    """Prints all of them."""
+    """Run the selected measurements."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=15)
-    parser.add_argument("--beside", type=float, default=60)
+    parser.add_argument("--compare", type=float, default=60)
     parser.add_argument("--fires", type=int, default=10)
     parser.add_argument("--aborts", type=int, default=20)
-    asked = parser.parse_args()
-    if asked.pairs:
-        cost(asked.pairs, asked.seconds)
-    if asked.beside:
-        beside(asked.beside)
-    if asked.fires:
-        fires(asked.fires)
-    if asked.aborts:
-        aborts(asked.aborts)
+    args = parser.parse_args()
+    if args.pairs:
+        measure_cost(args.pairs, args.seconds)
+    if args.compare:
+        compare_recorders(args.compare)
+    if args.fires:
+        measure_matches(args.fires)
+    if args.aborts:
+        measure_aborts(args.aborts)
     return 0
 
 

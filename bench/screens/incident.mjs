@@ -1,9 +1,9 @@
 // Opens an incident again and again, notes in the page when each part of it was drawn and when the next step reacts, and
-// then asks every call of the screen many times over. Started by bench/incident_screen.py.
+// then asks every call of the screen many times over. Started by bench/screens/incident_screen.py.
 import { createRequire } from "node:module";
 
-const asked = JSON.parse(process.env.BENCH);
-const { chromium } = createRequire(`${asked.e2e}/package.json`)("@playwright/test");
+const options = JSON.parse(process.env.BENCH);
+const { chromium } = createRequire(`${options.e2e}/package.json`)("@playwright/test");
 
 /** Runs in the page before its own scripts: milliseconds since the navigation began, once what is named was painted. */
 function watch() {
@@ -12,10 +12,10 @@ function watch() {
   const seen = {};
   window.benchSeen = seen;
   const answered = (what) =>
-    performance.getEntriesByType("resource").some((one) => what.test(one.name) && one.responseEnd > 0);
+    performance.getEntriesByType("resource").some((entry) => what.test(entry.name) && entry.responseEnd > 0);
   const within = (pane, what) => document.querySelector(`section[aria-label="${pane}"] ${what}`);
   const parts = {
-    chain: () => within("Chain of evidence", 'button[id^="step-"]'),
+    chain: () => within("Evidence chain", 'button[id^="step-"]'),
     evidence: () => within("Evidence", "[data-look]"),
     timeline: () => within("Timeline", "[data-row] canvas") && answered(/\/timeline\?/),
   };
@@ -52,7 +52,7 @@ function watch() {
 }
 
 const browser = await chromium.launch({
-  executablePath: asked.chromium,
+  executablePath: options.chromium,
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
 });
 process.on("SIGTERM", () => browser.close().finally(() => process.exit(143)));
@@ -61,23 +61,23 @@ try {
   const context = await browser.newContext(view);
   const first = await context.newPage();
   first.setDefaultTimeout(60_000);
-  await first.goto(asked.login_url);
+  await first.goto(options.login_url);
   await first.getByLabel("New password").fill("a long enough pass phrase");
-  await first.getByLabel("The same again").fill("a long enough pass phrase");
-  await first.getByRole("button", { name: "Set password and go on" }).click();
+  await first.getByLabel("Repeat password").fill("a long enough pass phrase");
+  await first.getByRole("button", { name: "Set password and continue" }).click();
   await first.getByRole("navigation", { name: "Main" }).waitFor();
   const storageState = await context.storageState();
   await context.close();
 
   const opens = { cold: [], warm: [] };
   let calls = [];
-  for (let n = 0; n < asked.opens; n += 1) {
+  for (let n = 0; n < options.opens; n += 1) {
     // A browser that was never here, then the same one again.
     const fresh = await browser.newContext({ ...view, storageState });
     await fresh.addInitScript(watch);
     const page = await fresh.newPage();
     for (const how of ["cold", "warm"]) {
-      await page.goto(`${asked.url}/incidents/${asked.incident}`, { waitUntil: "commit" });
+      await page.goto(`${options.url}/incidents/${options.incident}`, { waitUntil: "commit" });
       const seen = await page.waitForFunction(() => window.benchSeen?.reacts && window.benchSeen, null, {
         timeout: 60_000,
       });
@@ -85,13 +85,13 @@ try {
       calls = await page.evaluate(() =>
         performance
           .getEntriesByType("resource")
-          .filter((one) => one.name.includes("/api/") && !one.name.endsWith("/events"))
-          .map((one) => one.name),
+          .filter((entry) => entry.name.includes("/api/") && !entry.name.endsWith("/events"))
+          .map((entry) => entry.name),
       );
     }
-    if (n + 1 < asked.opens) await fresh.close();
+    if (n + 1 < options.opens) await fresh.close();
     else {
-      const times = await page.evaluate(ask, [[...new Set(calls)], asked.asks]);
+      const times = await page.evaluate(ask, [[...new Set(calls)], options.asks]);
       console.log(JSON.stringify({ opens, calls: times }));
     }
   }

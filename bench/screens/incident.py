@@ -1,9 +1,10 @@
-"""An incident of 20 hosts with 10 captures each, beside a small one: time, queries and bytes of what its screen asks.
+"""An incident of 20 hosts with 10 captures each, compared with a small one: time, queries and bytes of what its
+screen asks.
 
-    python -m bench.incident [--asks 40] [--opens 10] [--json FILE]
+    ./culprit bench incident [--asks 40] [--opens 10] [--json FILE]
 
-Every run was evaluated by all rules (one in twelve fired, most stayed quiet, some could not be said), in a PostgreSQL
-of its own; three playbooks lie on the incident. Both sizes are asked in turn, A B A B. Each answer is what the API
+Every run was evaluated by all rules (one in twelve matched, most did not, some were not evaluated), in a PostgreSQL of
+its own; three playbooks belong to the incident. Both sizes are asked in turn, A B A B. Each answer is what the API
 sends, encoded. With --opens a real browser then opens the large one that many times, over a platform of its own.
 """
 
@@ -20,22 +21,30 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from culprit.auth.actor import Actor
-from culprit.config import REPOSITORY
-from culprit.core.rules import form
-from culprit.core.rules.contract import Citation, Finding, Number, Rule
-from culprit.core.rules.registry import RULES
-from culprit.incidents import journal, queries, read, service
-from culprit.incidents.given import HostGiven, IncidentCreate, RunsAdd
-from culprit.infra.db import Database
-from culprit.kit.answers import fast_json
-from culprit.launch.engines import Postgres
-from culprit.models import Capture, Credential, Evaluation, Host, Incident, Run, UserAccount
-from culprit.models import Finding as FindingRow
+from culprit.accounts.actor import Actor
+from culprit.domain.rules import json_form
+from culprit.domain.rules.finding import Citation, Finding, Number
+from culprit.domain.rules.registry import RULES
+from culprit.domain.rules.rule import Rule
+from culprit.incidents.records import journal, queries, service
+from culprit.incidents.records.requests import IncidentCreate, IncidentHostRequest, IncidentRunsCreate
+from culprit.incidents.responses import incident as read
+from culprit.infra.db.session import Database
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.analysis.evaluation import Evaluation
+from culprit.infra.models.analysis.finding import StoredFinding as FindingRow
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.settings import REPOSITORY
+from culprit.launcher.engines import Postgres
+from culprit.web.http.json_response import fast_json
 from sqlalchemy import event, text
 from sqlalchemy.orm import Session
 
-from bench import incident_screen
+from bench.screens import incident_screen
 from collectors.contract import Sentence
 
 SMALL, LARGE = (2, 1), (20, 10)
@@ -44,17 +53,17 @@ FIRES, SILENT = 12, 5
 MISSING = Sentence("missing.not_collected", {"collector": "perf_record"})
 
 
-def said(at: int, rule: Rule, run: str) -> Finding:
-    """What a rule said of a run: every twelfth fires, every fifth could not say anything."""
+def build_finding(at: int, rule: Rule, run: str) -> Finding:
+    """Return the finding of a rule: every twelfth matches, every fifth is inconclusive."""
     number = Number("x", 42.0, "pct", ">", 5.0, (Citation(run, "cpu_stat", run, "samples", (3, 9)),))
     if at % FIRES == 0:
-        return Finding(rule.id, "fired", "warn", rule.grade, (("pid", "4711"),), (number,))
+        return Finding(rule.id, "matched", "warn", rule.strength, (("pid", "4711"),), (number,))
     if at % SILENT == 0:
-        return Finding(rule.id, "not_evaluated", "warn", rule.grade, (), (), MISSING)
-    return Finding(rule.id, "quiet", "warn", rule.grade, (), (number,))
+        return Finding(rule.id, "not_evaluated", "warn", rule.strength, (), (), MISSING)
+    return Finding(rule.id, "not_matched", "warn", rule.strength, (), (number,))
 
 
-def seed(session: Session, actor: Actor, size: tuple[int, int]) -> Incident:
+def seed_incident(session: Session, actor: Actor, size: tuple[int, int]) -> Incident:
     """An incident over so many hosts with so many captures each."""
     hosts, captures = size
     key = Credential(name=f"key of {hosts}", kind="agent", public={})
@@ -66,55 +75,57 @@ def seed(session: Session, actor: Actor, size: tuple[int, int]) -> Incident:
     ]
     session.add_all(rows)
     session.flush()
-    given = [HostGiven(host_id=one.id) for one in rows]
-    wanted = IncidentCreate(title=f"{hosts} hosts", hosts=given, playbooks=BOOKS)
-    incident = service.create(session, actor, wanted)
+    incident_host_requests = [IncidentHostRequest(host_id=row.id) for row in rows]
+    incident_create = IncidentCreate(title=f"{hosts} hosts", hosts=incident_host_requests, playbooks=BOOKS)
+    incident = service.create_incident(session, actor, incident_create)
     begin = datetime.now(UTC) - timedelta(hours=1)
     for number in range(captures):
         capture = Capture(plan="triage", state="done")
         session.add(capture)
         session.flush()
         t0_ns = int((begin + timedelta(minutes=number)).timestamp() * 1e9)
-        made = [
-            Run(capture_id=capture.id, host_id=one.id, state="done", t0_ns=t0_ns, t1_ns=t0_ns + 8 * 10**9)
-            for one in rows
+        runs = [
+            Run(capture_id=capture.id, host_id=row.id, state="done", t0_ns=t0_ns, t1_ns=t0_ns + 8 * 10**9)
+            for row in rows
         ]
-        session.add_all(made)
+        session.add_all(runs)
         session.flush()
-        for run in made:
-            evaluate(session, run)
+        for run in runs:
+            store_findings(session, run)
         session.flush()
         version = session.get_one(Incident, incident.id).version
         service.add_runs(
-            session, actor, incident.id, RunsAdd(version=version, run_ids=[one.id for one in made])
+            session, actor, incident.id, IncidentRunsCreate(version=version, run_ids=[run.id for run in runs])
         )
     return incident
 
 
-def evaluate(session: Session, run: Run) -> None:
-    """What all rules said of one run."""
-    found = [said(at, rule, str(run.id)) for at, rule in enumerate(RULES.values())]
-    for one in found:
-        if one.state == "fired":
-            session.add(FindingRow(run_id=run.id, host_id=run.host_id, **form.finding(one)))
+def store_findings(session: Session, run: Run) -> None:
+    """Store the findings of all rules for one run."""
+    rules = [build_finding(at, rule, str(run.id)) for at, rule in enumerate(RULES.values())]
+    for rule in rules:
+        if rule.state == "matched":
+            session.add(FindingRow(run_id=run.id, host_id=run.host_id, **json_form.finding_to_json(rule)))
     rest = {
-        state: [form.finding(one) for one in found if one.state == state]
-        for state in ("quiet", "not_evaluated")
+        state: [json_form.finding_to_json(rule) for rule in rules if rule.state == state]
+        for state in ("not_matched", "not_evaluated")
     }
     session.add(Evaluation(run_id=run.id, elapsed_ms=1.0, ranking={}, **rest))
 
 
-def calls(session: Session, actor: Actor) -> dict[str, Callable[[Incident], object]]:
+def list_calls(session: Session, actor: Actor) -> dict[str, Callable[[Incident], object]]:
     """What the screen asks when it is opened."""
     return {
-        "GET /incidents/{id}": lambda one: read.read(session, actor, journal.found(session, actor, one.id)),
-        "GET /incidents": lambda _: read.summaries(
-            session, actor, session.scalars(queries.incidents(actor)).all()
+        "GET /incidents/{id}": lambda item: read.build_incident(
+            session, actor, journal.get_incident(session, actor, item.id)
+        ),
+        "GET /incidents": lambda _: read.build_summaries(
+            session, actor, session.scalars(queries.select_incidents(actor)).all()
         ),
     }
 
 
-def compare(
+def compare_calls(
     session: Session, actor: Actor, small: Incident, large: Incident, asks: int
 ) -> list[dict[str, object]]:
     """One row for each call."""
@@ -125,11 +136,11 @@ def compare(
 
     event.listen(session.get_bind(), "before_cursor_execute", count)
     rows: list[dict[str, object]] = []
-    for name, ask in calls(session, actor).items():
+    for name, ask in list_calls(session, actor).items():
         taken: dict[str, list[float]] = {"small": [], "large": []}
         busy: dict[str, list[float]] = {"small": [], "large": []}
         size: dict[str, int] = {}
-        asked: dict[str, int] = {}
+        requested: dict[str, int] = {}
         for _ in range(asks):
             for which, incident in (("small", small), ("large", large)):
                 session.expire_all()
@@ -138,16 +149,16 @@ def compare(
                 size[which] = len(fast_json(ask(incident)).body)
                 taken[which].append((time.perf_counter() - began) * 1e3)
                 busy[which].append((time.process_time() - cpu) * 1e3)
-                asked[which] = counted[0]
+                requested[which] = counted[0]
         ratio = statistics.median(b / a for a, b in zip(taken["small"], taken["large"], strict=True))
         p95 = {which: statistics.quantiles(times, n=20)[-1] for which, times in taken.items()}
         rows.append(
             {
-                "call": name, "p50_ms": [round(statistics.median(taken[one]), 1) for one in ("small", "large")],
-                "cpu_ms": [round(statistics.median(busy[one]), 1) for one in ("small", "large")],
-                "p95_ms": [round(p95[one], 1) for one in ("small", "large")], "ratio": round(ratio, 2),
-                "kb": [round(size[one] / 1024, 1) for one in ("small", "large")],
-                "queries": [asked["small"], asked["large"]],
+                "call": name, "p50_ms": [round(statistics.median(taken[item]), 1) for item in ("small", "large")],
+                "cpu_ms": [round(statistics.median(busy[item]), 1) for item in ("small", "large")],
+                "p95_ms": [round(p95[item], 1) for item in ("small", "large")], "ratio": round(ratio, 2),
+                "kb": [round(size[item] / 1024, 1) for item in ("small", "large")],
+                "queries": [requested["small"], requested["large"]],
             }
         )  # fmt: skip
         print(json.dumps(rows[-1]), flush=True)
@@ -177,18 +188,18 @@ def main() -> None:
                 session.add(person)
                 session.flush()
                 actor = Actor(person.id, "bench", "oncall")
-                small, large = (seed(session, actor, size) for size in (SMALL, LARGE))
+                small, large = (seed_incident(session, actor, size) for size in (SMALL, LARGE))
                 session.commit()
                 session.execute(text("ANALYZE"))
-                rows = compare(session, actor, small, large, chosen.asks)
+                rows = compare_calls(session, actor, small, large, chosen.asks)
         finally:
             database.close()
     seen = None
     if chosen.opens:
-        seen = incident_screen.measured(
-            lambda session, actor: seed(session, actor, LARGE), chosen.opens, chosen.asks
+        seen = incident_screen.measure_screen(
+            lambda session, actor: seed_incident(session, actor, LARGE), chosen.opens, chosen.asks
         )
-        print(incident_screen.table(seen))
+        print(incident_screen.format_tables(seen))
     if chosen.json:
         chosen.json.write_text(json.dumps({"rows": rows, "screen": seen}, indent=1))
 

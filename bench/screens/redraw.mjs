@@ -1,19 +1,19 @@
-// Drags ranges on the time strip of a profile and notes in the page when each was drawn. Started by bench/redraw.py.
+// Drags ranges on the time strip of a profile and notes in the page when each was drawn. Started by bench/screens/redraw.py.
 import { createRequire } from "node:module";
 
-const asked = JSON.parse(process.env.BENCH);
-const { chromium } = createRequire(`${asked.e2e}/package.json`)("@playwright/test");
+const options = JSON.parse(process.env.BENCH);
+const { chromium } = createRequire(`${options.e2e}/package.json`)("@playwright/test");
 
 /** Runs in the page before its own scripts: keeps, for the last release of the pointer, what followed. */
 function watch() {
-  // The browser keeps 250 entries unless it is told to keep more.
+  // The browser keeps 250 entries unless it is configured to keep more.
   performance.setResourceTimingBufferSize(5000);
   const last = { released: 0, answered: 0, painted: 0, draws: 0 };
   window.benchLast = last;
   const fetched = window.fetch;
-  window.fetch = async (...given) => {
-    const url = given[0] instanceof Request ? given[0].url : String(given[0]);
-    const answer = await fetched(...given);
+  window.fetch = async (...request) => {
+    const url = request[0] instanceof Request ? request[0].url : String(request[0]);
+    const answer = await fetched(...request);
     if (/\/profiles\/[^/]+\/tree/.test(url) && last.released) last.answered = performance.now();
     return answer;
   };
@@ -25,8 +25,8 @@ function watch() {
   new MutationObserver((changes) => {
     if (!last.answered) return;
     const drew = changes.some(
-      (one) =>
-        one.target instanceof Element && one.addedNodes.length > 0 && one.target.closest('[data-testid="flame"]'),
+      (change) =>
+        change.target instanceof Element && change.addedNodes.length > 0 && change.target.closest('[data-testid="flame"]'),
     );
     if (!drew) return;
     last.draws += 1;
@@ -47,7 +47,7 @@ function followed(restMs) {
   if (!last.painted || performance.now() - last.painted < restMs) return null;
   const entry = performance
     .getEntriesByType("resource")
-    .filter((one) => /\/profiles\/[^/]+\/tree/.test(one.name) && one.startTime >= last.released)
+    .filter((entry) => /\/profiles\/[^/]+\/tree/.test(entry.name) && entry.startTime >= last.released)
     .at(-1);
   if (!entry) return null;
   return {
@@ -70,7 +70,7 @@ const random = () => {
 };
 
 const browser = await chromium.launch({
-  executablePath: asked.chromium,
+  executablePath: options.chromium,
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
 });
 process.on("SIGTERM", () => browser.close().finally(() => process.exit(143)));
@@ -79,19 +79,19 @@ try {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
   page.setDefaultTimeout(60_000);
   await page.addInitScript(watch);
-  await page.goto(asked.login_url);
+  await page.goto(options.login_url);
   await page.getByLabel("New password").fill("a long enough pass phrase");
-  await page.getByLabel("The same again").fill("a long enough pass phrase");
-  await page.getByRole("button", { name: "Set password and go on" }).click();
+  await page.getByLabel("Repeat password").fill("a long enough pass phrase");
+  await page.getByRole("button", { name: "Set password and continue" }).click();
   await page.getByRole("navigation", { name: "Main" }).waitFor();
   const profile = await built(page);
   const ready = Date.now();
-  await page.goto(`${asked.url}/profiles/${profile.id}`);
+  await page.goto(`${options.url}/profiles/${profile.id}`);
   await page.getByTestId("flame").locator("g.frame rect").first().waitFor();
   await page.waitForLoadState("networkidle");
   const box = await page.getByTestId("heat").boundingBox();
   // The first few are left out of the figures: the browser compiles, the server opens the profile.
-  for (let n = -asked.warm; n < asked.brushes; n += 1) {
+  for (let n = -options.warm; n < options.brushes; n += 1) {
     let [from, to] = [random(), random()].sort((a, b) => a - b);
     if (to - from < 0.01) to = from < 0.5 ? from + 0.01 : to;
     if (to - from < 0.01) from = to - 0.01;
@@ -100,8 +100,8 @@ try {
     await page.mouse.move(box.x + 1 + (box.width - 2) * to, box.y + 10, { steps: 5 });
     await page.mouse.up();
     try {
-      const found = await page.waitForFunction(followed, 150, { polling: 50, timeout: 20_000 });
-      if (n >= 0) brushes.push(await found.jsonValue());
+      const brush = await page.waitForFunction(followed, 150, { polling: 50, timeout: 20_000 });
+      if (n >= 0) brushes.push(await brush.jsonValue());
     } catch (error) {
       process.stderr.write(`brush ${n}: ${page.url()} ${JSON.stringify(await page.evaluate("benchLast"))}\n`);
       throw error;
@@ -115,7 +115,7 @@ try {
 /** The imported profile, as soon as a task has built it. */
 async function built(page) {
   for (const end = Date.now() + 180_000; Date.now() < end; ) {
-    const answer = await page.request.get(`${asked.url}/api/v1/profiles?run=${asked.run}`);
+    const answer = await page.request.get(`${options.url}/api/v1/profiles?run=${options.run}`);
     const [profile] = (await answer.json()).items;
     if (profile?.state === "ready") return profile;
     if (profile && !["queued", "running"].includes(profile.state)) throw new Error(JSON.stringify(profile));

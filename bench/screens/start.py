@@ -1,6 +1,6 @@
 """`./culprit up` in a fresh clone: cold by phase, warm, and from `git clone` to the first drawn flame graph.
 
-    python -m bench.start [--cold-caches] [--warm 3]
+    ./culprit bench start [--cold-caches] [--warm 3]
 
 Clones what is committed here into a temporary directory and starts it there over data of its own. The caches of
 uv and npm stay as they are unless --cold-caches gives both empty ones. Once it is ready, a headless Chromium
@@ -22,19 +22,19 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from culprit.launch.paths import ROOT
+from culprit.launcher.paths import ROOT
 
-from bench import platforms
+from bench.support import platforms
 
 COLD_S, WARM_S, BROWSER_S = 900.0, 120.0, 300.0
 
 
-def say(text: str) -> None:
-    """For whoever waits."""
+def print_progress(text: str) -> None:
+    """Print progress."""
     sys.stderr.write(f"{text}\n")
 
 
-def caches(directory: Path, *, cold: bool) -> dict[str, str]:
+def empty_cache_environment(directory: Path, *, cold: bool) -> dict[str, str]:
     """The environment that makes uv and npm begin with nothing."""
     if not cold:
         return {}
@@ -59,28 +59,28 @@ def main() -> None:
             stack.enter_context(tempfile.TemporaryDirectory(prefix="start-", ignore_cleanup_errors=True))
         )
         clone, home, log = top / "culprit", top / "home", top / "up.log"
-        more = caches(top / "caches", cold=chosen.cold_caches)
+        more = empty_cache_environment(top / "caches", cold=chosen.cold_caches)
         chromium = platforms.prepare_browser()
 
         began, clock = time.monotonic(), time.time()
         subprocess.run(["git", "clone", "-q", "--no-local", str(ROOT), str(clone)], check=True)
         cloned_s = time.monotonic() - began
-        say(f"cloned in {cloned_s:.1f} s")
-        stack.callback(platforms.purge, clone, home)
-        with platforms.running(clone, home, log, COLD_S, **more) as cold:
-            say(f"ready {cold['ready_s']:.1f} s later")
-            asked = {"chromium": chromium, "url": cold["url"], "login_url": cold["login_url"]}
-            marks = platforms.browse("start.mjs", asked, BROWSER_S)
+        print_progress(f"cloned in {cloned_s:.1f} s")
+        stack.callback(platforms.purge_data, clone, home)
+        with platforms.running_platform(clone, home, log, COLD_S, **more) as cold:
+            print_progress(f"ready {cold['ready_s']:.1f} s later")
+            requested = {"chromium": chromium, "url": cold["url"], "login_url": cold["login_url"]}
+            marks = platforms.run_browser(Path(__file__).with_name("start.mjs"), requested, BROWSER_S)
         for _ in range(chosen.warm):
-            with platforms.running(clone, home, log, WARM_S, **more) as again:
+            with platforms.running_platform(clone, home, log, WARM_S, **more) as again:
                 warm.append(again["ready_s"])
-                say(f"warm: ready in {warm[-1]:.1f} s")
+                print_progress(f"warm: ready in {warm[-1]:.1f} s")
     at = {name: when / 1000 - clock for name, when in marks.items()}
     example = at["example_drawn"] - at["asked_for_example"]
 
-    said = "empty" if chosen.cold_caches else "warm"
+    message = "empty" if chosen.cold_caches else "warm"
     print(
-        f"{os.cpu_count()} CPUs, Linux {os.uname().release}; caches of uv and npm {said}; the clone is from a local"
+        f"{os.cpu_count()} CPUs, Linux {os.uname().release}; caches of uv and npm {message}; the clone is from a local"
         f" directory; load average {load:.1f} before, {os.getloadavg()[0]:.1f} after.\n"
     )
     print("| `./culprit up` | s |\n|---|---|")

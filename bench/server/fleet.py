@@ -1,11 +1,11 @@
 """The fleet screen for 50 and for 500 hosts: time, queries and bytes of each call, side by side, packed and unchanged.
 
-    python -m bench.fleet [--looks 6] [--pairs 5] [--json FILE]
+    ./culprit bench fleet [--runs 6] [--pairs 5] [--json FILE]
 
-500 hosts with some looks each (two thirds of the rules answered, every tenth host sick, every twentieth never looked
-at) in a PostgreSQL of its own; 50 of them carry a label, so that both sizes are asked of the same database, A B A B.
-Each answer is what the API sends, encoded; then packed as the API packs it, and then asked for once more by somebody
-who has it already.
+500 hosts with several evaluated runs each: results of two thirds of the rules, every tenth host unhealthy, every
+twentieth without a run. They are in a PostgreSQL of their own. 50 of them carry a label, so that both sizes are
+requested from the same database, alternately. Each answer is encoded and compressed as the API sends it, and then
+requested again with its ETag.
 """
 
 from __future__ import annotations
@@ -24,74 +24,74 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from culprit.auth.actor import Actor
-from culprit.config import REPOSITORY
-from culprit.fleet import peers, read, service
-from culprit.infra.db import Database
-from culprit.kit.answers import fast_json
-from culprit.kit.compression import LEVEL
-from culprit.kit.uuid7 import uuid7
-from culprit.launch.engines import Postgres
-from culprit.tests.support.fleet import add_hosts, add_looks, crowd
+from culprit.accounts.actor import Actor
+from culprit.analysis.fleet import peers, responses, service
+from culprit.infra.db.session import Database
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.settings import REPOSITORY
+from culprit.launcher.engines import Postgres
+from culprit.tests.support.fleet import add_evaluated_runs, add_hosts, generate_runs
+from culprit.web.http.compression import LEVEL
+from culprit.web.http.json_response import fast_json
 from sqlalchemy import event, text
 from sqlalchemy.orm import Session
 
 HOSTS, SOME = 500, 50
-ACTOR = Actor(uuid7(), "bench", "viewer")
+ACTOR = Actor(new_uuid7(), "bench", "viewer")
 Labels = tuple[tuple[str, str], ...]
 #: Each question once of 50 and once of 500 hosts.
 SIZES: dict[int, Labels] = {SOME: (("some", "yes"),), HOSTS: ()}
 
 
-def seed(session: Session, looks: int) -> None:
-    """The hosts, and what rules said of them; the oldest look first, as time would have it."""
+def seed_hosts(session: Session, runs_per_host: int) -> None:
+    """Store the hosts and the findings of their rules, the oldest diagnosis first."""
     names = [f"host-{at:03}" for at in range(HOSTS)]
     labels = [
         {"role": f"role-{at % 12}"} | ({"some": "yes"} if at % (HOSTS // SOME) == 3 else {})
         for at in range(HOSTS)
     ]
     hosts = add_hosts(session, names, labels)
-    for batch in reversed(list(crowd(hosts, looks))):
-        add_looks(session, batch)
+    for batch in reversed(list(generate_runs(hosts, runs_per_host))):
+        add_evaluated_runs(session, batch)
     session.commit()
     session.execute(text("ANALYZE"))
 
 
-def questions(session: Session) -> dict[str, Callable[[Labels], object]]:
-    """What the screen asks."""
+def list_calls(session: Session) -> dict[str, Callable[[Labels], object]]:
+    """Return the requests of the fleet screen."""
     day = timedelta(days=1)
 
-    def glance(labels: Labels) -> read.Glance:
-        return read.glance(session, ACTOR, labels)
+    def snapshot(labels: Labels) -> responses.FleetSnapshot:
+        return responses.load_snapshot(session, ACTOR, labels)
 
     return {
-        "GET /fleet/use": lambda labels: service.use(session, glance(labels)),
-        "GET /fleet/peers": lambda labels: peers.peers(
-            session, glance(labels), label="role", measure="", within=day
+        "GET /fleet/use": lambda labels: service.build_use_grid(session, snapshot(labels)),
+        "GET /fleet/peers": lambda labels: peers.compare_peers(
+            session, snapshot(labels), label="role", measure="", within=day
         ),
-        "GET /fleet/findings": lambda labels: service.findings(session, glance(labels)),
+        "GET /fleet/findings": lambda labels: service.build_findings_matrix(session, snapshot(labels)),
     }
 
 
-def clocked(work: Callable[[], Any]) -> tuple[float, float, Any]:
+def time_call(work: Callable[[], Any]) -> tuple[float, float, Any]:
     """Milliseconds, milliseconds of this process's CPU, and what came of it."""
     began, cpu = time.perf_counter(), time.process_time()
-    made = work()
-    return (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3, made
+    result = work()
+    return (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3, result
 
 
-def answered(ask: Callable[[Labels], object], labels: Labels) -> bytes:
+def encode_answer(ask: Callable[[Labels], object], labels: Labels) -> bytes:
     """The answer as it is sent."""
     return bytes(fast_json(ask(labels)).body)
 
 
-def packed(body: bytes) -> bytes:
+def compress_answer(body: bytes) -> bytes:
     """As the API packs it."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     return packer.compress(body) + packer.flush()
 
 
-def compare(session: Session, pairs: int) -> list[dict[str, object]]:
+def compare_calls(session: Session, pairs: int) -> list[dict[str, object]]:
     """One row for each question."""
     queries = [0]
 
@@ -100,7 +100,7 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
 
     event.listen(session.get_bind(), "before_cursor_execute", count)
     rows: list[dict[str, object]] = []
-    for name, ask in questions(session).items():
+    for name, ask in list_calls(session).items():
         taken: dict[int, list[float]] = {size: [] for size in SIZES}
         cpu: dict[int, list[float]] = {size: [] for size in SIZES}
         packing: list[float] = []
@@ -111,14 +111,16 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
         for _ in range(pairs):
             for size, labels in SIZES.items():
                 queries[0] = 0
-                took, busy, body = clocked(partial(answered, ask, labels))
+                took, busy, body = time_call(partial(encode_answer, ask, labels))
                 taken[size].append(took)
                 cpu[size].append(busy)
                 counted[size] = queries[0]
-                _, pack_ms, less = clocked(partial(packed, body))
+                _, pack_ms, less = time_call(partial(compress_answer, body))
                 sizes[size], small[size] = len(body), len(less)
             packing.append(pack_ms)
-            took, busy, _ = clocked(lambda: read.glance(session, ACTOR, SIZES[HOSTS]).tag("use"))
+            took, busy, _ = time_call(
+                lambda: responses.load_snapshot(session, ACTOR, SIZES[HOSTS]).tag("use")
+            )
             same["ms"].append(took)
             same["cpu"].append(busy)
         ratios = [big / small for small, big in zip(taken[SOME], taken[HOSTS], strict=True)]
@@ -144,7 +146,7 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
 def main() -> None:
     """Seed, ask, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--looks", type=int, default=6)
+    parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
@@ -160,8 +162,8 @@ def main() -> None:
         database = Database(url)
         try:
             with database.sessions() as session:
-                seed(session, chosen.looks)
-                rows = compare(session, chosen.pairs)
+                seed_hosts(session, chosen.runs)
+                rows = compare_calls(session, chosen.pairs)
         finally:
             database.close()
     if chosen.json:

@@ -1,9 +1,9 @@
 """The largest artifacts through their parsers: seconds of CPU, peak memory, and how both grow.
 
-    python -m bench.parsers [--strace-mb 1000] [--sockets 1000000] [--cpus 256]
+    ./culprit bench parsers [--strace-mb 1000] [--sockets 1000000] [--cpus 256]
 
 Each measurement is a child of its own, so that its peak is its own. Every artifact is read at a tenth of its size
-too: the ratio beside it says how cost grows (10 is linear). The sockets are counted on the host, so there the script
+too: the ratio next to it shows how cost grows (10 is linear). The sockets are counted on the host, so there the script
 itself is measured, with an `ss` that prints that many lines, and then the parser of what it left.
 """
 
@@ -20,9 +20,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from collectors.clock import ClockMap
+from culprit.json_types import Json
+
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Context, Parsed, Script
 from collectors.registry import COLLECTORS
 
@@ -37,7 +39,6 @@ CLOCK = {
 }
 VECTORS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
 SOFTIRQ_SECONDS = 60
-Json = dict[str, Any]
 
 
 class FilePart:
@@ -96,28 +97,28 @@ def softirq_text(cpus: int) -> Iterator[bytes]:
 
 def parse_file(collector: str, part: str, path: Path) -> Parsed:
     """What the collector's parser makes of the file."""
-    context = Context(ClockMap.from_records([CLOCK]), COLLECTORS[collector].ways[0].name, 30.0, {})
+    context = Context(ClockMap.from_records([CLOCK]), COLLECTORS[collector].methods[0].name, 30.0, {})
     return COLLECTORS[collector].parse({part: FilePart(path)}, context)
 
 
-def measure(what: str, size: int, folder: Path) -> Json:
+def measure_parser(what: str, size: int, folder: Path) -> Json:
     """One measurement, in this very process."""
     path = folder / "part"
-    made: dict[str, Callable[[], Json]] = {
+    results: dict[str, Callable[[], Json]] = {
         "strace": lambda: _parsed("strace", "stdout", path, strace_lines(size << 20)),
         "softirqs": lambda: _parsed("softirqs", "samples", path, softirq_text(size)),
         "ss": lambda: _counted(size, folder),
     }
-    return made[what]()
+    return results[what]()
 
 
 def _parsed(collector: str, part: str, path: Path, text: Iterator[bytes]) -> Json:
     with path.open("wb") as stream:
         stream.writelines(text)
     began = time.process_time()
-    found = parse_file(collector, part, path)
+    file = parse_file(collector, part, path)
     cpu_s = time.process_time() - began
-    values = sum(one.values.size for one in found.series) + sum(len(one.rows) for one in found.tables)
+    values = sum(series.values.size for series in file.series) + sum(len(table.rows) for table in file.tables)
     return {"mb": path.stat().st_size / 1e6, "cpu_s": cpu_s, "peak_mb": _peak_mb(), "values": values}
 
 
@@ -132,10 +133,10 @@ def _counted(sockets: int, folder: Path) -> Json:
     program = f"BEGIN {{ for (i = 0; i < {sockets}; i++) {each} }}"
     fake.write_text(f"#!/bin/sh\ncase $1 in -Htan) exec awk '{program}';; esac\n")
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
-    way = COLLECTORS["ss"].ways[0]
-    assert isinstance(way, Script)
+    method = COLLECTORS["ss"].methods[0]
+    assert isinstance(method, Script)
     script = folder / "ss.sh"
-    script.write_text(way.sh)
+    script.write_text(method.sh)
     work = folder / "work"
     work.mkdir()
     env = os.environ | {
@@ -147,7 +148,7 @@ def _counted(sockets: int, folder: Path) -> Json:
     with (work / "stdout").open("wb") as out:
         subprocess.run(["sh", str(script)], cwd=work, env=env, stdout=out, check=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    left = next(one for one in (work / "samples", work / "stdout") if one.exists() and one.stat().st_size)
+    left = next(item for item in (work / "samples", work / "stdout") if item.exists() and item.stat().st_size)
     parse_file("ss", left.name, left)
     return {
         "mb": left.stat().st_size / 1e6, "cpu_s": (used.ru_utime + used.ru_stime) / 3,
@@ -160,7 +161,7 @@ def _peak_mb() -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench.parsers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="culprit bench parsers", description=__doc__)
     parser.add_argument("--strace-mb", type=int, default=1000)
     parser.add_argument("--sockets", type=int, default=1_000_000)
     parser.add_argument("--cpus", type=int, default=256)
@@ -168,7 +169,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.child:
         with tempfile.TemporaryDirectory(prefix="culprit-bench-") as folder:
-            print(json.dumps(measure(options.child[0], int(options.child[1]), Path(folder))))
+            print(json.dumps(measure_parser(options.child[0], int(options.child[1]), Path(folder))))
         return 0
     print(
         "| artifact | size | MB read | CPU s | peak MB | CPU at a tenth | growth of CPU | growth of memory |"
@@ -186,7 +187,7 @@ def main() -> int:
 
 
 def _child(what: str, size: int) -> Json:
-    command = [sys.executable, "-m", "bench.parsers", "--child", what, str(size)]
+    command = [sys.executable, "-m", "bench.server.parsers", "--child", what, str(size)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     return dict(json.loads(done.stdout))
 

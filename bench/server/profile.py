@@ -1,6 +1,6 @@
-"""perf script text → sample table beside inferno-collapse-perf; time range → pruned tree on 1M samples.
+"""perf script text → sample table, compared with inferno-collapse-perf; time range → pruned tree on 1M samples.
 
-    python -m bench.profile [--sizes 100000,1000000] [--pairs 5] [--json FILE]
+    ./culprit bench profile [--sizes 100000,1000000] [--pairs 5] [--json FILE]
 
 The text is a real capture of this machine under a real workload (system-wide, frame pointers). Up to the
 size of the capture nothing is made up. A larger text repeats the capture's blocks with later times, and
@@ -26,15 +26,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from culprit.core.stacks import Filter, Profile
+from culprit.domain.profiles.stacks import SampleFilter, StackProfile
 
-from collectors.parse import perf_script
-from collectors.parse.limits import Limits, bounded_open
-from collectors.samples import SampleTable
+from collectors.parse.perf import perf_script
+from collectors.profiles.limits import ReaderLimits, open_bounded
+from collectors.profiles.samples import SampleTable
 
 CACHE = Path.home() / ".cache" / "culprit-bench"
 INFERNO = "0.12.8"
-ME = [sys.executable, "-m", "bench.profile"]
+ME = [sys.executable, "-m", "bench.server.profile"]
 FIELDS = "comm,pid,tid,cpu,time,event,ip,sym,dso"
 WORKLOAD = """
 (while :; do
@@ -51,11 +51,11 @@ wait
 """
 
 
-def inferno() -> Path | None:
+def find_inferno() -> Path | None:
     """inferno-collapse-perf from PATH or the cache; built there once where cargo is found."""
-    found = shutil.which("inferno-collapse-perf")
-    if found:
-        return Path(found)
+    result = shutil.which("inferno-collapse-perf")
+    if result:
+        return Path(result)
     place = CACHE / "inferno" / "bin" / "inferno-collapse-perf"
     if not place.exists() and shutil.which("cargo"):
         root = str(CACHE / "inferno")
@@ -65,7 +65,7 @@ def inferno() -> Path | None:
     return place if place.exists() else None
 
 
-def capture(samples: int, into: Path) -> None:
+def record_samples(samples: int, into: Path) -> None:
     """Record about `samples` samples of the workload and print them."""
     seconds, hz = 12, 4999
     hz = min(hz, max(199, samples * 13 // 10 // (seconds * (os.cpu_count() or 1))))
@@ -105,7 +105,7 @@ def capture(samples: int, into: Path) -> None:
         subprocess.run(script, stdout=out, stderr=subprocess.DEVNULL, check=True)
 
 
-def grow(text: Path, wanted: int, into: Path, step_s: int = 60) -> int:
+def resize_capture(text: Path, requested: int, into: Path, step_s: int = 60) -> int:
     """Cut or repeat the capture to `wanted` samples, each turn `step_s` later. Returns the number of turns."""
     blocks = [b for b in text.read_bytes().split(b"\n\n") if b]
     when = re.compile(rb"(\d+)(?=\.\d{9}: )")
@@ -119,14 +119,14 @@ def grow(text: Path, wanted: int, into: Path, step_s: int = 60) -> int:
     draw = random.Random(1)
     span = 0
     with into.open("wb") as out:
-        for i in range(wanted):
+        for i in range(requested):
             turn, at = divmod(i, len(blocks))
             block = blocks[at]
             if turn:
-                found = when.search(block)
-                if found:
-                    later = int(found[1]) + turn * step_s
-                    block = block[: found.start()] + b"%d" % later + block[found.end() :]
+                match = when.search(block)
+                if match:
+                    later = int(match[1]) + turn * step_s
+                    block = block[: match.start()] + b"%d" % later + block[match.end() :]
                 if draw.random() < share:
                     head, _, body = block.partition(b"\n")
                     leaf, _, rest = body.partition(b"\n")
@@ -147,8 +147,8 @@ def run(argv: list[str]) -> tuple[float, float, float]:
     peak = 0
     while True:
         status = Path(f"/proc/{pid}/status").read_text()
-        found = re.search(r"VmHWM:\s+(\d+)", status)
-        peak = max(peak, int(found[1]) if found and f"Name:\t{Path(argv[0]).name}"[:15] in status else 0)
+        match = re.search(r"VmHWM:\s+(\d+)", status)
+        peak = max(peak, int(match[1]) if match and f"Name:\t{Path(argv[0]).name}"[:15] in status else 0)
         ended, code, usage = os.wait4(pid, os.WNOHANG)
         if ended:
             break
@@ -158,18 +158,18 @@ def run(argv: list[str]) -> tuple[float, float, float]:
     return usage.ru_utime + usage.ru_stime, time.perf_counter() - start, peak / 1024
 
 
-def read(text: Path, store: Path) -> None:
+def parse_text(text: Path, store: Path) -> None:
     """What A does: read the text, write the table. Leaves its CPU seconds without the interpreter's start."""
     start = time.process_time()
-    with bounded_open(text, limits=Limits(unpacked=8 << 30)) as source:
-        perf_script.read(source).save(store)
+    with open_bounded(text, limits=ReaderLimits(unpacked=8 << 30)) as source:
+        perf_script.parse_perf_script(source).save(store)
     store.with_suffix(".cpu").write_text(str(time.process_time() - start))
 
 
 def import_figures(size: int, text: Path, pairs: int, store: Path) -> dict[str, object]:
     """Interleaved pairs of both programs on one file."""
     ours = [*ME, "--read", str(text), str(store)]
-    other = inferno()
+    other = find_inferno()
     theirs = [str(other), "-n", "1", str(text)] if other else None
     a, b = [], []
     for _ in range(pairs):
@@ -203,9 +203,9 @@ def import_figures(size: int, text: Path, pairs: int, store: Path) -> dict[str, 
 def query_figures(store: Path, times: int = 200) -> dict[str, object]:
     """Random time ranges of a stored profile: mapped table → range → pruned tree → JSON."""
     start = time.perf_counter()
-    profile = Profile(SampleTable.load(store))
+    profile = StackProfile(SampleTable.load(store))
     opened = time.perf_counter() - start
-    profile.view().tree()
+    profile.view().render_tree()
     t = profile.table.t_ns
     first, last = int(t[0]), int(t[-1])
     draw = random.Random(2)
@@ -213,12 +213,12 @@ def query_figures(store: Path, times: int = 200) -> dict[str, object]:
     for _ in range(times):
         low, high = sorted(draw.randrange(first, last + 1) for _ in range(2))
         start = time.perf_counter()
-        profile.view(Filter(from_ns=low, to_ns=high)).tree(1200).json()
+        profile.view(SampleFilter(from_ns=low, to_ns=high)).render_tree(1200).json()
         took.append((time.perf_counter() - start) * 1e3)
     masked = []
     for cpu in (0, 1) * 10:
         start = time.perf_counter()
-        profile.view(Filter(cpu=(cpu,))).tree(1200).json()
+        profile.view(SampleFilter(cpu=(cpu,))).render_tree(1200).json()
         masked.append((time.perf_counter() - start) * 1e3)
     took.sort()
     return {
@@ -244,17 +244,17 @@ def main() -> None:
     ask.add_argument("--read", nargs=2, type=Path, help=argparse.SUPPRESS)
     chosen = ask.parse_args()
     if chosen.read:
-        read(*chosen.read)
+        parse_text(*chosen.read)
         return
     if chosen.grow:
-        print(grow(Path(chosen.grow[0]), int(chosen.grow[1]), Path(chosen.grow[2])))
+        print(resize_capture(Path(chosen.grow[0]), int(chosen.grow[1]), Path(chosen.grow[2])))
         return
     sizes = sorted(int(n) for n in chosen.sizes.split(","))
     figures: dict[str, object] = {"import": [], "query": {}}
     with tempfile.TemporaryDirectory(prefix="culprit-bench-") as place:
         real = chosen.text or Path(place) / "real.txt"
         if not chosen.text:
-            capture(100_000, real)
+            record_samples(100_000, real)
         for size in sizes:
             text, store = Path(place) / f"{size}.txt", Path(place) / f"{size}.samples"
             times = int(subprocess.check_output([*ME, "--grow", real, str(size), text]))

@@ -1,6 +1,6 @@
 """Three schedulers that are killed at random over 1e5 due instants: what fired twice, what was missed without a word.
 
-    python -m bench.schedule [--due 100000] [--schedules 200] [--kills 30] [--zones 60] [--years 3] [--json FILE]
+    ./culprit bench schedule [--due 100000] [--schedules 200] [--kills 30] [--zones 60] [--years 3] [--json FILE]
 
 The first part runs three processes on a PostgreSQL of its own; their clock runs quicker than ours, and goes on whether
 or not they keep up. Every due instant must stand in exactly one row, and every capture in exactly one row that fired:
@@ -29,16 +29,19 @@ from zoneinfo import available_timezones
 import structlog
 from alembic import command
 from alembic.config import Config
-from culprit.config import REPOSITORY
-from culprit.core.cron import instants, normal, zone_of
-from culprit.infra import broker
-from culprit.infra.artifacts import DirectoryStore
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.launch.engines import Postgres
-from culprit.models import Credential, Host, Schedule, UserAccount
+from culprit.domain.scheduling.cron import get_zone, iter_due_times, normalize_fields
+from culprit.infra import task_queue
+from culprit.infra.artifacts.store import DirectoryStore
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.automation.schedule import Schedule
+from culprit.infra.models.hosts.credential import Credential
+from culprit.infra.models.hosts.host import Host
+from culprit.infra.settings import REPOSITORY
+from culprit.jobs.system.fire_schedules import start_all_due
+from culprit.launcher.engines import Postgres
 from culprit.tests.support import cron_oracle
-from culprit.workflows.fire_schedules import fire_due
 from sqlalchemy import text
 
 START = datetime(2031, 1, 1, tzinfo=UTC)
@@ -48,7 +51,7 @@ BEFORE, OVER = -1, -2
 #: A scheduler that finds nothing due looks again after so long.
 IDLE_S = 0.05
 COUNT = """
-WITH told AS (
+WITH enqueued AS (
   SELECT s.id, g.at, count(f.id) AS rows
   FROM schedule s
   CROSS JOIN generate_series(CAST(:first AS timestamptz), CAST(:last AS timestamptz), interval '1 minute') AS g(at)
@@ -56,18 +59,18 @@ WITH told AS (
   GROUP BY s.id, g.at
 )
 SELECT count(*) AS due, count(*) FILTER (WHERE rows = 0) AS silent, count(*) FILTER (WHERE rows > 1) AS doubles
-FROM told
+FROM enqueued
 """
 CAPTURES = """
 SELECT (SELECT count(*) FROM capture) AS captures,
-  (SELECT count(DISTINCT capture_id) FROM schedule_firing WHERE state = 'fired') AS fired,
+  (SELECT count(DISTINCT capture_id) FROM schedule_firing WHERE state = 'started') AS started,
   (SELECT count(*) FROM capture c WHERE NOT EXISTS
     (SELECT FROM schedule_firing f WHERE f.capture_id = c.id)) AS without_row,
   (SELECT coalesce(sum(count), 0) FROM schedule_firing WHERE state = 'missed') AS missed
 """
 
 
-def seed(db: Database, schedules: int) -> None:
+def seed_schedules(db: Database, schedules: int) -> None:
     """One host, and schedules that are due every minute."""
     with unit_of_work(db.sessions) as session:
         owner = UserAccount(name="bench", role="oncall")
@@ -77,20 +80,20 @@ def seed(db: Database, schedules: int) -> None:
         session.add(
             Host(name="one", address="192.0.2.1", username="u", credential_id=key.id, labels={"role": "feed"})
         )
-        wanted = {"plan": "custom", "collectors": ["vmstat"], "seconds": 5}
+        requested = {"plan": "custom", "collectors": ["vmstat"], "seconds": 5}
         session.add_all(
             Schedule(
-                name=f"s{number}", kind="cron", cron="* * * * *", zone="UTC", wanted=wanted, next_due=START,
-                selector={"role": "feed"}, owner_id=owner.id, grace_s=30,
+                name=f"s{number}", kind="cron", cron="* * * * *", zone="UTC", capture=requested, next_due=START,
+                selector={"role": "feed"}, owner_id=owner.id, tolerance_s=30,
             )
             for number in range(schedules)
         )  # fmt: skip
 
 
-def work(url: str, folder: str, name: str, minute: Synchronized[int], ready: Semaphore) -> None:
-    """One scheduler: fires what is due by the common clock until it is killed or the clock says that it is over."""
-    # No worker listens: a capture that nobody rings for waits in the database, as it would for the next sweep.
-    broker.send = lambda *_: False
+def run_scheduler(url: str, folder: str, name: str, minute: Synchronized[int], ready: Semaphore) -> None:
+    """One scheduler: fires what is due by the common clock until it is killed or the clock shows that it is over."""
+    # No worker listens: a capture that is not enqueued waits in the database, as it would for the next sweep.
+    task_queue.enqueue_job = lambda *_: False
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     db = Database(url)
     store = DirectoryStore(Path(folder))
@@ -98,12 +101,12 @@ def work(url: str, folder: str, name: str, minute: Synchronized[int], ready: Sem
     ready.release()
     while (now := minute.value) != OVER:
         at = START + timedelta(minutes=now, seconds=random.random() * 20)
-        if fire_due(db, store, name, at=at) == 0:
+        if start_all_due(db, store, name, at=at) == 0:
             time.sleep(IDLE_S)
     db.close()
 
 
-def storm(url: str, folder: str, minutes: int, kills: int, most_s: float) -> dict[str, Any]:
+def run_storm(url: str, folder: str, minutes: int, kills: int, most_s: float) -> dict[str, Any]:
     """Moves the clock on, ends captures, kills schedulers; then counts what was due until it stood still."""
     context = multiprocessing.get_context("spawn")
     minute: Synchronized[int] = context.Value("q", BEFORE)
@@ -111,11 +114,11 @@ def storm(url: str, folder: str, minutes: int, kills: int, most_s: float) -> dic
     names = [f"scheduler {number}" for number in range(SCHEDULERS)]
 
     def start(name: str) -> Any:
-        child = context.Process(target=work, args=(url, folder, name, minute, ready), daemon=True)
+        child = context.Process(target=run_scheduler, args=(url, folder, name, minute, ready), daemon=True)
         child.start()
         return child
 
-    crew = {name: start(name) for name in names}
+    pool = {name: start(name) for name in names}
     for _ in names:
         ready.acquire()
     deadly = set(random.sample(range(minutes), min(kills, minutes)))
@@ -130,9 +133,9 @@ def storm(url: str, folder: str, minutes: int, kills: int, most_s: float) -> dic
         minute.value = now
         if now in deadly:
             name = random.choice(names)
-            os.kill(crew[name].pid, signal.SIGKILL)
-            crew[name].join()
-            crew[name] = start(name)
+            os.kill(pool[name].pid, signal.SIGKILL)
+            pool[name].join()
+            pool[name] = start(name)
             killed += 1
         # The clock waits for most of them and for none of the last: what is late then counts as missed.
         for _ in range(400):
@@ -152,22 +155,22 @@ def storm(url: str, folder: str, minutes: int, kills: int, most_s: float) -> dic
         time.sleep(0.02)
     took = time.perf_counter() - began
     minute.value = OVER
-    for child in crew.values():
+    for child in pool.values():
         child.join(30)
     with db.sessions() as session:
         last = START + timedelta(minutes=minutes - 1)
-        told = session.execute(text(COUNT), {"first": START, "last": last}).mappings().one()
+        row = session.execute(text(COUNT), {"first": START, "last": last}).mappings().one()
         captures = session.execute(text(CAPTURES)).mappings().one()
     db.close()
-    return {**told, **captures, "kills": killed, "seconds": round(took, 1)} | {
-        "due_per_s": round(told["due"] / took)
+    return {**row, **captures, "kills": killed, "seconds": round(took, 1)} | {
+        "due_per_s": round(row["due"] / took)
     }
 
 
-def fields(dice: random.Random) -> str:
-    """Cron fields as people write them, and stranger ones."""
+def draw_fields(dice: random.Random) -> str:
+    """Random cron fields, common and rare forms."""
 
-    def one(low: int, high: int, stars: float) -> str:
+    def draw_field(low: int, high: int, stars: float) -> str:
         if dice.random() < stars:
             return dice.choice(["*", f"*/{dice.randint(2, max(2, (high - low) // 2))}"])
         first = dice.randint(low, high)
@@ -176,39 +179,47 @@ def fields(dice: random.Random) -> str:
             [str(first), f"{first}-{last}", f"{first},{last}", f"{first}-{last}/{dice.randint(1, 5)}"]
         )
 
-    return " ".join([one(0, 59, 0.2), one(0, 23, 0.3), one(1, 31, 0.6), one(1, 12, 0.8), one(0, 7, 0.6)])
+    return " ".join(
+        [
+            draw_field(0, 59, 0.2),
+            draw_field(0, 23, 0.3),
+            draw_field(1, 31, 0.6),
+            draw_field(1, 12, 0.8),
+            draw_field(0, 7, 0.6),
+        ]
+    )
 
 
-def oracle(zones: int, years: int, expressions: int, seed_: int) -> dict[str, Any]:
+def compare_due_instants(zones: int, years: int, expressions: int, seed_: int) -> dict[str, Any]:
     """Compares every due instant of a sample."""
     dice = random.Random(seed_)
     places = dice.sample(sorted(available_timezones()), zones)
     began = time.perf_counter()
     compared = differences = odd = 0
     for number, place in enumerate(places):
-        zone = zone_of(place)
+        zone = get_zone(place)
         for year in dice.sample(range(2005, 2038), years):
             start = datetime(year, 1, 1, tzinfo=UTC)
             end = datetime(year + 1, 1, 1, tzinfo=UTC)
             clock = cron_oracle.Clock(zone, start, end)
             for _ in range(expressions):
-                told = fields(dice)
-                expected = {at for at in cron_oracle.due(told, clock) if at > start}
-                found = set()
+                reported = draw_fields(dice)
+                expected = {at for at in cron_oracle.due(reported, clock) if at > start}
+                result = set()
                 try:
-                    for one in instants(normal(told), zone, start):
-                        if one.at >= end:
+                    for item in iter_due_times(normalize_fields(reported), zone, start):
+                        if item.at >= end:
                             break
-                        found.add(one.at)
-                        odd += one.kind != "plain"
+                        result.add(item.at)
+                        odd += item.kind != "plain"
                 except ValueError:
-                    assert not expected, told  # a day that no month has: it is refused at once
-                compared += len(expected | found)
-                wrong = expected ^ found
+                    assert not expected, reported  # a day that no month has: it is refused at once
+                compared += len(expected | result)
+                wrong = expected ^ result
                 differences += len(wrong)
                 if wrong:
                     print(
-                        json.dumps({"place": place, "year": year, "fields": told, "at": str(min(wrong))}),
+                        json.dumps({"place": place, "year": year, "fields": reported, "at": str(min(wrong))}),
                         flush=True,
                     )
         if number % 10 == 9:
@@ -229,7 +240,7 @@ def main() -> None:
     parser.add_argument("--schedules", type=int, default=200)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument(
-        "--most-s", type=float, default=3600, help="The clock of the storm stands still after so long"
+        "--most-s", type=float, default=3600, help="The clock of the storm stops after this many seconds"
     )
     parser.add_argument("--zones", type=int, default=60)
     parser.add_argument("--years", type=int, default=3)
@@ -238,10 +249,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     random.seed(chosen.seed)
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     if chosen.zones:
-        found["oracle"] = oracle(chosen.zones, chosen.years, chosen.expressions, chosen.seed)
-        print(json.dumps(found["oracle"]), flush=True)
+        results["oracle"] = compare_due_instants(chosen.zones, chosen.years, chosen.expressions, chosen.seed)
+        print(json.dumps(results["oracle"]), flush=True)
     if chosen.due:
         with (
             tempfile.TemporaryDirectory(prefix="culprit-bench-") as place,
@@ -253,19 +264,19 @@ def main() -> None:
             config.attributes["url"] = url
             command.upgrade(config, "head")
             db = Database(url)
-            seed(db, chosen.schedules)
+            seed_schedules(db, chosen.schedules)
             db.close()
             minutes = chosen.due // chosen.schedules
-            found["storm"] = storm(url, place, minutes, chosen.kills, chosen.most_s)
-        print(json.dumps(found["storm"]), flush=True)
+            results["storm"] = run_storm(url, place, minutes, chosen.kills, chosen.most_s)
+        print(json.dumps(results["storm"]), flush=True)
     if chosen.json:
-        chosen.json.write_text(json.dumps(found, indent=1))
-    storm_ = found.get("storm", {"silent": 0, "doubles": 0, "without_row": 0})
+        chosen.json.write_text(json.dumps(results, indent=1))
+    storm_ = results.get("storm", {"silent": 0, "doubles": 0, "without_row": 0})
     wrong = [
         storm_["silent"],
         storm_["doubles"],
         storm_["without_row"],
-        found.get("oracle", {}).get("differences", 0),
+        results.get("oracle", {}).get("differences", 0),
     ]
     raise SystemExit(any(wrong))
 

@@ -1,11 +1,11 @@
-"""200 people who look on: each holds a live stream and reads pages; an idle reader's times beside them.
+"""200 viewers: each holds a live stream and reads pages; an idle reader's times next to them.
 
-    python -m bench.viewers [--viewers 200] [--seconds 60] [--think 3] [--json FILE]
+    ./culprit bench viewers [--viewers 200] [--seconds 60] [--think 3] [--json FILE]
 
 One API process as the platform starts it, on a PostgreSQL and a Valkey of its own, all on loopback. The viewers are 20
 accounts with 50 hosts, 10 incidents and 20 captures. Half of them watch an incident, half a capture; each reads, with a
 pause of `--think` seconds on average, the pages that its screen reads. For as long before them, one reader alone reads
-the same pages: its times are what the others are compared with. Ends by itself after both rounds.
+the same pages: its times are what the others are compared with. Ends automatically after both rounds.
 """
 
 from __future__ import annotations
@@ -33,17 +33,22 @@ import httpx2
 import psycopg
 from alembic import command
 from alembic.config import Config
-from culprit.auth.tokens import API_PREFIX, new_token, token_hash
-from culprit.config import REPOSITORY
-from culprit.infra.db import Database
-from culprit.kit.unit_of_work import unit_of_work
-from culprit.kit.uuid7 import uuid7
-from culprit.launch import children, machine, services
-from culprit.launch.engines import Postgres, Valkey
-from culprit.models import ApiToken, Capture, Run, UserAccount
-from culprit.tests.support.fleet import add_hosts, add_looks, crowd
+from culprit.accounts.tokens import API_PREFIX, generate_token, hash_token
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.accounts.api_token import ApiToken
+from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.infra.settings import REPOSITORY
+from culprit.launcher import services
+from culprit.launcher.engines import Postgres, Valkey
+from culprit.launcher.install import requirements
+from culprit.launcher.supervision import child_processes
+from culprit.tests.support.fleet import add_evaluated_runs, add_hosts, generate_runs
 
-from bench import platforms
+from bench.support import platforms
 
 ACCOUNTS, HOSTS, INCIDENTS, CAPTURES = 20, 50, 10, 20
 RAMP_S = 5.0
@@ -74,27 +79,27 @@ class Tally:
         }
 
 
-def seed(url: str) -> tuple[list[str], list[Any], list[Any]]:
+def seed_viewers(url: str) -> tuple[list[str], list[Any], list[Any]]:
     """Accounts with tokens, hosts with evaluated runs, captures that go on; returns tokens, hosts and captures."""
     config = Config(REPOSITORY / "migrations" / "alembic.ini")
     config.attributes["url"] = sqlalchemy = url.replace("postgresql://", "postgresql+psycopg://", 1)
     command.upgrade(config, "head")
     database = Database(sqlalchemy)
-    tokens = [new_token(API_PREFIX) for _ in range(ACCOUNTS)]
+    tokens = [generate_token(API_PREFIX) for _ in range(ACCOUNTS)]
     with unit_of_work(database.sessions) as session:
         for number, text in enumerate(tokens):
             user = UserAccount(name=f"viewer-{number}", role="investigator", label_scope={})
             session.add(user)
             session.flush()
             session.add(
-                ApiToken(user_id=user.id, name="b", token_hash=token_hash(text), prefix="x", role=user.role)
+                ApiToken(user_id=user.id, name="b", token_hash=hash_token(text), prefix="x", role=user.role)
             )
         hosts = add_hosts(session, [f"host-{at:03}" for at in range(HOSTS)], [{"role": "feed"}] * HOSTS)
-        for batch in crowd(hosts, 2):
-            add_looks(session, batch)
+        for batch in generate_runs(hosts, 2):
+            add_evaluated_runs(session, batch)
         captures = []
         for at in range(CAPTURES):
-            capture = Capture(id=uuid7(), plan="triage", state="running", collectors=[])
+            capture = Capture(id=new_uuid7(), plan="triage", state="running", collectors=[])
             session.add(capture)
             session.flush()
             session.add(Run(capture_id=capture.id, host_id=hosts[at], state="queued"))
@@ -130,7 +135,7 @@ async def hold_stream(client: httpx2.AsyncClient, path: str, headers: dict[str, 
         await asyncio.sleep(3)
 
 
-async def view(
+async def run_viewer(
     client: httpx2.AsyncClient, headers: dict[str, str], stream: str, pages: list[str], tally: Tally,
     think_s: float, end: float,
 ) -> None:  # fmt: skip
@@ -163,14 +168,14 @@ async def watch_server(pid: int, url: str, until: float) -> dict[str, Any]:
     return {"connections": most, "rss_mb": rss}
 
 
-async def measure(
+async def measure_rounds(
     base: str, chosen: argparse.Namespace, tokens: list[str], pages: list[tuple[str, list[str]]], pid: int,
     url: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Both rounds."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx2.AsyncClient(base_url=base, timeout=READ_LIMIT_S, limits=limits) as client:
-        headers = [{"Authorization": f"Bearer {one}"} for one in tokens]
+        headers = [{"Authorization": f"Bearer {token}"} for token in tokens]
         idle, crowded = Tally(), Tally()
         rss_before = rss_mb(pid)
         end = time.monotonic() + min(20.0, chosen.seconds)
@@ -180,7 +185,9 @@ async def measure(
             await asyncio.sleep(0.05)
         end = time.monotonic() + RAMP_S + chosen.seconds
         viewers = [
-            view(client, headers[at % len(headers)], *pages[at % len(pages)], crowded, chosen.think, end)
+            run_viewer(
+                client, headers[at % len(headers)], *pages[at % len(pages)], crowded, chosen.think, end
+            )
             for at in range(chosen.viewers)
         ]
         server, *_ = await asyncio.gather(watch_server(pid, url, end), *viewers)
@@ -205,8 +212,8 @@ def main() -> None:
         )
         postgres = stack.enter_context(Postgres(top / "postgres", durable=False))
         valkey = stack.enter_context(Valkey(top / "valkey"))
-        tokens, hosts, captures = seed(postgres.url)
-        port = machine.free_port("127.0.0.1", 0)
+        tokens, hosts, captures = seed_viewers(postgres.url)
+        port = requirements.find_free_port("127.0.0.1", 0)
         if port is None:
             raise platforms.Broken("no port of 127.0.0.1 is free")
         own = {
@@ -214,10 +221,10 @@ def main() -> None:
             "CULPRIT_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
         }  # fmt: skip
         api = subprocess.Popen(
-            children.guarded(list(services.api("127.0.0.1", port).command)),
-            env=services.environment(platforms.environment(top), **own), start_new_session=True,
+            child_processes.guard_command(list(services.api_service("127.0.0.1", port).command)),
+            env=services.process_environment(platforms.build_environment(top), **own), start_new_session=True,
         )  # fmt: skip
-        stack.callback(children.stop, api, platforms.STOP)
+        stack.callback(child_processes.stop_child, api, platforms.STOP)
         base = f"http://127.0.0.1:{port}"
         wait_ready(base, api)
         with httpx2.Client(base_url=base, headers={"Authorization": f"Bearer {tokens[0]}"}) as client:
@@ -228,7 +235,7 @@ def main() -> None:
                 for at in range(INCIDENTS)
             ]
         pages = list_pages(hosts, incidents, captures)
-        result = asyncio.run(measure(base, chosen, tokens, pages, api_pid(api), postgres.url))
+        result = asyncio.run(measure_rounds(base, chosen, tokens, pages, api_pid(api), postgres.url))
     result |= {"load": round(os.getloadavg()[0], 1), "cpus": os.cpu_count()}
     for name in ("p50_ms", "p99_ms"):
         alone, among = result["idle"][name], result["viewers"][name]
@@ -245,7 +252,7 @@ def list_pages(hosts: list[Any], incidents: list[Any], captures: list[Any]) -> l
         incident, capture = incidents[at % INCIDENTS], captures[at % CAPTURES]
         host = quote(str(hosts[at % HOSTS]))
         pages.append((
-            f"/incidents/{incident}/events",
+            f"/incidents/{incident}/updates",
             [f"/incidents/{incident}", f"/incidents/{incident}/journal", "/hosts", "/me"],
         ))  # fmt: skip
         pages.append((

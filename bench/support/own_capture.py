@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from collectors import bundle, frames, records
+from collectors.runner import frames, program, records
 
 Result = TypeVar("Result")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BEAT_S = 3.0  # as often as the server
 BUSY = 75  # exit status of a runner that found another one
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
-def prctl(option: int, value: int) -> None:
+def set_process_option(option: int, value: int) -> None:
     """The system call; raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
@@ -47,10 +47,10 @@ class Captured:
     collectors_cpu_s: float
     sent: int
     failed: tuple[str, ...]
-    rung: str
+    limiter: str
 
 
-class Occupied(Exception):
+class OccupiedError(Exception):
     """Another capture of this machine holds the lease."""
 
 
@@ -62,7 +62,7 @@ class Swallow:
 
 
 @contextlib.contextmanager
-def every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
+def call_every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
     """Calls `act` again and again, in a thread, until the block ends."""
     over = threading.Event()
 
@@ -79,8 +79,8 @@ def every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
-    """What says that the server is there."""
+def make_heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
+    """Return the heartbeat of the server."""
     numbers = itertools.count(1)
 
     def beat() -> None:
@@ -92,14 +92,14 @@ def heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
     return beat
 
 
-def capture(jobs: list[bundle.Job], run: str) -> Captured:
-    """One run, to its last process. Raises Occupied, and SystemExit where the runner did not finish."""
-    limits = bundle.Limits(run=run, deadline_s=bundle.deadline_for(jobs))
-    line = bundle.command(bundle.build(jobs, limits))
+def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
+    """One run, to its last process. Raises OccupiedError, and SystemExit where the runner did not finish."""
+    limits = program.RunnerLimits(run=run, deadline_s=program.compute_deadline_s(jobs))
+    line = program.build_command(program.build_program(jobs, limits))
     reader = frames.FrameReader(sink=lambda _: Swallow())
     got: list[frames.Frame] = []
     sent = 0
-    before = spent()
+    before = read_children_cpu_s()
     began = time.monotonic()
     with subprocess.Popen(
         ["/bin/sh", "-c", line],
@@ -109,33 +109,37 @@ def capture(jobs: list[bundle.Job], run: str) -> Captured:
         start_new_session=True,
     ) as child:
         assert child.stdout
-        with every(BEAT_S, heartbeat(child)):
+        with call_every(BEAT_S, make_heartbeat(child)):
             while data := child.stdout.read1(1 << 16):  # type: ignore[attr-defined]
                 sent += len(data)
                 got += reader.feed(data)
             status = child.wait()
     seconds = time.monotonic() - began
-    cpu = spent() - before
-    ends = [records.lines_of(frame) for frame in got if frame.header.kind == "end"]
-    hello = [records.lines_of(frame) for frame in got if frame.header.kind == "hello"]
-    outcomes = [records.outcome(frame) for frame in got if frame.header.kind == "outcome"]
+    cpu = read_children_cpu_s() - before
+    ends = [records.parse_lines(frame) for frame in got if frame.header.kind == "end"]
+    hello = [records.parse_lines(frame) for frame in got if frame.header.kind == "hello"]
+    outcomes = [records.parse_outcome(frame) for frame in got if frame.header.kind == "outcome"]
     if status == BUSY:
-        raise Occupied
+        raise OccupiedError
     if status or reader.close() or not ends or not hello:
-        said = [frame.text for frame in got if frame.header.kind == "refused"]
-        raise SystemExit(f"the runner ended with {status}: {said}")
+        texts = [frame.text for frame in got if frame.header.kind == "refused"]
+        raise SystemExit(f"the runner ended with {status}: {texts}")
     return Captured(
         seconds=seconds,
         cpu_s=cpu,
         own_cpu_s=int(ends[0].get("cpu_ms", "0")) / 1000,
-        collectors_cpu_s=sum(one.cpu_ms for one in outcomes) / 1000,
+        collectors_cpu_s=sum(outcome.cpu_ms for outcome in outcomes) / 1000,
         sent=sent,
-        failed=tuple(sorted(f"{one.collector} ({one.state})" for one in outcomes if one.state != "done")),
-        rung=hello[0].get("rung", "-"),
+        failed=tuple(
+            sorted(
+                f"{outcome.collector} ({outcome.state})" for outcome in outcomes if outcome.state != "done"
+            )
+        ),
+        limiter=hello[0].get("limiter", "-"),
     )
 
 
-def spent() -> float:
+def read_children_cpu_s() -> float:
     """CPU seconds of all children that have ended; orphans of a run come to us and are waited for."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -147,22 +151,22 @@ def spent() -> float:
 @contextlib.contextmanager
 def disk_peak(run: str, into: list[int]) -> Iterator[None]:
     """Watches the run's directory; appends the most bytes that its files held."""
-    places = [Path(top) / f"culprit-{run}" for top in bundle.Limits(run=run).directories]
+    places = [Path(top) / f"culprit-{run}" for top in program.RunnerLimits(run=run).directories]
     peak = 0
 
     def watch() -> None:
         nonlocal peak
-        peak = max(peak, sum(held(place) for place in places))
+        peak = max(peak, sum(measure_disk_bytes(place) for place in places))
 
     try:
-        with every(0.1, watch):
+        with call_every(0.1, watch):
             yield
     finally:
         into.append(peak)
 
 
-def held(place: Path) -> int:
-    """Bytes of the blocks of all files below a directory that may vanish meanwhile."""
+def measure_disk_bytes(place: Path) -> int:
+    """Bytes of the blocks of all files below a directory that may disappear during the count."""
     total = 0
     for directory, _, names in os.walk(place):
         for name in names:
@@ -171,12 +175,12 @@ def held(place: Path) -> int:
     return total
 
 
-def unhindered(what: Callable[[], Result]) -> Result:
-    """Begins anew as long as somebody else captures this machine. Raises SystemExit after two minutes."""
-    end = time.monotonic() + PATIENCE_S
+def retry_occupied(what: Callable[[], Result]) -> Result:
+    """Start again while another user captures this machine. Raises SystemExit after two minutes."""
+    end = time.monotonic() + TIMEOUT_S
     while time.monotonic() < end:
         try:
             return what()
-        except Occupied:
+        except OccupiedError:
             time.sleep(2)
     raise SystemExit("another capture of this machine does not end")

@@ -6,20 +6,20 @@ import importlib
 import pkgutil
 import shutil
 
-from e2e.lab.scenario import Scenario
+from lab.scenario import Scenario
 
 
-def scenarios() -> dict[str, Scenario]:
+def load_scenarios() -> dict[str, Scenario]:
     """All scenarios of the lab by id."""
-    found: dict[str, Scenario] = {}
+    scenarios: dict[str, Scenario] = {}
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
         for scenario in importlib.import_module(f"{__name__}.{module.name}").SCENARIOS:
-            if scenario.id in found:
+            if scenario.id in scenarios:
                 raise ValueError(f"two scenarios are called {scenario.id}")
-            found[scenario.id] = scenario
-    return found
+            scenarios[scenario.id] = scenario
+    return scenarios
 
 
-def missing(scenario: Scenario) -> list[str]:
+def list_missing_programs(scenario: Scenario) -> list[str]:
     """Programs that `scenario` needs and this machine lacks."""
     return [program for program in scenario.needs if not shutil.which(program)]

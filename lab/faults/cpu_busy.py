@@ -6,57 +6,57 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from e2e.lab.scenario import Live, Scenario
-from e2e.lab.site import Site
-from e2e.lab.stage import Stage
+from lab.application import LabApplication
+from lab.environment import LabEnvironment
+from lab.scenario import Live, Scenario
 
 
 @contextmanager
-def _rescan(site: Site, rng: random.Random) -> Iterator[Live]:
+def _rescan(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: how often one of four functions runs."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     burn_us, hot, rate = rng.randrange(500, 900), rng.randrange(16, 28), rng.randrange(70, 110)
-    stage.items(burn_us=burn_us)
-    stage.clients(rate)
-    stage.baseline()
-    stage.items(burn_us=burn_us, hot=hot)
-    yield stage.live(burn_us=burn_us, hot=hot, rate=rate)
+    application.items(burn_us=burn_us)
+    application.clients(rate)
+    application.baseline()
+    application.items(burn_us=burn_us, hot=hot)
+    yield application.live(burn_us=burn_us, hot=hot, rate=rate)
 
 
 @contextmanager
-def _linear_search(site: Site, rng: random.Random) -> Iterator[Live]:
+def _linear_search(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A table of rules that was searched by halves is now read from its beginning."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     rules, rate = rng.randrange(6000, 12000), rng.randrange(40, 70)
-    command = [stage.build("router.c"), f"0.0.0.0:{stage.port}", str(rules)]
-    stage.serve([*command, "sorted"])
-    stage.clients(rate, "--poisson")
-    stage.baseline()
-    stage.serve(command)
-    yield stage.live(rules=rules, rate=rate, access_log="")
+    command = [application.build("router.c"), f"0.0.0.0:{application.port}", str(rules)]
+    application.serve([*command, "sorted"])
+    application.clients(rate, "--poisson")
+    application.baseline()
+    application.serve(command)
+    yield application.live(rules=rules, rate=rate, access_log="")
 
 
 @contextmanager
-def _evenly_busy(site: Site, rng: random.Random) -> Iterator[Live]:
-    """As much CPU as the sick service needs, spread evenly over its functions, and nobody waits for it."""
-    stage = Stage(site, rng)
+def _evenly_busy(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """As much CPU as the faulty service needs, spread evenly over its functions, and no client waits for it."""
+    application = LabApplication(environment, rng)
     burn_us, rate = rng.randrange(4500, 6000), rng.randrange(60, 80)
-    stage.items(burn_us=burn_us)
-    stage.clients(rate)
-    stage.baseline()
-    yield stage.live(burn_us=burn_us, rate=rate)
+    application.items(burn_us=burn_us)
+    application.clients(rate)
+    application.baseline()
+    yield application.live(burn_us=burn_us, rate=rate)
 
 
 @contextmanager
-def _busy_batch(site: Site, rng: random.Random) -> Iterator[Live]:
+def _busy_batch(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A batch job uses one CPU fully, at the lowest weight, and gives way to requests at once."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     cpu, rate = rng.randrange(2), rng.randrange(60, 120)
-    stage.items(burn_us=600)
-    stage.clients(rate)
-    stage.baseline()
-    site.on_host(["nice", "-n", "19", "taskset", "-c", str(cpu), "sha256sum", "/dev/zero"])
-    yield stage.live(cpu=cpu, rate=rate)
+    application.items(burn_us=600)
+    application.clients(rate)
+    application.baseline()
+    environment.on_host(["nice", "-n", "19", "taskset", "-c", str(cpu), "sha256sum", "/dev/zero"])
+    yield application.live(cpu=cpu, rate=rate)
 
 
 SCENARIOS = (
@@ -66,13 +66,13 @@ SCENARIOS = (
         global_effect=("cpu",),
     ),
     Scenario(
-        "hot-function-blind", "blind", "hot-function", ("cpu-hot-function",),
+        "hot-function-validation", "validation", "hot-function", ("cpu-hot-function",),
         "A router compares with thousands of rules in a row, where it used to search by halves.",
         _linear_search, needs=("gcc",), global_effect=("cpu",),
     ),
     Scenario(
-        "hot-function-lookalike", "lookalike", "hot-function", (),
-        "The CPU is as busy, evenly over all functions, as it has always been; nobody waits.", _evenly_busy,
+        "hot-function-decoy", "decoy", "hot-function", (),
+        "The CPU is as busy, evenly over all functions, as it has always been; no client waits.", _evenly_busy,
         needs=("gcc",), global_effect=("cpu",),
     ),
     Scenario(

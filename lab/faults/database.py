@@ -1,4 +1,4 @@
-"""A database whose one statement burns the CPU, and an application that does so beside an innocent database."""
+"""A database whose one statement burns the CPU, and an application that does so next to an innocent database."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from culprit.launch.postgres import EngineError, pg_tree, wheel_directory
+from culprit.launcher.engines.postgres import EngineError, pg_tree, wheel_directory
 
-from e2e.lab.load import wait_for
-from e2e.lab.scenario import Live, Scenario
-from e2e.lab.site import Site, python
-from e2e.lab.stage import LOG, Stage
+from lab.application import LOG, LabApplication
+from lab.environment import LabEnvironment, build_python_command
+from lab.load import wait_for
+from lab.scenario import Live, Scenario
 
-NOBODY = 65534
+UNPRIVILEGED_UID = 65534
 PAYMENTS = """
 CREATE TABLE payments (customer int NOT NULL, amount int NOT NULL, note text NOT NULL);
 INSERT INTO payments SELECT i %% 5000, i, 'order ' || i || ' of customer ' || (i %% 5000) FROM generate_series(1, %s) i;
@@ -28,13 +28,19 @@ ANALYZE payments;
 class Ledger:
     """A PostgreSQL on the host, with a table of payments, and the application in front of it."""
 
-    def __init__(self, stage: Stage, rows: int) -> None:
-        self.stage = stage
-        self.data = stage.site.directory / "pg"
+    def __init__(self, application: LabApplication, rows: int) -> None:
+        self.application = application
+        self.data = application.environment.directory / "pg"
         self.data.mkdir()
-        os.chown(self.data, NOBODY, NOBODY)
+        os.chown(self.data, UNPRIVILEGED_UID, UNPRIVILEGED_UID)
         binaries = pg_tree(wheel_directory()) / "bin"
-        drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+        drop = [
+            "setpriv",
+            f"--reuid={UNPRIVILEGED_UID}",
+            f"--regid={UNPRIVILEGED_UID}",
+            "--clear-groups",
+            "--",
+        ]
         initdb = [
             str(binaries / "initdb"),
             "-D",
@@ -51,7 +57,9 @@ class Ledger:
             "max_parallel_workers_per_gather=0", "jit=off",
         )  # fmt: skip
         options = [word for setting in settings for word in ("-c", setting)]
-        stage.site.on_host([*drop, str(binaries / "postgres"), "-D", str(self.data / "data"), *options])
+        application.environment.on_host(
+            [*drop, str(binaries / "postgres"), "-D", str(self.data / "data"), *options]
+        )
         self.url = f"postgresql://ledger@/postgres?host={self.data}"
         wait_for(self._answers, "PostgreSQL")
         self.run(PAYMENTS % rows)
@@ -62,8 +70,17 @@ class Ledger:
             database.execute(script)
 
     def serve(self, statement: str) -> None:
-        words = ("--port", self.stage.port, "--database", self.url, "--statement", statement, "--log", LOG)
-        self.stage.serve(python("ledger.py", *words))
+        words = (
+            "--port",
+            self.application.port,
+            "--database",
+            self.url,
+            "--statement",
+            statement,
+            "--log",
+            LOG,
+        )
+        self.application.serve(build_python_command("ledger.py", *words))
 
     def _answers(self) -> bool:
         try:
@@ -74,45 +91,45 @@ class Ledger:
 
 
 @contextmanager
-def _dropped_index(site: Site, rng: random.Random) -> Iterator[Live]:
-    """One variable: the index, which somebody dropped."""
-    stage = Stage(site, rng)
+def _dropped_index(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: the index, which was dropped."""
+    application = LabApplication(environment, rng)
     rows, rate = rng.randrange(350_000, 500_000), rng.randrange(25, 35)
-    ledger = Ledger(stage, rows)
+    ledger = Ledger(application, rows)
     ledger.serve("by-customer")
-    stage.clients(rate)
-    stage.baseline()
+    application.clients(rate)
+    application.baseline()
     ledger.run("DROP INDEX payments_customer")
-    yield stage.live(rows=rows, rate=rate, pid=False)
+    yield application.live(rows=rows, rate=rate, pid=False)
 
 
 @contextmanager
-def _regular_expression(site: Site, rng: random.Random) -> Iterator[Live]:
+def _regular_expression(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The release looks for customers in the text of the notes."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     rows, rate = rng.randrange(8_000, 14_000), rng.randrange(15, 25)
-    ledger = Ledger(stage, rows)
+    ledger = Ledger(application, rows)
     ledger.serve("by-customer")
-    stage.clients(rate, "--poisson")
-    stage.baseline()
+    application.clients(rate, "--poisson")
+    application.baseline()
     ledger.serve("by-note")
-    yield stage.live(rows=rows, rate=rate, pid=False)
+    yield application.live(rows=rows, rate=rate, pid=False)
 
 
 @contextmanager
-def _hot_application(site: Site, rng: random.Random) -> Iterator[Live]:
+def _hot_application(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The database answers its clients as quickly as ever; what burns is a function of another application."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     rows, rate, hot = rng.randrange(20_000, 40_000), rng.randrange(60, 90), rng.randrange(20, 28)
-    beside = Ledger(Stage(site, rng), rows)
-    beside.stage.port = stage.port + 200
-    beside.serve("by-customer")
-    beside.stage.clients(20)
-    stage.items(burn_us=700)
-    stage.clients(rate)
-    stage.baseline()
-    stage.items(burn_us=700, hot=hot)
-    yield stage.live(rows=rows, rate=rate, hot=hot)
+    ledger = Ledger(LabApplication(environment, rng), rows)
+    ledger.application.port = application.port + 200
+    ledger.serve("by-customer")
+    ledger.application.clients(20)
+    application.items(burn_us=700)
+    application.clients(rate)
+    application.baseline()
+    application.items(burn_us=700, hot=hot)
+    yield application.live(rows=rows, rate=rate, hot=hot)
 
 
 def _available() -> tuple[str, ...]:
@@ -130,13 +147,13 @@ SCENARIOS = (
         needs=_available(), global_effect=("cpu", "app-memory"),
     ),
     Scenario(
-        "hot-sql-blind", "blind", "hot-sql", ("database-hot-sql",),
+        "hot-sql-validation", "validation", "hot-sql", ("database-hot-sql",),
         "A new statement matches a regular expression with every row.", _regular_expression,
         needs=_available(), global_effect=("cpu",),
     ),
     Scenario(
-        "hot-sql-lookalike", "lookalike", "hot-sql", ("cpu-hot-function",),
-        "A function of a C service burns the CPU beside a database that is as quick as ever.", _hot_application,
+        "hot-sql-decoy", "decoy", "hot-sql", ("cpu-hot-function",),
+        "A function of a C service burns the CPU while the database is as quick as ever.", _hot_application,
         needs=(*_available(), "gcc"), global_effect=("cpu",),
     ),
 )  # fmt: skip

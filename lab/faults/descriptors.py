@@ -6,53 +6,55 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from e2e.lab.scenario import Live, Scenario
-from e2e.lab.site import Site
-from e2e.lab.stage import Stage
+from lab.application import LabApplication
+from lab.environment import LabEnvironment
+from lab.scenario import Live, Scenario
 
 
 @contextmanager
-def _forgotten_clients(site: Site, rng: random.Random) -> Iterator[Live]:
+def _forgotten_clients(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The release forgets to close some connections after the client has gone."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     rate, every, limit = rng.randrange(80, 140), rng.randrange(2, 4), rng.randrange(150, 300)
-    stage.items(open_files=limit)
-    stage.clients(rate, "--hang-up")
-    stage.baseline()
-    stage.items(open_files=limit, leak_fd_every=every)
-    yield stage.live(more=lambda: _close_wait(site), rate=rate, every=every, open_files=limit)
+    application.items(open_files=limit)
+    application.clients(rate, "--hang-up")
+    application.baseline()
+    application.items(open_files=limit, leak_fd_every=every)
+    yield application.live(more=lambda: _close_wait(environment), rate=rate, every=every, open_files=limit)
 
 
 @contextmanager
-def _forgotten_calls(site: Site, rng: random.Random) -> Iterator[Live]:
+def _forgotten_calls(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The shop asks its stock over a new connection each time; the stock closes it, the shop never does."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     rate, limit, stock_port = rng.randrange(40, 70), rng.randrange(200, 320), rng.randrange(5000, 6900)
-    site.serve("stock.py", stock_port, client_side=True)
-    options = ("--files", limit, "--stock", f"{site.client_address}:{stock_port}")
-    stage.shop(*options)
-    stage.clients(rate, "--poisson")
-    stage.baseline()
-    stage.shop(*options, "--keep-stock")
-    yield stage.live(more=lambda: _close_wait(site), rate=rate, open_files=limit, stock_port=stock_port)
+    environment.serve("stock.py", stock_port, client_side=True)
+    options = ("--files", limit, "--stock", f"{environment.client_address}:{stock_port}")
+    application.shop(*options)
+    application.clients(rate, "--poisson")
+    application.baseline()
+    application.shop(*options, "--keep-stock")
+    yield application.live(
+        more=lambda: _close_wait(environment), rate=rate, open_files=limit, stock_port=stock_port
+    )
 
 
 @contextmanager
-def _large_pool(site: Site, rng: random.Random) -> Iterator[Live]:
+def _large_pool(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """Hundreds of connections are open on purpose; both sides keep them."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     pool, rate, redis_port = rng.randrange(300, 600), rng.randrange(80, 140), rng.randrange(5000, 6900)
-    stage.redis(redis_port)
-    upstream = f"{site.client_address}:{redis_port}"
-    stage.items(upstream=upstream)
-    stage.clients(rate)
-    stage.baseline()
-    stage.items(upstream=upstream, pool=pool)
-    yield stage.live(more=lambda: _close_wait(site), pool=pool, rate=rate, redis_port=redis_port)
+    application.redis(redis_port)
+    upstream = f"{environment.client_address}:{redis_port}"
+    application.items(upstream=upstream)
+    application.clients(rate)
+    application.baseline()
+    application.items(upstream=upstream, pool=pool)
+    yield application.live(more=lambda: _close_wait(environment), pool=pool, rate=rate, redis_port=redis_port)
 
 
-def _close_wait(site: Site) -> dict[str, float]:
-    return {"close_wait": len(site.host_net.sh("ss -Htan state close-wait").splitlines())}
+def _close_wait(environment: LabEnvironment) -> dict[str, float]:
+    return {"close_wait": len(environment.host_net.sh("ss -Htan state close-wait").splitlines())}
 
 
 SCENARIOS = (
@@ -62,12 +64,12 @@ SCENARIOS = (
         _forgotten_clients, needs=("gcc",), seconds=10.0,
     ),
     Scenario(
-        "fd-leak-blind", "blind", "fd-leak", ("fd-leak-close-wait",),
+        "fd-leak-validation", "validation", "fd-leak", ("fd-leak-close-wait",),
         "A shop never closes its own calls to the stock, which has closed them long ago.", _forgotten_calls,
         seconds=10.0,
     ),
     Scenario(
-        "fd-leak-lookalike", "lookalike", "fd-leak", (),
+        "fd-leak-decoy", "decoy", "fd-leak", (),
         "A pool of hundreds of open connections to Redis, all of them established.", _large_pool,
         needs=("gcc", "redis-server"),
     ),

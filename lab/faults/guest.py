@@ -1,4 +1,4 @@
-"""Illnesses of a kernel of its own: remote memory nodes, swap, and what limits do under cgroup v2 alone.
+"""Faults that need a kernel of their own: remote memory nodes, swap, and what limits do under cgroup v2 alone.
 
 The guest is emulated: rates are small, and what the emulation does not slow down (remote memory) is proven by the
 kernel's counters.
@@ -11,13 +11,13 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from e2e.lab.guest import APP_PORT, DATA, GROUPS, Guest
-from e2e.lab.guest_service import Service, guest_scenario
-from e2e.lab.scenario import Live
-from e2e.lab.site import Site
+from lab.environment import LabEnvironment
+from lab.guest import APP_PORT, DATA, GROUPS, Guest
+from lab.guest_service import LabService, guest_scenario
+from lab.scenario import Live
 
 MIB = 1 << 20
-# glibc raises its threshold with use and then keeps what was freed: with it fixed, every request allocates anew.
+# glibc raises its threshold with use and then keeps what was freed: with it fixed, every request allocates again.
 FRESH_MEMORY = ("env", "MALLOC_MMAP_THRESHOLD_=131072")
 REMOTE_PAGES = "grep -h other_node /sys/devices/system/node/node*/numastat | awk '{n += $2} END {print n}'"
 SWAPPED = "awk '$1 == \"pswpin\" {print $2}' /proc/vmstat"
@@ -27,11 +27,11 @@ SWAPPED = "awk '$1 == \"pswpin\" {print $2}' /proc/vmstat"
 
 
 @contextmanager
-def _wrong_node(site: Site, rng: random.Random) -> Iterator[Live]:
+def _wrong_node(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: the memory node of the group, which is no longer the one that its CPU belongs to."""
     node, cache_kb, rate = rng.randrange(2), rng.randrange(1500, 3000), rng.randrange(12, 24)
     with Guest() as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.limit(cpuset_cpus=node, cpuset_mems=node)
         service.items(*FRESH_MEMORY, cache_kb=cache_kb)
         service.baseline(rate, counter=REMOTE_PAGES)
@@ -41,12 +41,12 @@ def _wrong_node(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _bound_by_start_script(site: Site, rng: random.Random) -> Iterator[Live]:
-    """No control group says so: the start script binds memory to one node and threads to the other."""
+def _bound_by_start_script(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """No control group is involved: the start script binds memory to one node and threads to the other."""
     node, basket_kb, rate = rng.randrange(2), rng.randrange(34_000, 40_000), rng.uniform(2.0, 4.0)
     baskets = ("--threads", 3, "--basket-kb", basket_kb, "--baskets", 2)
     with Guest() as guest:
-        service = Service(guest, rng, "shop")
+        service = LabService(guest, rng, "shop")
         service.shop(*baskets, before=("numactl", f"--cpunodebind={node}", f"--membind={node}"))
         service.baseline(rate, "--poisson", counter=REMOTE_PAGES)
         service.shop(*baskets, before=("numactl", f"--cpunodebind={node}", f"--membind={1 - node}"))
@@ -54,11 +54,11 @@ def _bound_by_start_script(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _interleaved(site: Site, rng: random.Random) -> Iterator[Live]:
+def _interleaved(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """Memory is spread over both nodes on purpose, for threads that run on both."""
     cache_kb, rate = rng.randrange(1500, 3000), rng.randrange(12, 24)
     with Guest() as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.items(*FRESH_MEMORY, cache_kb=cache_kb)
         service.baseline(rate, counter=REMOTE_PAGES)
         service.items("numactl", "--interleave=all", *FRESH_MEMORY, cache_kb=cache_kb)
@@ -69,10 +69,10 @@ def _interleaved(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _killed_at_the_limit(site: Site, rng: random.Random) -> Iterator[Live]:
+def _killed_at_the_limit(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     limit_mb, rate, leak_kb = rng.randrange(40, 64), rng.randrange(15, 25), rng.randrange(500, 900)
     with Guest() as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.limit(memory_max=limit_mb * MIB, **{"memory_swap.max": 0})
         service.items(supervised=True, cache_kb=leak_kb)
         service.baseline(rate)
@@ -85,12 +85,12 @@ def _killed_at_the_limit(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _small_quota(site: Site, rng: random.Random) -> Iterator[Live]:
+def _small_quota(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: the quota, which falls below what the requests need."""
     rate, burn_us = rng.randrange(12, 20), rng.randrange(12_000, 20_000)
     quota_us = int(rate * burn_us / 1e6 * rng.uniform(0.7, 0.9) * 100_000)
     with Guest() as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.limit(cpu_max="150000 100000")
         service.items(burn_us=burn_us, workers=6)
         service.baseline(rate)
@@ -99,11 +99,11 @@ def _small_quota(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _indexers(site: Site, rng: random.Random) -> Iterator[Live]:
+def _indexers(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The release starts many indexing threads under the same quota."""
     rate, threads, quota_us = rng.randrange(8, 14), rng.randrange(80, 160), rng.randrange(70_000, 100_000)
     with Guest() as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.limit(cpu_max=f"{quota_us} 100000")
         service.items(burn_us=2000)
         service.baseline(rate)
@@ -112,14 +112,14 @@ def _indexers(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _shrunk_limit(site: Site, rng: random.Random) -> Iterator[Live]:
+def _shrunk_limit(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: the memory limit, which now holds a fraction of the mapped index."""
     index_mb, share, iops = rng.randrange(80, 120), rng.uniform(0.2, 0.35), rng.randrange(100, 160)
     rate = rng.randrange(12, 20)
-    # More reads than the disk gives, or nobody would wait.
+    # More reads than the disk gives, or no client would wait.
     touch = math.ceil(iops * rng.uniform(1.3, 1.8) / (rate * (1 - share)))
     with Guest(disk_files={"index": index_mb}, disk_iops=iops) as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.limit(memory_max=(index_mb + 64) * MIB)
         service.items(map=f"{DATA}/index", touch=touch, workers=16)
         guest.sh(f"echo $$ >/sys/fs/cgroup/services/api/cgroup.procs; cat {DATA}/index >/dev/null")
@@ -132,16 +132,16 @@ def _shrunk_limit(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _smaller_than_heap(site: Site, rng: random.Random) -> Iterator[Live]:
+def _smaller_than_heap(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: the memory limit, which now holds a fraction of a heap that is in use everywhere."""
     heap_mb, share, iops = rng.randrange(70, 100), rng.uniform(0.4, 0.55), rng.randrange(400, 600)
     rate, touch = rng.randrange(12, 20), rng.randrange(60, 100)
     with Guest(swap_iops=iops) as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.limit(memory_max=(heap_mb + 64) * MIB)
         service.items(heap_mb=heap_mb, touch=touch, workers=16)
         service.baseline(rate, counter=SWAPPED)
-        # The limit holds at once, but whoever writes it waits until the group fits, which it may never do.
+        # The limit holds at once, but the process that writes it waits until the group fits, which it may never do.
         limit, files = int(heap_mb * share) * MIB, f"{GROUPS}/{service.group}"
         guest.sh(f"(echo {limit} >{files}/memory.max) </dev/null >/dev/null 2>&1 &")
         # More goes out at first than has to. It thrashes once what came back fills the limit again.
@@ -151,13 +151,13 @@ def _smaller_than_heap(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _huge_page_pool(site: Site, rng: random.Random) -> Iterator[Live]:
-    """Somebody keeps huge pages for a database that never came: what is left is less than the shop's memory."""
+def _huge_page_pool(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """Huge pages are reserved for a database that was never installed: what is left is less than the shop's memory."""
     memory_mb, left, iops = rng.randrange(220, 300), rng.uniform(0.4, 0.55), rng.randrange(400, 600)
     rate, lookups = rng.uniform(6.0, 12.0), rng.randrange(90, 150)
     options = ("--threads", 6, "--memory-mb", memory_mb, "--lookups", lookups)
     with Guest(swap_mb=512, swap_iops=iops) as guest:
-        service = Service(guest, rng, "shop")
+        service = LabService(guest, rng, "shop")
         service.shop(*options)
         service.baseline(rate, "--poisson", counter=SWAPPED)
         available_kb = guest.sh("awk '$1 == \"MemAvailable:\" {print $2}' /proc/meminfo")
@@ -179,11 +179,11 @@ def _huge_page_pool(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _cold_memory(site: Site, rng: random.Random) -> Iterator[Live]:
-    """Most of the swap is used, by memory of a nightly job that nobody misses."""
+def _cold_memory(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """Most of the swap is used, by memory of a nightly job that is not used."""
     cold_mb, rate = rng.randrange(120, 180), rng.randrange(12, 20)
     with Guest(swap_iops=400) as guest:
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.items(heap_mb=40, touch=30)
         service.baseline(rate, counter=SWAPPED)
         guest.start([guest.program("items"), f"heap_mb={cold_mb}", f"port={APP_PORT + 1}"], "nightly")
@@ -198,12 +198,12 @@ SCENARIOS = (
         "A service may run on one node only and get memory of the other one only; before, of its own.", _wrong_node,
     ),
     guest_scenario(
-        "numa-remote-blind", "blind", "numa-remote", "numa-remote-memory",
+        "numa-remote-validation", "validation", "numa-remote", "numa-remote-memory",
         "numactl binds a shop's threads to one node and its memory to the other; no group limits it.",
         _bound_by_start_script,
     ),
     guest_scenario(
-        "numa-remote-lookalike", "lookalike", "numa-remote", "",
+        "numa-remote-decoy", "decoy", "numa-remote", "",
         "Memory is interleaved over both nodes on purpose, for threads on both.", _interleaved,
     ),
     guest_scenario(
@@ -227,11 +227,11 @@ SCENARIOS = (
         "A heap that is used everywhere is twice as large as its memory.max; the rest swaps.", _smaller_than_heap,
     ),
     guest_scenario(
-        "swap-thrash-blind", "blind", "swap-thrash", "swap-thrashing",
+        "swap-thrash-validation", "validation", "swap-thrash", "swap-thrashing",
         "A pool of huge pages took the memory of the whole host; the shop's own swaps.", _huge_page_pool,
     ),
     guest_scenario(
-        "swap-thrash-lookalike", "lookalike", "swap-thrash", "",
-        "Much swap is in use, by memory that nobody touches; no page comes back.", _cold_memory,
+        "swap-thrash-decoy", "decoy", "swap-thrash", "",
+        "Much swap is in use, by memory that is not touched; no page is read back.", _cold_memory,
     ),
 )  # fmt: skip

@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from e2e.lab.guest import Guest
-from e2e.lab.guest_service import Service, guest_scenario
-from e2e.lab.scenario import Live
-from e2e.lab.site import Site
+from lab.environment import LabEnvironment
+from lab.guest import Guest
+from lab.guest_service import LabService, guest_scenario
+from lab.scenario import Live
 
 TIME_PORT = 11123
-# The control socket is a Unix one; the log level says errors only.
+# The control socket is a Unix one; the log level is errors only.
 CONFIG = """
 server 127.0.0.1 port {port} iburst minpoll 0 maxpoll 1
 cmdport 0
@@ -59,8 +59,8 @@ def _off(guest: Guest) -> Callable[[], dict[str, float]]:
 
 
 @contextmanager
-def _set_by_hand(site: Site, rng: random.Random) -> Iterator[Live]:
-    """One variable: the clock, which somebody set; the time service may move it by minutes a day only."""
+def _set_by_hand(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: the clock, which was set by hand; the time service may move it by minutes a day only."""
     rate, off_s, slew_ppm = (
         rng.randrange(10, 18),
         rng.choice((-1, 1)) * rng.randrange(20, 200),
@@ -68,7 +68,7 @@ def _set_by_hand(site: Site, rng: random.Random) -> Iterator[Live]:
     )
     with Guest() as guest:
         _keep_time(guest, slew_ppm=slew_ppm)
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.items(burn_us=1500)
         service.baseline(rate)
         guest.sh(f"date -s @$(($(date +%s) + {off_s}))")
@@ -77,12 +77,12 @@ def _set_by_hand(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _may_only_watch(site: Site, rng: random.Random) -> Iterator[Live]:
+def _may_only_watch(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The quartz is far off, and the time service was started as in a container: it watches, and may not set."""
     rate, tick_us = rng.uniform(8.0, 14.0), TICK_US + rng.choice((-1, 1)) * rng.randrange(60, 100)
     with Guest() as guest:
         _keep_time(guest, options=("-x",))
-        service = Service(guest, rng, "shop")
+        service = LabService(guest, rng, "shop")
         service.shop("--threads", 4)
         service.baseline(rate, "--poisson")
         guest.sh(f"busybox adjtimex -q -t {tick_us}")
@@ -90,13 +90,13 @@ def _may_only_watch(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _kept(site: Site, rng: random.Random) -> Iterator[Live]:
-    """The clock was off when the host started, and the quartz still is; the time service has mended both."""
+def _kept(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """The clock was off when the host started, and the quartz still is; the time service has corrected both."""
     rate, off_s, tick_us = rng.randrange(10, 18), rng.randrange(20, 200), TICK_US + rng.randrange(1, 4)
     with Guest() as guest:
         guest.sh(f"date -s @$(($(date +%s) + {off_s})); busybox adjtimex -q -t {tick_us}")
         _keep_time(guest, more="makestep 0.1 3")
-        service = Service(guest, rng)
+        service = LabService(guest, rng)
         service.items(burn_us=1500)
         service.baseline(rate)
         yield service.live(more=_off(guest), rate=rate, off_s=off_s, tick_us=tick_us)
@@ -105,14 +105,14 @@ def _kept(site: Site, rng: random.Random) -> Iterator[Live]:
 SCENARIOS = (
     guest_scenario(
         "clock-off", "fault", "clock-off", "clock-unsynchronised",
-        "Somebody set the clock, and the time service needs days to bring it back.", _set_by_hand,
+        "The clock was set by hand, and the time service needs days to correct it.", _set_by_hand,
     ),
     guest_scenario(
-        "clock-off-blind", "blind", "clock-off", "clock-unsynchronised",
+        "clock-off-validation", "validation", "clock-off", "clock-unsynchronised",
         "The clock runs away, and the time service may watch it only.", _may_only_watch,
     ),
     guest_scenario(
-        "clock-off-lookalike", "lookalike", "clock-off", "",
-        "The clock was off at the start and its quartz still is; the time service has mended both.", _kept,
+        "clock-off-decoy", "decoy", "clock-off", "",
+        "The clock was off at the start and its quartz still is; the time service has corrected both.", _kept,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The kernel's part: tasks that nobody can interrupt, and kernel threads that need a CPU of their own."""
+"""The kernel's part: tasks that cannot be interrupted, and kernel threads that need a CPU of their own."""
 
 from __future__ import annotations
 
@@ -9,48 +9,50 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from e2e.lab.scenario import Live, Scenario
-from e2e.lab.site import Site, python
-from e2e.lab.stage import DATA, Stage, limit_io, weigh_cpu
+from lab.application import DATA, LabApplication, limit_io, weigh_cpu
+from lab.environment import LabEnvironment, build_python_command
+from lab.scenario import Live, Scenario
 
 KSM = "/sys/kernel/mm/ksm"
 
 
 @contextmanager
-def _throttled_readers(site: Site, rng: random.Random) -> Iterator[Live]:
+def _throttled_readers(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The limit is on the device itself: dozens of tasks wait for it, and the device looks idle."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     readers, iops, rate = rng.randrange(24, 40), rng.randrange(20, 50), rng.randrange(20, 40)
-    stage.disk(128)
-    table = stage.file("table", 64)
-    stage.items(table=table, lookups=1, workers=16)
-    stage.clients(rate)
-    stage.baseline()
-    limit_io(site.app, stage.loop_device(), iops=iops)
-    site.on_host(python("backup.py", table, "--depth", readers, "--block-kb", 16, "--processes"))
-    yield stage.live(more=blocked_tasks, readers=readers, iops=iops, rate=rate)
+    application.disk(128)
+    table = application.file("table", 64)
+    application.items(table=table, lookups=1, workers=16)
+    application.clients(rate)
+    application.baseline()
+    limit_io(environment.app, application.loop_device(), iops=iops)
+    environment.on_host(
+        build_python_command("backup.py", table, "--depth", readers, "--block-kb", 16, "--processes")
+    )
+    yield application.live(more=blocked_tasks, readers=readers, iops=iops, rate=rate)
 
 
 @contextmanager
-def _frozen_filesystem(site: Site, rng: random.Random) -> Iterator[Live]:
-    """A snapshot froze the file system and never thawed it: whoever writes waits for it."""
-    stage = Stage(site, rng)
+def _frozen_filesystem(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """A snapshot froze the file system and never thawed it: every writer waits for it."""
+    application = LabApplication(environment, rng)
     writers, rate = rng.randrange(15, 30), rng.randrange(30, 60)
-    stage.disk(64)
-    stage.shop("--threads", writers, "--journal", f"{DATA}/journal.json")
-    stage.clients(rate, "--poisson")
-    stage.baseline()
-    with frozen(site):
-        yield stage.live(more=blocked_tasks, writers=writers, rate=rate)
+    application.disk(64)
+    application.shop("--threads", writers, "--journal", f"{DATA}/journal.json")
+    application.clients(rate, "--poisson")
+    application.baseline()
+    with freeze_filesystem(environment):
+        yield application.live(more=blocked_tasks, writers=writers, rate=rate)
 
 
 @contextmanager
-def frozen(site: Site, where: str = DATA) -> Iterator[None]:
+def freeze_filesystem(environment: LabEnvironment, where: str = DATA) -> Iterator[None]:
     """Freezes the file system at `where` until the block ends, or this process does.
 
     A task that waits for it cannot even be killed.
     """
-    enter = ["nsenter", "-t", str(site.host.process.pid), "--mount", "--"]
+    enter = ["nsenter", "-t", str(environment.host.process.pid), "--mount", "--"]
     script = f"fsfreeze -f {where} && echo frozen; read end; fsfreeze -u {where}"
     holder = subprocess.Popen(
         [*enter, "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -67,36 +69,36 @@ def frozen(site: Site, where: str = DATA) -> Iterator[None]:
 
 
 @contextmanager
-def _runnable_crowd(site: Site, rng: random.Random) -> Iterator[Live]:
+def _runnable_crowd(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The load is as high, of tasks that compute at the lowest weight and give way at once."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     cpu, tasks, rate = rng.randrange(2), rng.randrange(10, 16), rng.randrange(40, 80)
-    stage.items(burn_us=400)
-    stage.clients(rate)
-    stage.baseline()
-    batch = stage.group("batch")
+    application.items(burn_us=400)
+    application.clients(rate)
+    application.baseline()
+    batch = application.group("batch")
     weigh_cpu(batch, 0.01)
     for _ in range(tasks):
-        site.on_host(["nice", "-n", "19", "taskset", "-c", str(cpu), "sha256sum", "/dev/zero"], batch)
-    yield stage.live(more=blocked_tasks, cpu=cpu, tasks=tasks, rate=rate)
+        environment.on_host(["nice", "-n", "19", "taskset", "-c", str(cpu), "sha256sum", "/dev/zero"], batch)
+    yield application.live(more=blocked_tasks, cpu=cpu, tasks=tasks, rate=rate)
 
 
 @contextmanager
-def _merging(site: Site, rng: random.Random) -> Iterator[Live]:
-    """Somebody told the kernel to look for equal pages without a pause, where there are few."""
-    stage = Stage(site, rng)
+def _merging(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """The kernel was configured to look for equal pages without a pause, where there are few."""
+    application = LabApplication(environment, rng)
     guests_mb, pages = rng.randrange(200, 500), rng.randrange(4000, 20000)
     cpu, rate = rng.randrange(2), rng.randrange(90, 110)
-    site.on_host(python("guests.py", "--mb", guests_mb))
-    stage.items(burn_us=7000, cpu=cpu)
-    stage.clients(rate)
-    stage.baseline()
+    environment.on_host(build_python_command("guests.py", "--mb", guests_mb))
+    application.items(burn_us=7000, cpu=cpu)
+    application.clients(rate)
+    application.baseline()
     for name, value in (("smart_scan", 0), ("pages_to_scan", pages), ("sleep_millisecs", 0), ("run", 1)):
         if Path(KSM, name).exists():
-            site.janitor.set_global(f"{KSM}/{name}", str(value))
+            environment.cleanup.set_global(f"{KSM}/{name}", str(value))
     before_s = _kernel_cpu_s("ksmd")
     with _kernel_thread_on("ksmd", cpu):
-        yield stage.live(
+        yield application.live(
             more=lambda: {"kernel_cpu_s": _kernel_cpu_s("ksmd") - before_s},
             guests_mb=guests_mb, pages=pages, cpu=cpu, rate=rate,
         )  # fmt: skip
@@ -122,35 +124,35 @@ def _kernel_thread_on(name: str, cpu: int) -> Iterator[None]:
 
 
 @contextmanager
-def _compressing(site: Site, rng: random.Random) -> Iterator[Live]:
+def _compressing(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """Reports go to a file system that compresses as hard as it can, in workers of the kernel."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     level, rate = rng.randrange(11, 16), rng.randrange(120, 180)
-    stage.disk(400, kind="btrfs", options=f"compress-force=zstd:{level},thread_pool=2")
-    stage.items(burn_us=2500)
-    stage.clients(rate, "--poisson")
-    stage.baseline()
-    site.on_host(python("archiver.py", DATA))
+    application.disk(400, kind="btrfs", options=f"compress-force=zstd:{level},thread_pool=2")
+    application.items(burn_us=2500)
+    application.clients(rate, "--poisson")
+    application.baseline()
+    environment.on_host(build_python_command("archiver.py", DATA))
     before_s = _kernel_cpu_s("kworker")
-    yield stage.live(
+    yield application.live(
         more=lambda: {"kernel_cpu_s": _kernel_cpu_s("kworker") - before_s}, level=level, rate=rate
     )
 
 
 @contextmanager
-def _called_kworker(site: Site, rng: random.Random) -> Iterator[Live]:
+def _called_kworker(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """What computes is called like a kernel thread, but it is a process, in another group."""
-    stage = Stage(site, rng)
+    application = LabApplication(environment, rng)
     cpu, jobs, rate = rng.randrange(2), rng.randrange(2, 5), rng.randrange(60, 120)
-    stage.items(burn_us=2000, cpu=cpu)
-    stage.clients(rate)
-    stage.baseline()
-    other = stage.group("other")
+    application.items(burn_us=2000, cpu=cpu)
+    application.clients(rate)
+    application.baseline()
+    other = application.group("other")
     weigh_cpu(other, 30.0)
     for number in range(jobs):
         script = f"echo kworker/{cpu}:{number + 1}-mm >/proc/$$/comm; while :; do :; done"
-        site.on_host(["taskset", "-c", str(cpu), "sh", "-c", script], other)
-    yield stage.live(cpu=cpu, jobs=jobs, rate=rate)
+        environment.on_host(["taskset", "-c", str(cpu), "sh", "-c", script], other)
+    yield application.live(cpu=cpu, jobs=jobs, rate=rate)
 
 
 def blocked_tasks() -> dict[str, float]:
@@ -184,12 +186,12 @@ SCENARIOS = (
         _throttled_readers, needs=("gcc", "mkfs.ext4"), seconds=15.0, global_effect=("load",),
     ),
     Scenario(
-        "dstate-blind", "blind", "dstate", ("dstate-pileup",),
-        "A frozen file system: whoever writes to it waits for ever, and the CPU has nothing to do.",
+        "dstate-validation", "validation", "dstate", ("dstate-pileup",),
+        "A frozen file system: every writer waits indefinitely, and the CPU has nothing to do.",
         _frozen_filesystem, needs=("mkfs.ext4", "fsfreeze"), seconds=15.0, global_effect=("load",),
     ),
     Scenario(
-        "dstate-lookalike", "lookalike", "dstate", (),
+        "dstate-decoy", "decoy", "dstate", (),
         "The load is high of runnable batch jobs of the lowest weight; requests do not notice.",
         _runnable_crowd, needs=("gcc",), seconds=15.0, global_effect=("cpu", "load"),
     ),
@@ -199,12 +201,12 @@ SCENARIOS = (
         global_effect=("cpu", "ksm"),
     ),
     Scenario(
-        "kernel-thread-blind", "blind", "kernel-thread", ("kernel-thread-busy",),
+        "kernel-thread-validation", "validation", "kernel-thread", ("kernel-thread-busy",),
         "Workers of the kernel compress what an archiver writes, and take the CPU.", _compressing,
         needs=("gcc", "mkfs.btrfs"), seconds=8.0, global_effect=("cpu",),
     ),
     Scenario(
-        "kernel-thread-lookalike", "lookalike", "kernel-thread", ("cpu-neighbour-contention",),
+        "kernel-thread-decoy", "decoy", "kernel-thread", ("cpu-neighbour-contention",),
         "Processes of another group, named like kernel threads, take the CPU of the application.",
         _called_kworker, needs=("gcc",), global_effect=("cpu",),
     ),

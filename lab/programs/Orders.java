@@ -9,12 +9,12 @@ import java.util.concurrent.Executors;
 /**
  * An order service on the JVM; every knob is a system property.
  *
- * <pre>java -Dport=8080 -Dthreads=16 -DauditMs=4 -Dserialised=true -DkeepKb=512 -cp DIR Orders</pre>
+ * <pre>java -Dport=8080 -Dthreads=16 -DauditMs=4 -Dserialized=true -DkeepKb=512 -cp DIR Orders</pre>
  *
  * port: where it listens. threads: size of its pool. auditMs: every order waits that long for an audit;
- * serialised: all orders wait for it one after the other. keepKb: heap that an order keeps for ever;
+ * serialized: all orders wait for it one after the other. keepKb: heap that an order never releases;
  * keepMb: the most that is kept (0 = no bound, so the heap fills).
- * bufferKb: memory beside the heap that an order takes; reuseBuffers: it is used again, else it is kept.
+ * bufferKb: memory outside the heap that an order takes; reuseBuffers: it is used again, else it is kept.
  */
 public final class Orders {
     private static final Object AUDIT = new Object();
@@ -28,11 +28,11 @@ public final class Orders {
         long keepMb = Integer.getInteger("keepMb", 0);
         int bufferKb = Integer.getInteger("bufferKb", 0);
         boolean reuse = Boolean.getBoolean("reuseBuffers");
-        boolean serialised = Boolean.getBoolean("serialised");
+        boolean serialized = Boolean.getBoolean("serialized");
         HttpServer server = HttpServer.create(new InetSocketAddress(Integer.getInteger("port", 8080)), 1024);
         server.setExecutor(Executors.newFixedThreadPool(Integer.getInteger("threads", 16)));
         server.createContext("/", exchange -> {
-            if (auditMs > 0 && serialised) auditInOrder(auditMs);
+            if (auditMs > 0 && serialized) auditInOrder(auditMs);
             else if (auditMs > 0) audit(auditMs);
             if (bufferKb > 0) render(bufferKb, reuse);
             if (keepKb > 0) remember(keepKb, keepMb * 1024);

@@ -21,13 +21,13 @@ def main() -> None:
     Path("/proc/self/comm").write_text("backup")
     for _ in range(options.depth):
         if not options.processes:
-            threading.Thread(target=copy, args=(options,)).start()
+            threading.Thread(target=copy_files, args=(options,)).start()
         elif os.fork() == 0:
-            copy(options)
+            copy_files(options)
     threading.Event().wait()
 
 
-def copy(options: argparse.Namespace) -> None:
+def copy_files(options: argparse.Namespace) -> None:
     size = options.block_kb << 10
     block = mmap.mmap(-1, size)
     fd = os.open(options.file, os.O_DIRECT | (os.O_RDWR if options.update else os.O_RDONLY))

@@ -117,7 +117,7 @@ async def _kept_worker(
 
 
 async def _hold(options: argparse.Namespace, log: TextIO) -> None:
-    """Connections nobody says anything on. One line in the log for each that came about, or did not."""
+    """Idle connections. The log has a line for each that was opened or failed."""
     address, port = options.to.split(":")
     held = []
     for _ in range(options.hold):

@@ -1,7 +1,7 @@
 /* Sends small UDP datagrams: datagrams ADDRESS FIRST_PORT PORTS BYTES PACKETS_PER_S SECONDS
  *
  * In batches, because one system call per packet would make the sender the bottleneck, and from eight sockets, so
- * that they look like eight senders. PACKETS_PER_S 0 is as fast as one CPU can. Ends by itself. */
+ * that they look like eight senders. PACKETS_PER_S 0 is as fast as one CPU can. Ends after SECONDS. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <stdio.h>

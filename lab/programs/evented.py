@@ -1,4 +1,4 @@
-"""A single-threaded, event-driven HTTP service whose loop now and then stands still, as one with a collector does."""
+"""A single-threaded, event-driven HTTP service whose loop pauses occasionally, like one with a garbage collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stands for a host of virtual machines: much memory that the kernel may merge, some of it the same everywhere."""
+"""Simulate a host of virtual machines: much memory that the kernel may merge, some of it the same everywhere."""
 
 from __future__ import annotations
 

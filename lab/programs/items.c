@@ -1,9 +1,9 @@
 /*
- * A small HTTP service in which one knob makes one regression.
+ * A small HTTP service in which one option makes one regression.
  *
  *     items port=8080 workers=8 burn_us=400 log=/var/log/access.log ...
  *
- * Every request costs burn_us of CPU, spread over four functions, and whatever the knobs below add. A worker
+ * Every request costs burn_us of CPU, spread over four functions, and what the options below add. A worker
  * thread serves one connection at a time and writes one line per request: epoch_s method path status latency_ms.
  * Compiled with frame pointers and symbols and without inlining, so that stacks name the functions below.
  */
@@ -28,8 +28,8 @@ enum { PAGE = 4096, TEXT = 4096, REPLY = 2 * TEXT + 256, STACK = 128 * 1024 };
 static long port = 8080, workers = 8, backlog = 1024;
 static long burn_us = 200;     /* CPU per request */
 static long hot = 1;           /* count_quoted runs this many times as often as it should */
-static long indexers = 0;      /* threads that compute for ever, beside the workers */
-static long idle_pool = 0;     /* threads that sleep for ever */
+static long indexers = 0;      /* threads that compute all the time, in addition to the workers */
+static long idle_pool = 0;     /* threads that only sleep */
 static long osync = 0;         /* 1: the request log is opened with O_SYNC, 2: with O_DSYNC */
 static long log_bytes = 0;     /* a line is padded to this length */
 static long locked = 0;        /* 1: hold_cpu_us and hold_wait_us are spent inside one mutex */
@@ -38,11 +38,11 @@ static long touch = 0;         /* random pages of `map`, or of the heap, read pe
 static long heap_mb = 0;       /* anonymous memory that is written once, at the start */
 static long scan_bytes = 0, scan_chunk = 65536, scan_seek = 0; /* `scan` is read again on every request */
 static long leak_kb = 0;       /* memory that a request never gives back */
-static long cache_kb = 0;      /* memory that a request replaces (same size for ever) */
+static long cache_kb = 0;      /* memory that a request replaces (its size stays the same) */
 static long leak_fd_every = 0; /* every n-th connection is never closed */
 static long lookups = 0;       /* random blocks of `table` read per request, past the page cache */
-static long pool = 0;          /* connections to `upstream` that are held open, beside those in use */
-static long askers = 0;        /* threads that ask `upstream` for the workers, who wait for them meanwhile */
+static long pool = 0;          /* connections to `upstream` that are held open, in addition to those in use */
+static long askers = 0;        /* threads that ask `upstream` for the workers, which wait for them */
 static const char *log_path, *log2_path, *map_path, *scan_path, *table_path, *upstream;
 
 static const struct { const char *name; long *number; const char **text; } KNOBS[] = {
@@ -188,20 +188,20 @@ static void hold_memory(void) {
 static int connect_upstream(void) {
     char host[64];
     struct sockaddr_in to = {.sin_family = AF_INET};
-    struct timeval patience = {1, 800000};
+    struct timeval timeout = {1, 800000};
     const char *colon = strchr(upstream, ':');
     snprintf(host, sizeof host, "%.*s", (int)(colon - upstream), upstream);
     to.sin_port = htons((unsigned short)atoi(colon + 1));
     inet_pton(AF_INET, host, &to.sin_addr);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     if (connect(fd, (struct sockaddr *)&to, sizeof to) == 0) return fd;
     close(fd);
     return -1;
 }
 
-/* One PING to a server that speaks Redis; false without an answer. */
+/* Send PING to a Redis server; return 0 without a reply. */
 static int ask_upstream(Worker *self) {
     char word[64];
     if (self->peer < 0 && (self->peer = connect_upstream()) < 0) return 0;

@@ -35,7 +35,8 @@ def main() -> None:
     listener = socket.create_server(("0.0.0.0", options.port), backlog=1024)
     with Path(options.log).open("a", buffering=1) as log:
         threads = [
-            threading.Thread(target=serve, args=(listener, options, log)) for _ in range(options.threads)
+            threading.Thread(target=serve_requests, args=(listener, options, log))
+            for _ in range(options.threads)
         ]
         for thread in threads:
             thread.start()
@@ -43,7 +44,7 @@ def main() -> None:
             thread.join()
 
 
-def serve(listener: socket.socket, options: argparse.Namespace, log: TextIO) -> None:
+def serve_requests(listener: socket.socket, options: argparse.Namespace, log: TextIO) -> None:
     with psycopg.connect(options.database, autocommit=True) as database:
         while True:
             peer, _ = listener.accept()

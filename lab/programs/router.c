@@ -81,7 +81,7 @@ int main(int words, char **word) {
     count = atoi(word[2]);
     sorted = words > 3;
     rules = calloc((size_t)count, LENGTH);
-    for (int i = 0; i < count; i++) snprintf(rules[i], LENGTH, "/catalogue/department/product/%08d", i);
+    for (int i = 0; i < count; i++) snprintf(rules[i], LENGTH, "/catalog/department/product/%08d", i);
     signal(SIGPIPE, SIG_IGN);
     listener = socket(AF_INET, SOCK_STREAM, 0);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

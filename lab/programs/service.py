@@ -103,7 +103,7 @@ def _read(connection: socket.socket) -> bytes:
 
 
 def _log(path: str, line: str) -> None:
-    """One write per line: threads need no lock, and whoever rotates the log no signal."""
+    """One write per line: threads need no lock, and log rotation needs no signal."""
     with Path(path).open("a") as log:
         log.write(line)
 

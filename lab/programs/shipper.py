@@ -27,7 +27,7 @@ def main() -> None:
     Path("/proc/self/comm").write_text(options.name[:15])
     address, port = options.to.split(":")
     destination, reading = (address, int(port)), b"r" * options.reading_bytes
-    with _socket() as kept:
+    with _socket() as stored:
         begin = time.monotonic()
         for number in itertools.count(1):
             burst_at = time.monotonic()
@@ -38,7 +38,7 @@ def main() -> None:
                             0.0, burst_at + options.spread_ms / 1000 * sent / options.burst - time.monotonic()
                         )
                     )
-                with _socket() if options.fresh else contextlib.nullcontext(kept) as sock:
+                with _socket() if options.fresh else contextlib.nullcontext(stored) as sock:
                     sock.sendto(reading, destination)
             time.sleep(max(0.0, begin + number * options.every_ms / 1000 - time.monotonic()))
 

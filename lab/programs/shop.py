@@ -1,4 +1,4 @@
-"""A web shop in Python: the blind variants' application, with other mechanics than service.c.
+"""A web shop in Python: the validation variants' application, with other mechanics than service.c.
 
     python3 shop.py --port 8080 [--threads 8] [--workers 1] [knobs]
 
@@ -26,12 +26,12 @@ REPLY = b"HTTP/1.1 %d OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nshop\n
 PAGE = 4096
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--threads", type=int, default=8, help="per process")
     parser.add_argument("--workers", type=int, default=1, help="processes that serve")
-    parser.add_argument("--reports", type=int, default=0, help="processes that compute for ever")
+    parser.add_argument("--reports", type=int, default=0, help="processes that compute indefinitely")
     parser.add_argument("--cpu-ms", type=float, default=0.2, help="computing per request")
     parser.add_argument("--log", default="", help="access log")
     parser.add_argument("--journal", default="", help="file that gets one record per request")
@@ -44,11 +44,11 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--basket-kb", type=int, default=0, help="memory kept per request")
     parser.add_argument("--baskets", type=int, default=0, help="how many are kept; 0 = all")
-    parser.add_argument("--spool", default="", help="directory that gets a file per request, for ever")
-    parser.add_argument("--catalogue", default="", help="file of products")
+    parser.add_argument("--spool", default="", help="directory that gets a file per request, without limit")
+    parser.add_argument("--catalog", default="", help="file of products")
     parser.add_argument("--memory-mb", type=int, default=0, help="products are this much memory, not a file")
     parser.add_argument("--lookups", type=int, default=0, help="random products per request, through mmap")
-    parser.add_argument("--read-block", type=int, default=0, help="the catalogue is read in such blocks")
+    parser.add_argument("--read-block", type=int, default=0, help="the catalog is read in such blocks")
     parser.add_argument("--read-bytes", type=int, default=1 << 20, help="so much of it per request")
     parser.add_argument("--stock", default="", help="host:port asked on every request")
     parser.add_argument("--keep-stock", action="store_true", help="connections to the stock are never closed")
@@ -73,7 +73,7 @@ class Shop:
             while self.products.tell() < len(self.products):
                 self.products.write(b"product " * 8192)
         elif knobs.lookups:
-            with Path(knobs.catalogue).open("rb") as file:
+            with Path(knobs.catalog).open("rb") as file:
                 self.products = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         self.logger = logging.getLogger("shop")
         self.logger.setLevel(logging.INFO)
@@ -96,7 +96,7 @@ class Shop:
         begin = time.monotonic()
         self.served += 1
         number = self.served
-        compute(self.knobs.cpu_ms)
+        compute_answer(self.knobs.cpu_ms)
         status = 200 if self.ask_stock() else 503
         if self.knobs.basket_kb:
             self.fill_basket(number)
@@ -106,7 +106,7 @@ class Shop:
                 for _ in range(self.knobs.lookups)
             )
         if self.knobs.read_block:
-            self.read_catalogue()
+            self.read_catalog()
         self.write_down(number, status, begin)
         peer.sendall(REPLY % status)
 
@@ -115,8 +115,8 @@ class Shop:
         if self.knobs.baskets:
             self.baskets.pop(number - self.knobs.baskets, None)
 
-    def read_catalogue(self) -> None:
-        with Path(self.knobs.catalogue).open("rb", buffering=0) as file:
+    def read_catalog(self) -> None:
+        with Path(self.knobs.catalog).open("rb", buffering=0) as file:
             left = self.knobs.read_bytes
             while left > 0 and (block := file.read(self.knobs.read_block)):
                 left -= len(block)
@@ -158,7 +158,7 @@ class Shop:
                 handler.emit(logging.LogRecord("shop", logging.INFO, "", 0, words, None, None))
 
 
-def compute(cpu_ms: float) -> int:
+def compute_answer(cpu_ms: float) -> int:
     end = time.thread_time() + cpu_ms / 1e3
     total = 0
     while time.thread_time() < end:
@@ -166,20 +166,20 @@ def compute(cpu_ms: float) -> int:
     return total
 
 
-def report() -> None:
+def compute_report() -> None:
     total = 0
     while True:
         total = (total + sum(range(2000))) & 0xFFFF
 
 
 def main() -> None:
-    knobs = arguments()
+    knobs = parse_arguments()
     if knobs.files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (knobs.files, knobs.files))
     listener = socket.create_server(("0.0.0.0", knobs.port), backlog=1024)
     for _ in range(knobs.reports):
         if os.fork() == 0:
-            report()
+            compute_report()
     for _ in range(knobs.workers - 1):
         if os.fork() == 0:
             break

@@ -24,7 +24,7 @@ class Stock:
         parser.add_argument("--threads", type=int, default=64)
         self.options = parser.parse_args()
         self.slow = False
-        self.asked = itertools.count()
+        self.requests = itertools.count()
 
     def run(self) -> None:
         Path("/proc/self/comm").write_text("stock")
@@ -43,7 +43,7 @@ class Stock:
             with peer, contextlib.suppress(OSError):
                 peer.settimeout(5)
                 if peer.recv(1024):
-                    if self.slow and next(self.asked) % self.options.slow_every == 0:
+                    if self.slow and next(self.requests) % self.options.slow_every == 0:
                         time.sleep(self.options.slow_ms / 1e3)
                     peer.sendall(b"HTTP/1.0 200 OK\r\n\r\n17 left\n")
 

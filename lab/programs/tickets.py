@@ -28,18 +28,20 @@ def main() -> None:
     parser.add_argument("--log", default="")
     options = parser.parse_args()
     if options.fill:
-        fill(options.file, options.fill)
+        fill_table(options.file, options.fill)
         return
     Path("/proc/self/comm").write_text("tickets")
     listener = socket.create_server(("0.0.0.0", options.port), backlog=1024)
-    threads = [threading.Thread(target=serve, args=(listener, options)) for _ in range(options.threads)]
+    threads = [
+        threading.Thread(target=serve_requests, args=(listener, options)) for _ in range(options.threads)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
 
-def fill(path: str, tickets: int) -> None:
+def fill_table(path: str, tickets: int) -> None:
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA page_size={PAGE_BYTES}")
         database.execute("CREATE TABLE ticket (amount INTEGER, note TEXT)")
@@ -48,7 +50,7 @@ def fill(path: str, tickets: int) -> None:
         database.commit()
 
 
-def serve(listener: socket.socket, options: argparse.Namespace) -> None:
+def serve_requests(listener: socket.socket, options: argparse.Namespace) -> None:
     database = sqlite3.connect(f"file:{options.file}?mode=ro", uri=True)
     database.execute(f"PRAGMA cache_size={-options.cache_kb}")
     while True:

@@ -48,13 +48,13 @@ def _spare(count: int, odd: int) -> list[socket.socket]:
     connect() searches the even ones of the range first, bind() the odd ones.
     """
     low, high = _range()
-    found = []
+    results = []
     for number in range(count):
         sock = socket.socket()
         offset = (high - low) * (2 * number + 1) // (2 * count)
         sock.bind(("0.0.0.0", low + (offset & ~1) + odd))
-        found.append(sock)
-    return found
+        results.append(sock)
+    return results
 
 
 def _fill(destination: tuple[str, int], count: int) -> dict[int, float]:
@@ -81,7 +81,7 @@ def _range() -> tuple[int, int]:
 
 
 def _renew(destination: tuple[str, int], number: int) -> bool:
-    """Uses port `number`, unless somebody else does."""
+    """Use port `number`, unless another process does."""
     with contextlib.suppress(OSError), socket.socket() as sock:
         sock.bind(("0.0.0.0", number))
         sock.connect(destination)

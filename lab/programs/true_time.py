@@ -1,4 +1,4 @@
-"""A time server that is right, whatever happens to the clock of its host: it took the time once, when it started.
+"""A time server that stays correct when the clock of its host is set: it reads the time once, when it starts.
 
 Answers NTP requests (RFC 5905, section 7.3) with that time plus what has passed since, as a reference clock does.
 """
@@ -25,19 +25,21 @@ def main() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as served:
         served.bind(("127.0.0.1", port))
         while True:
-            asked, sender = served.recvfrom(512)
-            if len(asked) >= PACKET.size:
-                served.sendto(answer(asked, began_s + time.clock_gettime(time.CLOCK_MONOTONIC_RAW)), sender)
+            requested, sender = served.recvfrom(512)
+            if len(requested) >= PACKET.size:
+                served.sendto(
+                    answer_request(requested, began_s + time.clock_gettime(time.CLOCK_MONOTONIC_RAW)), sender
+                )
 
 
-def answer(asked: bytes, now_s: float) -> bytes:
-    """The packet that says it is `now_s` (since 1970)."""
-    version = asked[0] >> 3 & 7
-    sent = PACKET.unpack_from(asked)[-1]
+def answer_request(requested: bytes, now_s: float) -> bytes:
+    """Return the packet with the time `now_s` (since 1970)."""
+    version = requested[0] >> 3 & 7
+    sent = PACKET.unpack_from(requested)[-1]
     now = int((now_s + SINCE_1900_S) * (1 << 32))
     first = (version or VERSION) << 3 | MODE_SERVER
     return PACKET.pack(
-        first, STRATUM, asked[2] % 128, PRECISION, 0, DISPERSION, b"GPS\0", now, sent, now, now
+        first, STRATUM, requested[2] % 128, PRECISION, 0, DISPERSION, b"GPS\0", now, sent, now, now
     )
 
 

@@ -32,12 +32,12 @@ def main() -> None:
     Path("/proc/self/comm").write_text("directory" if options.listen else "clients")
     address, port = (options.listen or options.to).split(":")
     if options.listen:
-        serve(address, int(port))
+        serve_queries(address, int(port))
     with Path(options.log).open("w", buffering=1) as log:
         asyncio.run(ask_on(address, int(port), options, log))
 
 
-def serve(address: str, port: int) -> None:
+def serve_queries(address: str, port: int) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind((address, port))
         while True:

@@ -1,4 +1,4 @@
-"""A guest is what it says, and leaves nothing but the cache of its image. Slow: it is built first, then emulated."""
+"""A guest has the requested hardware, and leaves nothing but the cache of its image. Slow: it is built first, then emulated."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from e2e.lab.cgroups import hierarchies
-from e2e.lab.faults.guest_hardware import CORRECTED, MEMORY_BANK
-from e2e.lab.guest import Guest
-from e2e.lab.guest_hardware import BLOCK, SECTOR, make_disk, spoiling
-from e2e.lab.guest_image import archive
-from e2e.lab.guest_service import NEEDS
-from e2e.lab.programs.true_time import PACKET, SINCE_1900_S, answer
+from lab.cgroups import list_hierarchies
+from lab.faults.guest_hardware import CORRECTED, MEMORY_BANK
+from lab.guest import Guest
+from lab.guest_hardware import BLOCK, SECTOR, build_blkdebug_config, make_disk
+from lab.guest_image import build_archive
+from lab.guest_service import NEEDS
+from lab.programs.true_time import PACKET, SINCE_1900_S, answer_request
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 needs_qemu = pytest.mark.skipif(
     os.geteuid() != 0 or not all(shutil.which(program) for program in NEEDS), reason="needs root and qemu"
 )
 
 
 def test_an_archive_names_directories_before_their_files() -> None:
-    packed = archive({"handover/init": b"#!/bin/sh\n", "dev/": b""})
+    packed = build_archive({"handover/init": b"#!/bin/sh\n", "dev/": b""})
     names = []
     while packed:
         size, name_size = int(packed[54:62], 16), int(packed[94:102], 16)
@@ -47,18 +47,21 @@ def test_an_archive_names_directories_before_their_files() -> None:
 def test_bad_sectors_are_those_of_the_pages(tmp_path: Path) -> None:
     image = make_disk(tmp_path, {"table": 2})
     pages = (0, 17, 511)
-    sectors = [int(number) for number in re.findall(r'sector = "(\d+)"', spoiling(image, {"table": pages}))]
+    sectors = [
+        int(number)
+        for number in re.findall(r'sector = "(\d+)"', build_blkdebug_config(image, {"table": pages}))
+    ]
     table, disk = (tmp_path / "files/table").read_bytes(), image.read_bytes()
     assert len(sectors) == len(pages)
     for page, sector in zip(pages, sectors, strict=True):
         assert disk[sector * SECTOR :][:BLOCK] == table[page * BLOCK :][:BLOCK]
 
 
-def test_the_time_server_says_what_it_is_told() -> None:
-    asked = bytearray(48)
-    asked[0], asked[40:] = 0x23, b"to match"
-    said = PACKET.unpack(answer(bytes(asked), 1_000_000_000.25))
-    leap_version_mode, stratum, *_, sent, received, transmitted = said
+def test_time_server_returns_the_set_time() -> None:
+    requested = bytearray(48)
+    requested[0], requested[40:] = 0x23, b"to match"
+    message = PACKET.unpack(answer_request(bytes(requested), 1_000_000_000.25))
+    leap_version_mode, stratum, *_, sent, received, transmitted = message
     assert (leap_version_mode, stratum) == (0x24, 2)
     assert sent.to_bytes(8, "big") == b"to match"
     assert received == transmitted == (1_000_000_000 + SINCE_1900_S << 32) + (1 << 30)
@@ -86,7 +89,7 @@ def test_a_spoiled_disk_a_pulled_plug_and_a_machine_check_are_real_to_the_kernel
 
 @pytest.mark.slow
 @needs_qemu
-def test_a_guest_has_two_nodes_one_cgroup_hierarchy_and_swap() -> None:
+def test_guest_has_two_nodes_a_cgroup_hierarchy_and_swap() -> None:
     with Guest(disk_files={"index": 4}, max_s=240) as guest:
         nodes = guest.sh("cat /sys/devices/system/node/node[01]/cpulist").split()
         mounts = guest.sh("cat /proc/mounts")
@@ -109,7 +112,7 @@ def test_a_guest_has_two_nodes_one_cgroup_hierarchy_and_swap() -> None:
 @needs_qemu
 def test_a_guest_ends_with_its_owner() -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "e2e.lab.guest"],
+        [sys.executable, "-m", "lab.guest"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -123,12 +126,14 @@ def test_a_guest_ends_with_its_owner() -> None:
     while directory.exists() and time.monotonic() < end:
         time.sleep(0.1)
     assert not directory.exists()
-    told = [
-        Path(file).read_text() for root in hierarchies().values() for file in root.glob("lab/*/cgroup.procs")
+    texts = [
+        Path(file).read_text()
+        for root in list_hierarchies().values()
+        for file in root.glob("lab/*/cgroup.procs")
     ]
     assert not [
         pid
-        for text in told
+        for text in texts
         for pid in text.split()
         if str(directory) in Path(f"/proc/{pid}/cmdline").read_text()
     ]

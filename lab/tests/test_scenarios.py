@@ -1,6 +1,6 @@
-"""Every illness hurts, every health does not, and nobody leaves anything behind.
+"""Every fault slows requests down, no healthy scenario does, and none leaves anything behind.
 
-Needs root, and several minutes for all: pytest e2e/lab/tests. The quick ones run without --full too.
+Needs root, and several minutes for all: pytest lab/tests. The quick ones run without --full too.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from e2e.lab.cgroups import hierarchies
-from e2e.lab.faults import missing, scenarios
-from e2e.lab.scenario import Scenario
-from e2e.lab.site import Site
-from e2e.lab.tests.proofs import PROOFS
+from lab.cgroups import list_hierarchies
+from lab.environment import LabEnvironment
+from lab.faults import list_missing_programs, load_scenarios
+from lab.scenario import Scenario
+from lab.tests.proofs import PROOFS
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -30,15 +30,15 @@ QUICK = ("idle", "listen-overflow", "conntrack-full")
 TABLE = Path("/proc/sys/net/netfilter/nf_conntrack_max")
 CASES = [
     pytest.param(scenario, id=scenario.id, marks=() if scenario.id in QUICK else pytest.mark.slow)
-    for scenario in scenarios().values()
+    for scenario in load_scenarios().values()
 ]
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
-    """A site; afterwards, nothing of it is left."""
+def environment() -> Iterator[LabEnvironment]:
+    """A environment; afterwards, nothing of it is left."""
     rules = _rules()
-    with Site(max_s=120) as opened:
+    with LabEnvironment(max_s=120) as opened:
         yield opened
         processes = _processes(opened)
     assert _all_end(processes)
@@ -55,14 +55,14 @@ def _rules() -> int:
     return rules.count("\n-A")
 
 
-def _loop_devices(site: Site) -> list[str]:
+def _loop_devices(environment: LabEnvironment) -> list[str]:
     listed = subprocess.run(["losetup", "-l", "-n"], capture_output=True, text=True, check=False).stdout
-    return [line for line in listed.splitlines() if str(site.directory) in line]
+    return [line for line in listed.splitlines() if str(environment.directory) in line]
 
 
-def _processes(site: Site) -> set[tuple[int, str]]:
-    """Pid and start time: a pid alone may be somebody else's a moment later."""
-    pids = site.system.pids() | site.app.pids() | site.clients.pids()
+def _processes(environment: LabEnvironment) -> set[tuple[int, str]]:
+    """Pid and start time: a PID alone may be reused a moment later."""
+    pids = environment.system.pids() | environment.app.pids() | environment.clients.pids()
     return {(pid, started) for pid in pids if (started := _started(pid))}
 
 
@@ -85,28 +85,28 @@ def _started(pid: int) -> str:
 
 
 def _groups(name: str) -> list[Path]:
-    return [group for root in set(hierarchies().values()) for group in root.glob(f"lab/{name}*")]
+    return [group for root in set(list_hierarchies().values()) for group in root.glob(f"lab/{name}*")]
 
 
-def _hurt(healthy: dict[str, float], sick: dict[str, float]) -> bool:
+def _hurt(healthy: dict[str, float], unhealthy: dict[str, float]) -> bool:
     """Requests fail, or those that succeed take several times as long."""
 
     def lost(stats: dict[str, float]) -> float:
         return 1 - stats["ok"] / stats["requests"] if stats["requests"] else 1.0
 
-    slow = sick["p99_ms"] > max(5 * healthy["p99_ms"], 50) or sick["p50_ms"] > 2 * healthy["p50_ms"]
-    return lost(sick) > lost(healthy) + 0.02 or slow
+    slow = unhealthy["p99_ms"] > max(5 * healthy["p99_ms"], 50) or unhealthy["p50_ms"] > 2 * healthy["p50_ms"]
+    return lost(unhealthy) > lost(healthy) + 0.02 or slow
 
 
 @pytest.mark.parametrize("scenario", CASES)
-def test_it_hurts_only_where_it_is_sick(scenario: Scenario, site: Site) -> None:
-    if missing(scenario):
-        pytest.skip(f"no {', '.join(missing(scenario))}")
-    with scenario.run(site, random.Random(2)) as live:
+def test_only_faults_slow_requests_down(scenario: Scenario, environment: LabEnvironment) -> None:
+    if list_missing_programs(scenario):
+        pytest.skip(f"no {', '.join(list_missing_programs(scenario))}")
+    with scenario.run(environment, random.Random(2)) as live:
         healthy = live.parameters["healthy"]
         assert isinstance(healthy, dict)
         time.sleep(scenario.seconds)
-        sick = live.stats()
+        unhealthy = live.stats()
         named = subprocess.run(
             [*live.host.ssh(), "hostname"], capture_output=True, text=True, timeout=30, check=False
         )
@@ -117,28 +117,29 @@ def test_it_hurts_only_where_it_is_sick(scenario: Scenario, site: Site) -> None:
         assert not _groups(live.host.name)
     assert healthy["ok"] / healthy["requests"] > 0.98, healthy
     if scenario.id in PROOFS:
-        assert PROOFS[scenario.id](sick), sick
+        assert PROOFS[scenario.id](unhealthy), unhealthy
     elif scenario.causes:
-        assert _hurt(healthy, sick), (healthy, sick)
+        assert _hurt(healthy, unhealthy), (healthy, unhealthy)
     else:
-        assert sick["ok"] / sick["requests"] > 0.99, sick
-        assert not math.isnan(sick["p50_ms"])
+        assert unhealthy["ok"] / unhealthy["requests"] > 0.99, unhealthy
+        assert not math.isnan(unhealthy["p50_ms"])
 
 
-def test_each_fault_has_a_blind_variant_and_a_lookalike() -> None:
+def test_each_fault_has_a_validation_variant_and_a_decoy() -> None:
     kinds: dict[str, set[str]] = {}
-    for scenario in scenarios().values():
+    for scenario in load_scenarios().values():
         kinds.setdefault(scenario.family, set()).add(scenario.kind)
-    for family, found in kinds.items():
-        assert found == ({"healthy"} if family == "healthy" else {"fault", "blind", "lookalike"}), family
+    for family, result in kinds.items():
+        expected = {"healthy"} if family == "healthy" else {"fault", "validation", "decoy"}
+        assert result - {"holdout"} == expected, family
 
 
-def test_the_same_seed_chooses_the_same(site: Site) -> None:
+def test_the_same_seed_chooses_the_same(environment: LabEnvironment) -> None:
     chosen = []
     for _ in range(2):
-        with scenarios()["idle"].run(site, random.Random(7)) as live:
+        with load_scenarios()["idle"].run(environment, random.Random(7)) as live:
             chosen.append({name: value for name, value in live.parameters.items() if name != "healthy"})
-        for pid in site.app.pids():
+        for pid in environment.app.pids():
             os.kill(pid, signal.SIGKILL)
         time.sleep(0.2)
     assert chosen[0] == chosen[1]
@@ -146,7 +147,7 @@ def test_the_same_seed_chooses_the_same(site: Site) -> None:
 
 def test_a_killed_run_leaves_nothing() -> None:
     before = TABLE.read_text()
-    command = [sys.executable, "-m", "e2e.lab", "run", "conntrack-full", "--seconds", "60"]
+    command = [sys.executable, "-m", "lab", "run", "conntrack-full", "--seconds", "60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
         name = run.stdout.readline().split("/ssh/")[2].split("/")[0]

@@ -1,4 +1,4 @@
-"""A host that stands sick until it is cured: what journeys and the demo lean on."""
+"""A served host keeps its fault until it is repaired; end-to-end tests and the demo rely on it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from e2e.lab.cgroups import hierarchies
-from e2e.lab.faults import missing, scenarios
+from lab.cgroups import list_hierarchies
+from lab.faults import list_missing_programs, load_scenarios
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SETTLE_S, LOOK_S = 4.0, 4.0
-#: Scenarios with a cure, each with what must be better for clients afterwards.
-CURED = {
+#: Scenarios with a repair, each with what must be better for clients afterwards.
+REPAIRABLE = {
     "listen-overflow": "bad",
     "oversubscription": "p99_ms",
     "osync-log": "p99_ms",
@@ -35,17 +35,18 @@ CURED = {
     "qdisc-drop": "p99_ms",
 }
 CASES = [
-    pytest.param(name, id=name, marks=() if name == "listen-overflow" else pytest.mark.slow) for name in CURED
+    pytest.param(name, id=name, marks=() if name == "listen-overflow" else pytest.mark.slow)
+    for name in REPAIRABLE
 ]
 
 
-class Standing:
-    """The process, spoken to by lines."""
+class ServedHost:
+    """Client of the process and its lines of JSON."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
-    def hear(self) -> Any:
+    def read_message(self) -> Any:
         assert self.process.stdout is not None
         return json.loads(self.process.stdout.readline())
 
@@ -53,7 +54,7 @@ class Standing:
         assert self.process.stdin is not None
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
-        return self.hear()
+        return self.read_message()
 
     def bad(self, cause: str) -> dict[str, float]:
         seen = self.ask("stats")["stats"][cause]
@@ -61,11 +62,11 @@ class Standing:
 
 
 @contextmanager
-def standing(*ids: str, seed: int = 7) -> Iterator[Standing]:
-    command = [sys.executable, "-m", "e2e.lab", "stand", *ids, "--seed", str(seed), "--max-s", "150"]
+def serve_hosts(*ids: str, seed: int = 7) -> Iterator[ServedHost]:
+    command = [sys.executable, "-m", "lab", "serve", *ids, "--seed", str(seed), "--max-s", "150"]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        yield Standing(process)
+        yield ServedHost(process)
     finally:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()
@@ -74,43 +75,46 @@ def standing(*ids: str, seed: int = 7) -> Iterator[Standing]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_cure_heals(name: str) -> None:
-    scenario = scenarios()[name]
-    if missing(scenario):
-        pytest.skip(f"no {', '.join(missing(scenario))}")
-    cause, what = scenario.causes[0], CURED[name]
-    with standing(name) as host:
-        ready = host.hear()["ready"]
-        assert ready["cures"] == [cause]
-        assert "error" in host.ask("cure everything")
-        groups = [one / "lab" / ready["name"] for one in hierarchies().values()]
+def test_repair_restores_clients(name: str) -> None:
+    scenario = load_scenarios()[name]
+    if list_missing_programs(scenario):
+        pytest.skip(f"no {', '.join(list_missing_programs(scenario))}")
+    cause, what = scenario.causes[0], REPAIRABLE[name]
+    with serve_hosts(name) as host:
+        ready = host.read_message()["ready"]
+        assert ready["repairable"] == [cause]
+        assert "error" in host.ask("repair everything")
+        groups = [item / "lab" / ready["name"] for item in list_hierarchies().values()]
         time.sleep(LOOK_S)
-        sick = host.bad(cause)
-        assert host.ask(f"cure {cause}") == {"cured": cause}
+        unhealthy = host.bad(cause)
+        assert host.ask(f"repair {cause}") == {"repaired": cause}
         time.sleep(SETTLE_S)
         host.ask("mark")
         time.sleep(LOOK_S)
         well = host.bad(cause)
         assert well["ok"] > 0
-        assert well[what] < 0.5 * sick[what], (sick, well)
+        assert well[what] < 0.5 * unhealthy[what], (unhealthy, well)
     assert host.process.returncode == 0
-    assert not [one for one in groups if one.exists()], "left behind"
+    assert not [group for group in groups if group.exists()], "left behind"
 
 
 @pytest.mark.slow
-def test_of_two_causes_each_has_its_own_cure() -> None:
+def test_each_of_two_causes_has_its_own_repair() -> None:
     first, second = "firewall-drop", "qdisc-drop"
-    if lacking := [*missing(scenarios()[first]), *missing(scenarios()[second])]:
+    if lacking := [
+        *list_missing_programs(load_scenarios()[first]),
+        *list_missing_programs(load_scenarios()[second]),
+    ]:
         pytest.skip(f"no {', '.join(lacking)}")
     seen = []
-    with standing(first, second) as host:
-        assert host.hear()["ready"]["cures"] == [first, second]
+    with serve_hosts(first, second) as host:
+        assert host.read_message()["ready"]["repairable"] == [first, second]
         for cause in (None, first, second):
-            assert cause is None or host.ask(f"cure {cause}") == {"cured": cause}
+            assert cause is None or host.ask(f"repair {cause}") == {"repaired": cause}
             time.sleep(SETTLE_S)
             host.ask("mark")
             time.sleep(LOOK_S)
-            seen.append({one: host.bad(one) for one in (first, second)})
-    sick, half, well = seen
-    assert half[first]["bad"] < 0.5 * sick[first]["bad"], seen
+            seen.append({first: host.bad(first) for first in (first, second)})
+    unhealthy, half, well = seen
+    assert half[first]["bad"] < 0.5 * unhealthy[first]["bad"], seen
     assert well[second]["p99_ms"] < 0.5 * half[second]["p99_ms"], seen

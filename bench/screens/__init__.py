@@ -1,0 +1,1 @@
+"""How fast screens are in a real browser."""

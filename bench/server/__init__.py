@@ -1,0 +1,1 @@
+"""What the server can process: parsers, queries, stored data, schedules and viewers."""
