@@ -18,8 +18,8 @@ ENV UV_COMPILE_BYTECODE=1 \
 WORKDIR /src
 # uv comes as it does for ./culprit up: by name and SHA-256, with Python's standard library.
 COPY backend/culprit/__init__.py backend/culprit/__init__.py
-COPY backend/culprit/launch backend/culprit/launch
-RUN python -m culprit.launch.fetch_uv /usr/local/bin/uv
+COPY backend/culprit/launcher backend/culprit/launcher
+RUN python -m culprit.launcher.install.fetch_uv /usr/local/bin/uv
 COPY pyproject.toml uv.lock ./
 RUN --mount=type=cache,target=/root/.cache/uv \
     UV_PROJECT_ENVIRONMENT=/app/.venv uv sync --frozen --no-default-groups
@@ -47,4 +47,4 @@ USER 10001:10001
 EXPOSE 8040
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=4 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8040/healthz', timeout=4)"]
-CMD ["uvicorn", "culprit.main:app", "--host", "0.0.0.0", "--port", "8040", "--no-server-header", "--no-access-log"]
+CMD ["uvicorn", "--factory", "culprit.server.web:create_app", "--host", "0.0.0.0", "--port", "8040", "--no-server-header", "--no-access-log"]

@@ -1,21 +1,34 @@
-# `./culprit` does everything; these are the usual names for it.
-.PHONY: up down check test full bench
+# Short names for `./culprit`, which does everything. `make` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help up down check test full client messages pages bench
 
-up:
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+up: ## start the platform on this machine
 	./culprit up
 
-down:
+down: ## stop it
 	./culprit down
 
-check:
-	./culprit test --only format --only lint --only types --only walls --only containers --only frontend
+check: ## format, lint, types, layers, containers and the frontend, without engines and hosts
+	./culprit test --only format --only lint --only types --only layers --only containers --only frontend
 
-test:
-	./culprit test
+test: ## everything that CI runs; PATHS='FILE ...' runs single test files
+	./culprit test $(PATHS)
 
-full:
+full: ## the slow tests too, and docs/status.md
 	./culprit test --full
 
-# make bench lists what can be measured; make bench NAME=cost ARGS='--pairs 2' measures it.
-bench:
+client: ## generate the API types of the frontend, and the roles of its mock API, from the server
+	cd frontend && npm run client
+
+messages: ## write the messages of the server and the type of all interface texts for the frontend
+	PYTHONPATH=backend:. .venv/bin/python -m culprit.domain.messages
+	cd frontend && npm run texts
+
+pages: ## generate docs/rules.md and docs/causes.md
+	PYTHONPATH=backend:. .venv/bin/python -m tools.docs.rules_and_causes
+
+bench: ## NAME=cost ARGS='--pairs 2' measures one thing; without NAME a list
 	./culprit bench $(NAME) $(ARGS)

@@ -1,13 +1,17 @@
 import { defineConfig } from "@playwright/test";
 import { CHROMIUM, OUT, STATE, URL } from "./support/platform";
 
-/** They bring a host of the lab each, and mostly wait for it. */
-const ON_SICK_HOSTS = ["incidents.spec.ts", "alerts.spec.ts"];
+/** Each starts a host of the lab, and mostly waits for it. */
+const ON_FAULTY_HOSTS = ["incidents.spec.ts", "alerts.spec.ts"];
+const NOT_ON_THIS_HOST = ["first-visit.spec.ts", "everywhere.spec.ts", ...ON_FAULTY_HOSTS];
+
+/** The tag of a journey that neither captures a host nor stops a part of the platform. */
+const NO_CAPTURE = /@no-capture/;
 
 /**
- * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. They run one after
- * another, as all of them capture the same host; but for those on sick hosts. Meanwhile, what only looks at every screen
- * goes on beside them; who is done with it takes the alert.
+ * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. Those that capture
+ * this machine run one after another; next to them run those without a capture. Journeys on faulty hosts run in parallel
+ * with the test that visits every screen. They take longest, so they start first: projects start in this order.
  *
  * The dependencies are the order of a run by hand. `./culprit test` runs stage after stage without them, so that one
  * journey that fails keeps no other from running.
@@ -15,7 +19,7 @@ const ON_SICK_HOSTS = ["incidents.spec.ts", "alerts.spec.ts"];
 export default defineConfig({
   testDir: "tests",
   outputDir: `${OUT}/artifacts`,
-  workers: 3,
+  workers: 4,
   retries: 0,
   timeout: 90_000,
   expect: { timeout: 20_000 },
@@ -30,7 +34,8 @@ export default defineConfig({
     locale: "en-GB",
     timezoneId: "UTC",
     screenshot: "only-on-failure",
-    trace: "retain-on-failure",
+    // A film costs CPU time that other tests need. The trace has the page of every action, a failure its screenshot.
+    trace: { mode: "retain-on-failure", screenshots: false },
     launchOptions: {
       executablePath: CHROMIUM,
       args: [
@@ -47,16 +52,18 @@ export default defineConfig({
     { name: "first visit", testMatch: "first-visit.spec.ts" },
     {
       name: "journeys",
-      testIgnore: ["first-visit.spec.ts", "everywhere.spec.ts", ...ON_SICK_HOSTS],
+      testIgnore: NOT_ON_THIS_HOST,
+      grepInvert: NO_CAPTURE,
       workers: 1,
       dependencies: ["first visit"],
       use: { storageState: STATE },
     },
     {
-      name: "everywhere",
-      testMatch: "everywhere.spec.ts",
+      name: "no capture",
+      testIgnore: NOT_ON_THIS_HOST,
+      grep: NO_CAPTURE,
       workers: 1,
-      dependencies: ["journeys"],
+      dependencies: ["first visit"],
       use: { storageState: STATE },
     },
     {
@@ -64,14 +71,22 @@ export default defineConfig({
       testMatch: "incidents.spec.ts",
       workers: 2,
       fullyParallel: true,
-      dependencies: ["journeys"],
+      dependencies: ["journeys", "no capture"],
       use: { storageState: STATE },
     },
     {
       name: "alerts",
       testMatch: "alerts.spec.ts",
       workers: 1,
-      dependencies: ["journeys"],
+      dependencies: ["journeys", "no capture"],
+      use: { storageState: STATE },
+    },
+    {
+      name: "everywhere",
+      testMatch: "everywhere.spec.ts",
+      workers: 2,
+      fullyParallel: true,
+      dependencies: ["journeys", "no capture"],
       use: { storageState: STATE },
     },
   ],

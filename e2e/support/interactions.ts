@@ -1,76 +1,79 @@
 import type { Page } from "@playwright/test";
 
-export interface Spent {
+export interface Interactions {
   clicks: number;
   keys: number;
   seconds: number;
 }
 
-const NOTHING: Spent = { clicks: 0, keys: 0, seconds: 0 };
-const KEPT = "hands";
+const NONE: Interactions = { clicks: 0, keys: 0, seconds: 0 };
+const STORAGE_KEY = "interactions";
 
 /**
- * What it takes somebody: presses of the mouse and of keys, as the page itself sees them, and the time meanwhile. Text
- * that is filled into a field counts as no key. What a story does to be refused is no part of the way: `aside`.
+ * Count the mouse and key presses that the page receives, and the time. Text that is filled into a field counts as no
+ * key. Actions that a test takes only to be refused do not count: `exclude`.
  */
-export class Hands {
-  private aside_: Spent = NOTHING;
+export class InteractionCounter {
+  private excluded: Interactions = NONE;
 
   private constructor(private readonly page: Page) {}
 
-  /** Counts from the next page that is opened. */
-  static async of(page: Page): Promise<Hands> {
-    await page.addInitScript((kept) => {
+  /** Count from the next page that is opened. */
+  static async of(page: Page): Promise<InteractionCounter> {
+    await page.addInitScript((storageKey) => {
       for (const kind of ["pointerdown", "keydown"])
         window.addEventListener(
           kind,
           (event) => {
             if (!event.isTrusted) return;
-            const seen = JSON.parse(sessionStorage.getItem(kept) ?? "{}");
-            sessionStorage.setItem(kept, JSON.stringify({ ...seen, [kind]: (seen[kind] ?? 0) + 1 }));
+            const counts = JSON.parse(sessionStorage.getItem(storageKey) ?? "{}");
+            sessionStorage.setItem(
+              storageKey,
+              JSON.stringify({ ...counts, [kind]: (counts[kind] ?? 0) + 1 }),
+            );
           },
           { capture: true },
         );
-    }, KEPT);
-    return new Hands(page);
+    }, STORAGE_KEY);
+    return new InteractionCounter(page);
   }
 
-  /** All that was spent so far, without what was aside; the time is that of the clock. */
-  async spent(): Promise<Spent> {
-    return minus(await this.seen(), this.aside_);
+  /** All interactions so far, without the excluded ones; the time is that of the clock. */
+  async total(): Promise<Interactions> {
+    return minus(await this.count(), this.excluded);
   }
 
-  /** What was spent since. */
-  async since(begin: Spent): Promise<Spent> {
-    return minus(await this.spent(), begin);
+  /** Interactions since `begin`. */
+  async since(begin: Interactions): Promise<Interactions> {
+    return minus(await this.total(), begin);
   }
 
-  /** What a story tries and nobody would need to. */
-  async aside(act: () => Promise<void>): Promise<void> {
-    const begin = await this.seen();
+  /** Run actions that do not count. */
+  async exclude(act: () => Promise<void>): Promise<void> {
+    const begin = await this.count();
     await act();
-    const took = minus(await this.seen(), begin);
-    this.aside_ = {
-      clicks: this.aside_.clicks + took.clicks,
-      keys: this.aside_.keys + took.keys,
-      seconds: this.aside_.seconds + took.seconds,
+    const took = minus(await this.count(), begin);
+    this.excluded = {
+      clicks: this.excluded.clicks + took.clicks,
+      keys: this.excluded.keys + took.keys,
+      seconds: this.excluded.seconds + took.seconds,
     };
   }
 
-  private async seen(): Promise<Spent> {
+  private async count(): Promise<Interactions> {
     const counted = await this.page.evaluate(
-      (kept) => JSON.parse(sessionStorage.getItem(kept) ?? "{}"),
-      KEPT,
+      (storageKey) => JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"),
+      STORAGE_KEY,
     );
     return { clicks: counted.pointerdown ?? 0, keys: counted.keydown ?? 0, seconds: Date.now() / 1000 };
   }
 }
 
-const minus = (one: Spent, other: Spent): Spent => ({
-  clicks: one.clicks - other.clicks,
-  keys: one.keys - other.keys,
-  seconds: one.seconds - other.seconds,
+const minus = (total: Interactions, other: Interactions): Interactions => ({
+  clicks: total.clicks - other.clicks,
+  keys: total.keys - other.keys,
+  seconds: total.seconds - other.seconds,
 });
 
-export const told = ({ clicks, keys, seconds }: Spent): string =>
+export const formatInteractions = ({ clicks, keys, seconds }: Interactions): string =>
   `${clicks} clicks, ${keys} keys, ${seconds.toFixed(0)} s`;

@@ -24,10 +24,10 @@ interface Ready {
   healthy: Record<string, Clients>;
 }
 
-/** A host of the lab that is really sick, until it is cured; see e2e/lab/stand.py. */
-export class SickHost {
+/** A lab host with a real fault, until it is repaired; see lab/serve_faults.py. */
+export class FaultyHost {
   private readonly waiting: ((line: string) => void)[] = [];
-  private readonly said: string[] = [];
+  private readonly received: string[] = [];
   ready!: Ready;
   id = "";
   name = "";
@@ -36,29 +36,29 @@ export class SickHost {
     createInterface({ input: child.stdout }).on("line", (line) => {
       const next = this.waiting.shift();
       if (next) next(line);
-      else this.said.push(line);
+      else this.received.push(line);
     });
     child.on("exit", () => {
       for (const next of this.waiting.splice(0)) next('{"error":"the host of the lab went away"}');
     });
   }
 
-  static async start(ids: readonly string[], seed: number): Promise<SickHost> {
+  static async start(ids: readonly string[], seed: number): Promise<FaultyHost> {
     const python = `${ROOT}/.venv/bin/python`;
-    const child = spawn(python, ["-m", "e2e.lab", "stand", ...ids, "--seed", String(seed)], {
+    const child = spawn(python, ["-m", "lab", "serve", ...ids, "--seed", String(seed)], {
       cwd: ROOT,
       env: { ...process.env, PYTHONPATH: `${ROOT}:${ROOT}/backend` },
     });
     child.stderr.pipe(process.stderr);
-    const host = new SickHost(child);
-    host.ready = (await host.hear()).ready as Ready;
-    await host.enrol();
+    const host = new FaultyHost(child);
+    host.ready = (await host.readMessage()).ready as Ready;
+    await host.addHost();
     return host;
   }
 
-  /** Takes one fault away while the load goes on, as somebody who applies the right fix does. */
-  async cure(cause: string): Promise<void> {
-    await this.ask(`cure ${cause}`);
+  /** Remove one fault while the load continues, as the right fix does. */
+  async repair(cause: string): Promise<void> {
+    await this.ask(`repair ${cause}`);
   }
 
   async end(): Promise<void> {
@@ -70,22 +70,22 @@ export class SickHost {
 
   private async ask(command: string): Promise<Record<string, unknown>> {
     this.child.stdin.write(`${command}\n`);
-    return await this.hear();
+    return await this.readMessage();
   }
 
-  private async hear(): Promise<Record<string, unknown>> {
-    const line = this.said.shift() ?? (await new Promise<string>((next) => this.waiting.push(next)));
-    const told = JSON.parse(line) as Record<string, unknown>;
-    if (told.error || told.skipped) throw new Error(line);
-    return told;
+  private async readMessage(): Promise<Record<string, unknown>> {
+    const line = this.received.shift() ?? (await new Promise<string>((next) => this.waiting.push(next)));
+    const message = JSON.parse(line) as Record<string, unknown>;
+    if (message.error || message.skipped) throw new Error(line);
+    return message;
   }
 
-  /** Under its address and pinned key, with the log that tells its rate and latency: what an admin does once. */
-  private async enrol(): Promise<void> {
+  /** Add the host with its address and trusted key, and with the log of its rate and latency, as an admin does once. */
+  private async addHost(): Promise<void> {
     const { ready } = this;
-    this.name = `sick-${ready.name}`;
+    this.name = `faulty-${ready.name}`;
     await send("/network-rules", { cidr: `${ready.address}/32`, port_from: ready.port, port_to: ready.port });
-    const made = await send("/hosts", {
+    const created = await send("/hosts", {
       name: this.name,
       address: ready.address,
       port: ready.port,
@@ -94,7 +94,7 @@ export class SickHost {
       host_key_fingerprint: ready.fingerprint,
       labels: { lab: this.name },
     });
-    this.id = String(made.id);
+    this.id = String(created.id);
     const source = ready.access_log
       ? { kind: "access_log", path: ready.access_log, format: "lab" }
       : { kind: "accepts", port: ready.service_port };

@@ -2,18 +2,18 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 
-const wanted = (name: string): string => {
+const requireVariable = (name: string): string => {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run the journeys with ./culprit test --only e2e`);
   return value;
 };
 
-export const URL = wanted("CULPRIT_URL");
+export const URL = requireVariable("CULPRIT_URL");
 export const LOGIN_URL = process.env.CULPRIT_LOGIN_URL ?? "";
-export const ROOT = wanted("CULPRIT_ROOT");
-export const HOME = wanted("CULPRIT_HOME");
-export const OUT = wanted("CULPRIT_E2E_OUT");
-export const CHROMIUM = wanted("CULPRIT_CHROMIUM");
+export const ROOT = requireVariable("CULPRIT_ROOT");
+export const HOME = requireVariable("CULPRIT_HOME");
+export const OUT = requireVariable("CULPRIT_E2E_OUT");
+export const CHROMIUM = requireVariable("CULPRIT_CHROMIUM");
 export const STATE = `${OUT}/session.json`;
 export const PASSWORD = "a long enough pass phrase";
 mkdirSync(OUT, { recursive: true });
@@ -27,19 +27,19 @@ export function culprit(...args: string[]): string {
   });
 }
 
-/** What a command said that the platform must refuse; its exit status is 5 then. */
+/** Return the standard error of a command that the platform must refuse; its exit status is 5. */
 export function refused(...args: string[]): string {
-  let said = { status: 0, stderr: "" };
+  let result = { status: 0, stderr: "" };
   try {
     culprit(...args);
   } catch (error) {
-    said = error as typeof said;
+    result = error as typeof result;
   }
-  if (said.status !== 5) throw new Error(`not refused, but ended with ${said.status}: ${said.stderr}`);
-  return said.stderr;
+  if (result.status !== 5) throw new Error(`not refused, but ended with ${result.status}: ${result.stderr}`);
+  return result.stderr;
 }
 
-/** A change by the one whose session the page has, where the way through the screens is another journey. */
+/** Send a change as the user of the page, where the screens for it are part of another journey. */
 export async function change(page: Page, path: string, body: unknown): Promise<Record<string, unknown>> {
   const me = (await (await page.request.get("/api/v1/me")).json()) as { csrf: string };
   const headers = { "X-CSRF-Token": me.csrf, Origin: URL };
@@ -61,13 +61,19 @@ export interface HostRow {
   name: string;
 }
 
-/** The host that `up` enrolled: the machine that this runs on. Lists begin with the newest, and journeys bring hosts. */
+/** The host that `up` added: this machine. Each file of tests needs it: one process asks, and its workers inherit it. */
 export const thisHost = (): HostRow => {
+  process.env.CULPRIT_E2E_HOST ??= JSON.stringify(findThisHost());
+  return JSON.parse(process.env.CULPRIT_E2E_HOST) as HostRow;
+};
+
+/** Lists begin with the newest host, and journeys add hosts. */
+function findThisHost(): HostRow {
   const hosts = JSON.parse(culprit("host", "list", "--json")) as HostRow[];
   const host = hosts.at(-1);
-  if (!host) throw new Error("up enrolled no host");
+  if (!host) throw new Error("up added no host");
   return host;
-};
+}
 
 /** What `up` wrote about the processes that it runs. */
 export const running = (): Record<string, unknown> =>

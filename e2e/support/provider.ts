@@ -111,7 +111,7 @@ async function askInSession(method: string, path: string, body?: unknown): Promi
   const { csrf } = (await entered.json()) as { csrf: string };
   const cookie = entered.headers
     .getSetCookie()
-    .map((one) => one.split(";")[0])
+    .map((header) => header.split(";")[0])
     .join("; ");
   const send = (verb: string, to: string, data?: unknown) =>
     fetch(`${URL}/api/v1${to}`, {

@@ -8,44 +8,42 @@ import { expect, test } from "../support/test";
 
 const host = thisHost();
 
-test("a deploy that a pipeline tells is seen, corrected and withdrawn", async ({ page }) => {
+test("a reported deploy is listed, edited and withdrawn", { tag: "@no-capture" }, async ({ page }) => {
   const clean = watchConsole(page);
   const job = `job-${Date.now()}`;
   const what = `feed ${job} <b>bold</b>`;
-  const tell = ["annotate", what, "--kind", "deploy", "--host", host.name, "--id", job, "--json"];
-  const first = JSON.parse(culprit(...tell)) as { id: string };
-  expect((JSON.parse(culprit(...tell, "--who", "ci")) as { id: string }).id).toBe(first.id);
+  const report = ["event", "report", what, "--kind", "deploy", "--host", host.name, "--id", job, "--json"];
+  const first = JSON.parse(culprit(...report)) as { id: string };
+  expect((JSON.parse(culprit(...report, "--who", "ci")) as { id: string }).id).toBe(first.id);
   await page.goto("/events");
   const row = page.getByRole("row").filter({ hasText: what });
   await expect(row).toContainText("deploy");
   await accessible(page);
-  await row.getByRole("button", { name: `Correct ${what}` }).click();
-  await page.getByRole("dialog").getByRole("textbox", { name: "More of it" }).fill("rolled back");
+  await row.getByRole("button", { name: `Edit ${what}` }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Details" }).fill("rolled back");
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await expect(row).toContainText("rolled back");
   await page.screenshot({ path: `${OUT}/events.png` });
   await row.getByRole("button", { name: `Withdraw ${what}` }).click();
   await expect(row).toHaveCount(0);
-  await page.getByRole("switch", { name: "With withdrawn ones" }).click();
+  await page.getByRole("switch", { name: "Show withdrawn" }).click();
   await expect(row).toContainText("withdrawn");
   clean();
 });
 
-test("a host with nothing but a console sends what it saw, with the line that the screen shows", async ({
-  page,
-}) => {
+test("a host with only a console uploads its capture with the displayed command", async ({ page }) => {
   test.setTimeout(150_000);
   const clean = watchConsole(page);
   await page.goto("/captures?dialog=import");
   const dialog = page.getByRole("dialog");
   const name = `console-${Date.now()}`;
-  await dialog.getByRole("textbox", { name: "or a name for one that is not" }).fill(name);
-  await dialog.getByRole("button", { name: "Make an upload address" }).click();
-  const shown = dialog.getByRole("status").getByText(/^.*curl -fsS/);
-  const line = (await shown.first().innerText()).replace(/^\$\s*/, "").trim();
+  await dialog.getByRole("textbox", { name: "or a name for a new host" }).fill(name);
+  await dialog.getByRole("button", { name: "Create upload address" }).click();
+  const command = dialog.getByRole("status").getByText(/^.*curl -fsS/);
+  const line = (await command.first().innerText()).replace(/^\$\s*/, "").trim();
   const folder = mkdtempSync(join(tmpdir(), "console-"));
-  const said = execFileSync("sh", ["-c", line], { cwd: folder, encoding: "utf8", timeout: 120_000 });
-  expect(said).toContain("It is capture");
+  const output = execFileSync("sh", ["-c", line], { cwd: folder, encoding: "utf8", timeout: 120_000 });
+  expect(output).toContain("It is capture");
   const row = dialog.getByRole("row").filter({ hasText: name });
   await expect(row).toContainText("used");
   await accessible(page);

@@ -1,47 +1,45 @@
-import { accessible, fitsSideways, watchConsole } from "../support/check";
-import { prove, thisHost } from "../support/platform";
+import { globSync, readFileSync } from "node:fs";
+import { accessible, COLOR_RULES, fitsSideways, watchConsole } from "../support/check";
+import { prove, ROOT, thisHost } from "../support/platform";
 import { expect, steady, test } from "../support/test";
 
 const host = thisHost();
-const SCREENS = [
+/** Every address of the navigation and of commands, read from the manifests of the features. */
+const PLACES = new Set(
+  globSync(`${ROOT}/frontend/src/features/*/manifest.ts`).flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path as string),
+  ),
+);
+if (!PLACES.has("/hosts")) throw new Error("the manifests of the features have no address of the hosts");
+/** Screens behind an address with parameters, parts of a screen, and dialogs. */
+const SCREENS: [string, string][] = [
+  ...[...PLACES].map((path): [string, string] => [path, path]),
   ["start", "/"],
-  ["hosts", "/hosts"],
-  ["add host", "/hosts/new"],
   ["host", `/hosts/${host.id}`],
-  ["incidents", "/incidents"],
   ["a new incident", "/incidents?dialog=incident"],
-  ["fleet", "/fleet"],
   ["fleet, peers", "/fleet?view=peers"],
   ["fleet, findings", "/fleet?view=findings"],
-  ["where am I", `/hosts/${host.id}?fold=where`],
+  ["host context", `/hosts/${host.id}?fold=context`],
   ["what changed on a host", `/hosts/${host.id}?fold=changed`],
-  ["events", "/events"],
-  ["an event to tell", "/events?act=add"],
-  ["captures", "/captures"],
+  ["report event", "/events?dialog=add"],
   ["import", "/captures?dialog=import"],
-  ["schedules", "/schedules"],
-  ["a new schedule", "/schedules?act=add"],
-  ["on call", "/oncall"],
-  ["a new rotation", "/oncall?act=add"],
-  ["triggers", "/triggers"],
+  ["a new schedule", "/schedules?dialog=add"],
+  ["a new rotation", "/oncall?dialog=add"],
   ["a new trigger", "/triggers?add=1"],
   ["alerts", "/triggers?part=alerts"],
-  ["channels", "/triggers?part=channels"],
-  ["messages", "/triggers?part=notices"],
-  ["profiles", "/profiles"],
-  ["playbooks", "/playbooks"],
+  ["messages", "/notifications?part=notifications"],
   ["one playbook", "/playbooks?playbook=thread-oversubscription"],
-  ["a playbook of one's own", "/playbooks?own=1"],
+  ["the custom playbook form", "/playbooks?custom=1"],
   ["compare", "/compare"],
   ["users", "/settings/users"],
   ["tokens", "/settings/tokens"],
   ["credentials", "/settings/credentials"],
   ["networks", "/settings/networks"],
   ["audit", "/settings/audit"],
-] as const;
+];
 
 for (const [name, path] of SCREENS)
-  test(`${name}: accessible, and nothing sticks out on a narrow screen, dark and light, in both languages`, async ({
+  test(`${name}: accessible, and fits on a narrow screen, dark and light, in both languages`, async ({
     page,
   }) => {
     const clean = watchConsole(page);
@@ -50,45 +48,53 @@ for (const [name, path] of SCREENS)
     await page.waitForLoadState("networkidle");
     await accessible(page);
     await page.emulateMedia({ colorScheme: "light" });
-    await accessible(page);
+    await accessible(page, COLOR_RULES);
     await page.setViewportSize({ width: 390, height: 844 });
     await fitsSideways(page);
-    await page.evaluate(() =>
-      localStorage.setItem("culprit.prefs", JSON.stringify({ locale: "zh", zone: "utc" })),
-    );
-    await page.reload();
+    // Dispatched, because a dialog may cover the button.
+    await page.getByRole("button", { name: "中文", includeHidden: true }).dispatchEvent("click");
     await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
     await fitsSideways(page);
     clean();
   });
 
-test("what does not exist says so", async ({ page }) => {
+test("the language is kept when the page is loaded again", async ({ page }) => {
+  await page.goto("/hosts");
+  await page.getByRole("button", { name: "中文" }).click();
+  await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
+  const heading = await page.getByRole("heading", { level: 1 }).innerText();
+  await page.reload();
+  await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+});
+
+test("a missing page has an error message", async ({ page }) => {
   await page.goto("/hosts/00000000-0000-7000-8000-000000000000");
-  await expect(page.getByText("There is no such host, or you may not see it.").first()).toBeVisible();
+  await expect(page.getByText("Host not found, or you have no access to it.").first()).toBeVisible();
   await page.goto("/nowhere");
   await expect(page.getByText("There is nothing at this address")).toBeVisible();
 });
 
-test("a viewer looks, and is offered nothing that touches a host", async ({ page, browser }) => {
+test("a viewer sees pages without any action on a host", async ({ page, browser }) => {
   await prove(page);
   await page.goto("/settings/users");
   const name = `viewer-${Date.now()}`;
   await page.getByRole("textbox", { name: "Name" }).fill(name);
   await page.getByRole("combobox", { name: "Role", exact: true }).first().click();
   await page.getByRole("option", { name: "viewer", exact: true }).click();
-  await page.getByRole("button", { name: "Add a user" }).click();
+  await page.getByRole("button", { name: "Add user" }).click();
   const link = await page.locator("code", { hasText: /login#/ }).innerText();
   const other = await browser.newContext({ storageState: { cookies: [], origins: [] } });
   const visitor = steady(await other.newPage());
   await visitor.goto(new URL(link.trim(), page.url()).href);
   await visitor.getByLabel("New password").fill("another long pass phrase");
-  await visitor.getByLabel("The same again").fill("another long pass phrase");
-  await visitor.getByRole("button", { name: "Set password and go on" }).click();
+  await visitor.getByLabel("Repeat password").fill("another long pass phrase");
+  await visitor.getByRole("button", { name: "Set password and continue" }).click();
   await expect(visitor.getByRole("navigation", { name: "Main" })).toBeVisible();
   await visitor.goto(new URL(`/hosts/${host.id}`, page.url()).href);
-  await expect(visitor.getByRole("heading", { name: host.name })).toBeVisible();
-  await expect(visitor.getByRole("button", { name: "Make this machine busy for 20 s" })).toHaveCount(0);
+  await expect(visitor.getByRole("heading", { name: host.name, exact: true })).toBeVisible();
+  await expect(visitor.getByRole("button", { name: "Run demo load for 20 s" })).toHaveCount(0);
   const answer = await visitor.request.post("/api/v1/captures", {
     data: { host_ids: [host.id], plan: "triage" },
   });
@@ -96,12 +102,12 @@ test("a viewer looks, and is offered nothing that touches a host", async ({ page
   await other.close();
 });
 
-test("from anywhere to anywhere by typing", async ({ page }) => {
+test("the command palette opens any page by typing", async ({ page }) => {
   await page.goto("/settings/users");
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("Control+k");
   await page.getByRole("textbox", { name: /palette|search/i }).fill(host.name);
-  // An imported host may have the same name, and stands below.
+  // An imported host may have the same name, and is listed below.
   await expect(page.getByRole("button", { name: new RegExp(host.name) }).first()).toContainText("127.0.0.1");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(new RegExp(`/hosts/${host.id}`));

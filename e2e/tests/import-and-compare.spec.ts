@@ -18,8 +18,8 @@ async function bring(page: Page, name: string, text: string): Promise<string> {
     },
   });
   expect(answer.status(), await answer.text()).toBe(201);
-  const made = (await answer.json()) as { runs: { id: string }[] };
-  return made.runs[0]?.id ?? "";
+  const capture = (await answer.json()) as { runs: { id: string }[] };
+  return capture.runs[0]?.id ?? "";
 }
 
 const csrf = async (page: Page): Promise<string> =>
@@ -44,16 +44,16 @@ async function profileOf(page: Page, run: string): Promise<string> {
 const rgb = async (frame: Locator): Promise<number[]> =>
   ((await frame.locator("rect").getAttribute("fill")) ?? "").match(/\d+/g)?.map(Number) ?? [];
 
-test("what grew is red, what shrank blue, what stayed grey, and what vanished is listed", async ({
-  page,
-}) => {
+test("growth is red, decrease blue, equality gray, and vanished paths are listed", {
+  tag: "@no-capture",
+}, async ({ page }) => {
   const clean = watchConsole(page);
   await page.goto("/");
   const a = await profileOf(page, await bring(page, "before", BEFORE));
   const b = await profileOf(page, await bring(page, "after", AFTER));
   await page.goto(`/compare?ap=${a}&bp=${b}`);
   await page.getByRole("button", { name: "Compare", exact: true }).click();
-  await expect(page).toHaveURL(/\/diffs\//);
+  await expect(page).toHaveURL(/\/comparisons\//);
   const flame = page.getByTestId("flame");
   const frame = (name: string) => flame.locator("g.frame", { hasText: new RegExp(`${name}$`) }).first();
   await expect(flame.locator("g.frame").first()).toBeVisible({ timeout: 30_000 });
@@ -64,21 +64,23 @@ test("what grew is red, what shrank blue, what stayed grey, and what vanished is
   expect(red).toBeGreaterThan(redBlue + 40);
   expect(blue).toBeGreaterThan(blueRed + 40);
   expect(Math.max(...grey) - Math.min(...grey)).toBeLessThan(24);
-  const vanished = page.getByRole("region", { name: "Vanished from A" });
+  const vanished = page.getByRole("region", { name: "Only in A" });
   await expect(vanished.getByText(/gone/)).toBeVisible();
   await expect(page.getByRole("region", { name: "New in B" }).getByText(/fresh/)).toBeVisible();
   await accessible(page);
 
   await page.getByRole("link", { name: "Swap A and B" }).click();
   await page.getByRole("button", { name: "Compare", exact: true }).click();
-  await expect(page).toHaveURL(/\/diffs\//);
+  await expect(page).toHaveURL(/\/comparisons\//);
   await expect(frame("json")).toBeVisible({ timeout: 30_000 });
   const [red2 = 0, , blue2 = 0] = await rgb(frame("json"));
   expect(red2).toBeGreaterThan(blue2 + 40);
   clean();
 });
 
-test("a file that is no profile is refused in words that say what to do", async ({ page }) => {
+test("a file that is no profile is refused with the next action", { tag: "@no-capture" }, async ({
+  page,
+}) => {
   await page.goto("/");
   const answer = await page.request.post("/api/v1/imports", {
     headers: { "X-CSRF-Token": await csrf(page) },
@@ -105,7 +107,7 @@ test("without workers a comparison waits as queued; it is drawn once they are ba
   try {
     await page.goto(`/compare?ap=${a}&bp=${a}`);
     await page.getByRole("button", { name: "Compare", exact: true }).click();
-    await expect(page).toHaveURL(/\/diffs\//);
+    await expect(page).toHaveURL(/\/comparisons\//);
     await expect(page.getByText("queued")).toBeVisible();
   } finally {
     for (const pid of pids) process.kill(pid, "SIGCONT");
@@ -113,11 +115,11 @@ test("without workers a comparison waits as queued; it is drawn once they are ba
   await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible({ timeout: 60_000 });
 });
 
-/** The process groups' leaders of the workers, from what `up` says it runs. */
+/** The process groups' leaders of the workers, from the processes that `up` lists. */
 function workers(): number[] {
-  const found = Object.entries(running().processes as Record<string, { pid: number }>)
+  const leaders = Object.entries(running().processes as Record<string, { pid: number }>)
     .filter(([name]) => name.startsWith("worker"))
     .map(([, entry]) => -entry.pid);
-  expect(found.length).toBeGreaterThan(0);
-  return found;
+  expect(leaders.length).toBeGreaterThan(0);
+  return leaders;
 }

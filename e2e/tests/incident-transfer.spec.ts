@@ -5,18 +5,18 @@ import { change, culprit, OUT, thisHost } from "../support/platform";
 import { expect, test } from "../support/test";
 
 /**
- * An incident leaves by the browser and comes back as another one: captured over SSH with a real profile, a frame of
- * which is evidence. It says the same of the same bytes, and its pin leads to that frame.
+ * An incident is exported in the browser and imported again: captured over SSH with a real profile, a frame of
+ * which is evidence. The import has the same content for the same bytes, and its pin opens that frame.
  */
 const STEP = "cpu-high-first-look/batch";
 const FILE = `${OUT}/incident.culprit.zip`;
-const EQUAL = /^(\d+) of \1 verdicts equal$/;
+const EQUAL = /^(\d+) of \1 rule results equal$/;
 
 interface Pin {
   id: string;
   kind: string;
   view: string;
-  said: { frame: string; share: number };
+  snapshot: { frame: string; share: number };
 }
 
 interface Incident {
@@ -34,27 +34,27 @@ async function now(page: Page, id: string): Promise<Incident> {
 
 /** The parts of all runs by what they are called, with their SHA-256. */
 async function digests(page: Page, incident: Incident): Promise<string[]> {
-  const found: string[] = [];
+  const digestLines: string[] = [];
   for (const { run_id } of incident.runs) {
     const answer = await page.request.get(`/api/v1/runs/${run_id}`);
     const { artifacts } = (await answer.json()) as {
       artifacts: { collector: string; part: string; sha256: string }[];
     };
-    found.push(...artifacts.map((one) => `${one.collector} ${one.part} ${one.sha256}`));
+    digestLines.push(...artifacts.map(({ collector, part, sha256 }) => `${collector} ${part} ${sha256}`));
   }
-  return found.sort();
+  return digestLines.sort();
 }
 
-/** The profile of a run, as soon as it can be drawn. */
-async function drawn(page: Page, run: string): Promise<string> {
+/** Return the profile of a run as soon as it can be drawn. */
+async function waitForProfile(page: Page, run: string): Promise<string> {
   let id = "";
   await expect
     .poll(
       async () => {
         const answer = await page.request.get(`/api/v1/profiles?run=${run}`);
-        const [one] = ((await answer.json()) as { items: { id: string; state: string }[] }).items;
-        id = one?.id ?? "";
-        return one?.state;
+        const [profile] = ((await answer.json()) as { items: { id: string; state: string }[] }).items;
+        id = profile?.id ?? "";
+        return profile?.state;
       },
       { timeout: 60_000 },
     )
@@ -89,22 +89,32 @@ async function pinTime(page: Page, incident: Incident): Promise<void> {
   });
 }
 
-test("an incident is exported, and imported as one that says the same", async ({ page }) => {
+test("an exported incident has the same content after import", async ({ page }) => {
   test.setTimeout(180_000);
   const clean = watchConsole(page);
   const host = thisHost();
-  const said = culprit("capture", host.name, "--plan", "cpu", "--seconds", "4", "--wait", "--json");
-  const [run] = (JSON.parse(said) as { runs: { id: string }[] }).runs;
+  const output = culprit(
+    "capture",
+    "create",
+    host.name,
+    "--plan",
+    "cpu",
+    "--seconds",
+    "4",
+    "--wait",
+    "--json",
+  );
+  const [run] = (JSON.parse(output) as { runs: { id: string }[] }).runs;
   const opened = JSON.parse(
     culprit(
-      ...["incident", "new", "travels", "--host", host.name, "--run", run?.id ?? ""],
+      ...["incident", "create", "travels", "--host", host.name, "--run", run?.id ?? ""],
       ...["--playbook", "cpu-high-first-look", "--json"],
     ),
   ) as Incident;
 
   await page.goto(`/incidents/${opened.id}`);
   await expect(page.getByRole("heading", { name: /travels/ })).toBeVisible();
-  await page.goto(`/profiles/${await drawn(page, run?.id ?? "")}`);
+  await page.goto(`/profiles/${await waitForProfile(page, run?.id ?? "")}`);
   await pinFrame(page, opened.number);
   await pinTime(page, await now(page, opened.id));
   const [frame] = (await now(page, opened.id)).pins as [Pin];
@@ -120,7 +130,7 @@ test("an incident is exported, and imported as one that says the same", async ({
     "that frame",
   );
 
-  // Rules are asked of a profile a moment after it is drawn; until then there is nothing to be equal to.
+  // Rules are evaluated shortly after the profile is parsed; until then there is nothing to compare.
   const path = `/api/v1/incidents/${opened.id}/export`;
   await expect.poll(async () => (await page.request.get(path)).status(), { timeout: 30_000 }).toBe(200);
   await page.goto(`/incidents/${opened.id}`);
@@ -153,19 +163,21 @@ test("an incident is exported, and imported as one that says the same", async ({
   const id = /incidents\/([0-9a-f-]{36})/.exec(page.url())?.[1] ?? "";
   const after = await now(page, id);
   expect(id).not.toBe(opened.id);
-  expect(after.steps.map((one) => [one.key, one.verdict])).toEqual(
-    before.steps.map((one) => [one.key, one.verdict]),
+  expect(after.steps.map((step) => [step.key, step.verdict])).toEqual(
+    before.steps.map((step) => [step.key, step.verdict]),
   );
   expect(await digests(page, after)).toEqual(await digests(page, before));
-  expect(after.pins.map((one) => [one.kind, one.said.share])).toEqual(
-    before.pins.map((one) => [one.kind, one.said.share]),
+  expect(after.pins.map((pin) => [pin.kind, pin.snapshot.share])).toEqual(
+    before.pins.map((pin) => [pin.kind, pin.snapshot.share]),
   );
 
   await page.getByRole("tab", { name: /^Pinned/ }).click();
   await page.locator(`a[href^="/profiles/"]`).first().click();
   await expect(page).toHaveURL(/profiles\/.*root=\d+/);
   expect(page.url()).not.toContain(frame.view.split("?")[0] as string);
-  await expect(page.getByTestId("flame").getByText(frame.said.frame, { exact: true }).first()).toBeVisible();
+  await expect(
+    page.getByTestId("flame").getByText(frame.snapshot.frame, { exact: true }).first(),
+  ).toBeVisible();
 
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`/incidents/${id}`);

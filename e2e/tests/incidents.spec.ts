@@ -1,14 +1,14 @@
 import { writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { accessible, fitsSideways, watchConsole } from "../support/check";
-import { Hands, type Spent, told } from "../support/hands";
-import { SickHost } from "../support/lab";
+import { formatInteractions, InteractionCounter, type Interactions } from "../support/interactions";
+import { FaultyHost } from "../support/lab";
 import { OUT } from "../support/platform";
 import { expect, test } from "../support/test";
 
 /**
- * From a symptom to a fix that is proven, on hosts of the lab that are really sick, as a person would walk it in the
- * browser. Two in every round, all of them in a full one. Each says what it took somebody from the symptom to the cause.
+ * From a symptom to a fix that is proven, on faulty hosts of the lab, as a user would do it in the
+ * browser. Two in every round, all of them in a full one. Each prints the interactions from the symptom to the cause.
  */
 interface Story {
   name: string;
@@ -29,7 +29,6 @@ const STORIES: readonly Story[] = [
     name: "memory kill: from the symptom to a verified fix",
     lab: ["memcg-oom"],
     causes: ["memcg-oom-kill"],
-    always: true,
   },
   {
     name: "thread oversubscription: from the symptom to a verified fix",
@@ -68,9 +67,9 @@ interface Hypothesis {
   key: string;
   cause: string;
   state: string;
-  grade: string;
+  strength: string;
   supports: string[];
-  says: { en: string };
+  summary: { en: string };
 }
 
 interface Incident {
@@ -78,7 +77,7 @@ interface Incident {
   state: string;
   gaps: string[];
   hypotheses: Hypothesis[];
-  steps: { key: string; asks: { en: string }; verdict: string }[];
+  steps: { key: string; question: { en: string }; verdict: string }[];
   fixes: { id: string; state: string; verifications: { state: string }[] }[];
   runs: { state: string; role: string }[];
   pins: { id: string }[];
@@ -87,10 +86,10 @@ interface Incident {
 
 interface Way {
   cause: string;
-  /** From the symptom, which is the sick host; for a second cause from the look after the first fix. */
-  fromSymptom: Spent;
+  /** From the symptom, which is the faulty host; for a second cause from the repeated step after the first fix. */
+  fromSymptom: Interactions;
   /** Of that, what went by once the incident was open. */
-  fromIncident: Spent;
+  fromIncident: Interactions;
 }
 
 for (const story of STORIES) {
@@ -98,24 +97,24 @@ for (const story of STORIES) {
   run(story.name, async ({ page }) => {
     test.setTimeout(900_000 * story.causes.length);
     const clean = watchConsole(page);
-    const hands = await Hands.of(page);
-    const host = await SickHost.start(story.lab, 7);
+    const counter = await InteractionCounter.of(page);
+    const host = await FaultyHost.start(story.lab, 7);
     const ways: Way[] = [];
     try {
       await page.goto(`/hosts/${host.id}`);
-      let symptom = await hands.spent();
-      let opened = await open(page, hands);
+      let symptom = await counter.total();
+      let opened = await open(page, counter);
       for (const [at, cause] of story.causes.entries()) {
         if (at > 0) {
-          symptom = await hands.spent();
+          symptom = await counter.total();
           opened = symptom;
-          await lookAgain(page);
+          await repeatSymptomStep(page);
         }
-        const hypothesis = await conclude(page, hands, cause);
+        const hypothesis = await conclude(page, counter, cause);
         ways.push({
           cause,
-          fromSymptom: await hands.since(symptom),
-          fromIncident: await hands.since(opened),
+          fromSymptom: await counter.since(symptom),
+          fromIncident: await counter.since(opened),
         });
         await prove(page, host, cause, hypothesis);
       }
@@ -126,7 +125,9 @@ for (const story of STORIES) {
       await host.end();
     }
     for (const { cause, fromSymptom, fromIncident } of ways)
-      console.log(`${cause}: named after ${told(fromSymptom)}; in the incident ${told(fromIncident)}`);
+      console.log(
+        `${cause}: named after ${formatInteractions(fromSymptom)}; in the incident ${formatInteractions(fromIncident)}`,
+      );
     writeFileSync(`${OUT}/way-${story.lab.join("-")}.json`, JSON.stringify({ story: story.name, ways }));
   });
 }
@@ -138,36 +139,36 @@ async function now(page: Page): Promise<Incident> {
   return (await answer.json()) as Incident;
 }
 
-/** The symptom: ask the host what is wrong, and open an incident with what that found. Says when it was open. */
-async function open(page: Page, hands: Hands): Promise<Spent> {
+/** The symptom: diagnose the host, and open an incident with the result. Returns the interactions until it was open. */
+async function open(page: Page, counter: InteractionCounter): Promise<Interactions> {
   await page.getByRole("button", { name: "Diagnose", exact: true }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Diagnose", exact: true }).click();
   await expect(page).toHaveURL(/\/diagnoses\//);
   await expect(page.getByRole("heading", { name: "Ruled out" })).toBeVisible({ timeout: 180_000 });
-  await page.getByRole("button", { name: "Open an incident" }).click();
+  await page.getByRole("button", { name: "Open incident" }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog.getByRole("textbox", { name: "Title" })).not.toHaveValue("");
-  await dialog.getByRole("button", { name: "Open the incident" }).click();
+  await dialog.getByRole("button", { name: "Create incident" }).click();
   await expect(page).toHaveURL(/\/incidents\/[0-9a-f-]{36}/);
-  const opened = await hands.spent();
+  const opened = await counter.total();
   await page.getByRole("button", { name: "Start investigating" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Start investigating" }).click();
   await expect(page.getByText("investigating").first()).toBeVisible();
-  await hands.aside(async () => {
+  await counter.exclude(async () => {
     await accessible(page);
     await fitsSideways(page);
   });
   return opened;
 }
 
-/** Causes stack: after a fix that worked the symptom step is offered again, and is answered anew. */
-async function lookAgain(page: Page): Promise<void> {
-  const before = (await now(page)).runs.filter((one) => one.role === "evidence").length;
-  await page.getByRole("button", { name: "Take the symptom step again" }).click();
+/** Causes stack: after a fix that worked the symptom step is offered again, and is answered again. */
+async function repeatSymptomStep(page: Page): Promise<void> {
+  const before = (await now(page)).runs.filter((run) => run.role === "evidence").length;
+  await page.getByRole("button", { name: "Repeat the symptom step" }).click();
   await expect
     .poll(
       async () =>
-        (await now(page)).runs.filter((one) => one.role === "evidence" && HOME.includes(one.state)).length,
+        (await now(page)).runs.filter((run) => run.role === "evidence" && HOME.includes(run.state)).length,
       {
         timeout: 60_000,
       },
@@ -176,20 +177,20 @@ async function lookAgain(page: Page): Promise<void> {
 }
 
 const HOME = ["done", "partial"];
-const ENDED = [...HOME, "failed", "cancelled", "expired"];
+const ENDED = [...HOME, "failed", "canceled", "expired"];
 const STRONG = /^(direct|mechanism)$/;
 const MAX_STEPS = 6;
 
-/** The hypothesis of a cause that most speaks for. */
+/** The hypothesis of a cause with the strongest evidence. */
 const best = (incident: Incident, cause: string): Hypothesis | undefined =>
   incident.hypotheses
-    .filter((one) => one.cause === cause && one.supports.length)
+    .filter((item) => item.cause === cause && item.supports.length)
     .sort((a, b) => b.supports.length - a.supports.length)[0];
 
 /** Whether the capture of a step has ended and was looked at, or nothing came of it and another step is next. */
 function answered(incident: Incident, key: string): boolean {
-  const step = incident.steps.find((one) => one.key === key);
-  const over = incident.runs.every((one) => ENDED.includes(one.state));
+  const step = incident.steps.find((item) => item.key === key);
+  const over = incident.runs.every((run) => ENDED.includes(run.state));
   return over && (step?.verdict !== "not_collected" || incident.next?.step !== key);
 }
 
@@ -198,27 +199,27 @@ async function investigate(page: Page, cause: string): Promise<Hypothesis> {
   await expect.poll(async () => best(await now(page), cause)?.key, { timeout: 60_000 }).toBeTruthy();
   for (let taken = 0; taken < MAX_STEPS; taken++) {
     const { next } = await now(page);
-    const found = best(await now(page), cause) as Hypothesis;
-    if (STRONG.test(found.grade) || !next?.collectors.length || next.tier === "ptrace") break;
+    const hypothesis = best(await now(page), cause) as Hypothesis;
+    if (STRONG.test(hypothesis.strength) || !next?.collectors.length || next.tier === "ptrace") break;
     await page.getByRole("region", { name: "Next step" }).getByRole("button", { name: /^Run/ }).click();
     await expect.poll(async () => answered(await now(page), next.step), { timeout: 120_000 }).toBe(true);
   }
-  await expect.poll(async () => best(await now(page), cause)?.grade).toMatch(STRONG);
+  await expect.poll(async () => best(await now(page), cause)?.strength).toMatch(STRONG);
   return best(await now(page), cause) as Hypothesis;
 }
 
-/** What speaks for a cause, a verdict without evidence that is refused, one with a pin that is not. */
-async function conclude(page: Page, hands: Hands, cause: string): Promise<Hypothesis> {
+/** Evidence for a cause, a verdict without evidence that is refused, one with a pin that is not. */
+async function conclude(page: Page, counter: InteractionCounter, cause: string): Promise<Hypothesis> {
   const hypothesis = await investigate(page, cause);
   const step = hypothesis.supports[0] as string;
   await page.locator(`[id="step-${step}"]`).click();
-  const give = page.getByRole("region", { name: "Evidence" }).getByRole("button", { name: "Give a verdict" });
+  const give = page.getByRole("region", { name: "Evidence" }).getByRole("button", { name: "Set verdict" });
   const dialog = page.getByRole("dialog");
 
-  await hands.aside(async () => {
+  await counter.exclude(async () => {
     await give.click();
     await dialog.getByText("Refutes").first().click();
-    await dialog.getByRole("button", { name: "Give this verdict" }).click();
+    await dialog.getByRole("button", { name: "Set verdict" }).click();
     await expect(dialog.getByRole("alert")).toContainText(/pin/i);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await expect(dialog).toBeHidden();
@@ -228,49 +229,49 @@ async function conclude(page: Page, hands: Hands, cause: string): Promise<Hypoth
   await page.keyboard.press("e");
   await expect(page.getByRole("tab", { name: new RegExp(`^Pinned\\s*${pins + 1}$`) })).toBeVisible();
   await give.click();
-  await dialog.getByRole("button", { name: "Give this verdict" }).click();
+  await dialog.getByRole("button", { name: "Set verdict" }).click();
   await expect(dialog).toBeHidden();
 
-  await hands.aside(async () => {
-    await decide(page, hypothesis, "Confirm it");
+  await counter.exclude(async () => {
+    await decide(page, hypothesis, "Confirm");
     await expect(page.getByRole("alert").first()).toContainText(/before and after|comparison|verified/i);
   });
-  await decide(page, hypothesis, "Call it likely");
+  await decide(page, hypothesis, "Mark as likely");
   await expect.poll(async () => of(await now(page), hypothesis).state).toBe("likely");
   return hypothesis;
 }
 
 const of = (incident: Incident, hypothesis: Hypothesis): Hypothesis =>
-  incident.hypotheses.find((one) => one.key === hypothesis.key) as Hypothesis;
+  incident.hypotheses.find((item) => item.key === hypothesis.key) as Hypothesis;
 
 async function decide(page: Page, hypothesis: Hypothesis, how: string): Promise<void> {
-  const branch = page.locator("li", { has: page.getByText(hypothesis.says.en, { exact: true }) }).first();
-  await branch.getByRole("button", { name: /^Decided:/ }).click();
+  const branch = page.locator("li", { has: page.getByText(hypothesis.summary.en, { exact: true }) }).first();
+  await branch.getByRole("button", { name: /^State:/ }).click();
   await page.getByRole("menuitem", { name: how }).click();
 }
 
 /** The fix: measured before, applied, measured after, and judged. */
-async function prove(page: Page, host: SickHost, cause: string, hypothesis: Hypothesis): Promise<void> {
+async function prove(page: Page, host: FaultyHost, cause: string, hypothesis: Hypothesis): Promise<void> {
   const likely = page.locator('li[data-kind="cause"]', { has: page.getByText("Likely", { exact: true }) });
   await likely.getByRole("button", { name: "Plan a fix" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("textbox", { name: "What is changed" }).fill(`undo ${cause}`);
-  await dialog.getByRole("button", { name: "Save the fix" }).click();
+  await dialog.getByRole("textbox", { name: "Description of the change" }).fill(`undo ${cause}`);
+  await dialog.getByRole("button", { name: "Save fix" }).click();
   const fix = page.getByRole("article").filter({ hasText: `undo ${cause}` });
-  await fix.getByRole("button", { name: "Measure before it" }).click();
-  await dialog.getByRole("button", { name: "Start the verification" }).click();
+  await fix.getByRole("button", { name: "Measure before the fix" }).click();
+  await dialog.getByRole("button", { name: "Start verification" }).click();
   await expect(fix.getByText(/waiting for the fix/)).toBeVisible({ timeout: 400_000 });
 
-  await host.cure(cause);
-  await fix.getByRole("button", { name: "It was applied" }).click();
+  await host.repair(cause);
+  await fix.getByRole("button", { name: "Mark as applied" }).click();
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(fix.getByText("The fix worked")).toBeVisible({ timeout: 500_000 });
   await page.screenshot({ path: `${OUT}/verified-${cause}.png`, fullPage: true });
-  await decide(page, hypothesis, "Confirm it");
+  await decide(page, hypothesis, "Confirm");
   await expect.poll(async () => of(await now(page), hypothesis).state).toBe("confirmed");
 }
 
-/** Through the states to the end; what is left open is waived or set aside with a reason, and never silently. */
+/** Through the states to the end; open steps are waived or dismissed with a reason, and never silently. */
 async function close(page: Page): Promise<void> {
   const dialog = page.getByRole("dialog");
   for (const to of ["Mark as identified", "Mark as mitigated"]) {
@@ -285,9 +286,9 @@ async function close(page: Page): Promise<void> {
     for (let left = (await now(page)).gaps.length; left > 0; left = (await now(page)).gaps.length) {
       const book = dialog.getByRole("list", { name: "Open steps" }).getByRole("listitem").first();
       await book.getByRole("textbox").fill("the verified fix answers it");
-      // What the cause's own playbook asks is waived by name; any other is set aside as a whole.
-      const aside = book.getByRole("button", { name: "Set the playbook aside" });
-      await ((await aside.count()) > 0 ? aside : book.getByRole("button", { name: /^Waive \d/ })).click();
+      // Steps of the playbook of the cause are waived by name; any other playbook is dismissed as a whole.
+      const dismiss = book.getByRole("button", { name: "Dismiss playbook" });
+      await ((await dismiss.count()) > 0 ? dismiss : book.getByRole("button", { name: /^Waive \d/ })).click();
       await expect.poll(async () => (await now(page)).gaps.length).toBeLessThan(left);
     }
     await dialog.getByRole("button", { name: "Resolve" }).click();

@@ -4,13 +4,11 @@ import { expect, test } from "../support/test";
 
 const host = thisHost();
 const look = (seconds: number, ...more: string[]): string[] => [
-  ...["capture", host.name, "--plan", "custom", "--collector", "vmstat"],
+  ...["capture", "create", host.name, "--plan", "custom", "--collector", "vmstat"],
   ...["--seconds", String(seconds), ...more],
 ];
 
-test("the kill switch: what runs is called off, nothing starts, and every screen says so", async ({
-  page,
-}) => {
+test("the kill switch cancels captures, refuses starts, and is on every screen", async ({ page }) => {
   const clean = watchConsole(page);
   const running = JSON.parse(culprit(...look(60, "--json"))) as { capture: string };
   await page.goto(`/captures/${running.capture}`);
@@ -18,20 +16,20 @@ test("the kill switch: what runs is called off, nothing starts, and every screen
 
   await page.getByRole("button", { name: "Kill switch" }).click();
   const dialog = page.getByRole("dialog", { name: "Kill switch" });
-  await dialog.getByRole("textbox", { name: "Why" }).fill("the disks are being changed");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("the disks are being changed");
   await accessible(page);
-  await dialog.getByRole("button", { name: "Stop everywhere now" }).click();
+  await dialog.getByRole("button", { name: "Stop all hosts now" }).click();
   const band = page.getByRole("alert").filter({ hasText: "Kill switch: nothing starts" });
-  await expect(band).toContainText("everywhere: the disks are being changed");
+  await expect(band).toContainText("all hosts: the disks are being changed");
   await expect(band).toContainText("admin");
-  await expect(page.getByText("cancelled", { exact: true }).first()).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText("canceled", { exact: true }).first()).toBeVisible({ timeout: 30_000 });
   await accessible(page);
   await page.screenshot({ path: `${OUT}/kill-switch.png` });
 
   expect(refused(...look(2))).toContain("kill switch");
   await page.goto("/hosts");
   await expect(band).toBeVisible();
-  await band.getByRole("button", { name: "Lift the kill switch: everywhere" }).click();
+  await band.getByRole("button", { name: "Deactivate the kill switch: all hosts" }).click();
   await expect(band).toHaveCount(0);
   const again = JSON.parse(culprit(...look(2, "--wait", "--json"))) as { state: string };
   expect(again.state).toBe("done");

@@ -9,27 +9,26 @@ import { expect, steady, test } from "../support/test";
  */
 const HOSTILE = "</script><img src=x onerror=alert(1)>";
 
-test("a report travels: frozen, approved, read without an account and without a network", async ({
-  page,
-  browser,
-}) => {
+test("a report is frozen, approved, and read without an account and without a network", {
+  tag: "@no-capture",
+}, async ({ page, browser }) => {
   test.setTimeout(180_000);
   const clean = watchConsole(page);
   const host = thisHost();
   const incident = JSON.parse(
-    culprit("incident", "new", `slow ${HOSTILE}`, "--host", host.name, "--json"),
+    culprit("incident", "create", `slow ${HOSTILE}`, "--host", host.name, "--json"),
   ) as { id: string };
 
   await page.goto(`/incidents/${incident.id}`);
   await page.getByRole("link", { name: "Report", exact: true }).click();
-  await page.getByRole("button", { name: "Begin a report" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Begin a report" }).click();
+  await page.getByRole("button", { name: "Create report" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Create report" }).click();
   await page.getByLabel(/^Summary/).fill(`${host.name} was slow: password=hunter2 ${HOSTILE}`);
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByRole("button", { name: "Save", exact: true })).toBeDisabled();
-  await page.getByRole("button", { name: "Show what is replaced" }).click();
-  await expect(page.getByRole("region", { name: "What is replaced by what" })).toContainText("hunter2");
-  await page.getByRole("button", { name: "Freeze a version" }).click();
+  await page.getByRole("button", { name: "Preview redaction" }).click();
+  await expect(page.getByRole("region", { name: "Replacements" })).toContainText("hunter2");
+  await page.getByRole("button", { name: "Freeze version" }).click();
   const version = page.getByRole("article", { name: "Version 1" });
   await expect(version).toContainText("not approved");
   await accessible(page);
@@ -41,8 +40,8 @@ test("a report travels: frozen, approved, read without an account and without a 
   const other = steady(await second.newPage());
   await other.goto(String(login_link));
   await other.getByLabel("New password").fill(PASSWORD);
-  await other.getByLabel("The same again").fill(PASSWORD);
-  await other.getByRole("button", { name: "Set password and go on" }).click();
+  await other.getByLabel("Repeat password").fill(PASSWORD);
+  await other.getByRole("button", { name: "Set password and continue" }).click();
   await other.waitForURL((url) => !url.pathname.startsWith("/login"));
   await other.goto(new globalThis.URL(page.url()).pathname);
   await other.getByRole("article", { name: "Version 1" }).getByRole("button", { name: "Approve" }).click();
@@ -51,7 +50,7 @@ test("a report travels: frozen, approved, read without an account and without a 
 
   await page.reload();
   await version.getByRole("button", { name: "Share" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Make the link" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click();
   const link = await page
     .getByRole("dialog")
     .getByText(/\/r\/[\w-]{43}$/)
@@ -67,7 +66,7 @@ test("a report travels: frozen, approved, read without an account and without a 
   const stranger = await browser.newContext({ storageState: { cookies: [], origins: [] } });
   const shared = steady(await stranger.newPage());
   const troubles: string[] = [];
-  shared.on("console", (one) => one.type() === "error" && troubles.push(one.text()));
+  shared.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
   const path = new globalThis.URL(String(link)).pathname;
   await shared.goto(path);
   await expect(shared.getByRole("heading", { level: 1 })).toContainText("slow </script>");
@@ -75,24 +74,24 @@ test("a report travels: frozen, approved, read without an account and without a 
   await expect(shared.locator("body")).not.toContainText(host.name);
   expect(await shared.locator("img").count()).toBe(0);
   // No script runs behind a link, not even the one that looks at a page for us, or for what is not accessible in it.
-  expect(troubles.filter((one) => !one.includes("'allow-scripts' permission is not set"))).toEqual([]);
+  expect(troubles.filter((text) => !text.includes("'allow-scripts' permission is not set"))).toEqual([]);
   const mirror = await stranger.newPage();
   await mirror.setContent(await (await stranger.request.get(path)).text());
   await accessible(mirror);
 
   await stranger.setOffline(true);
-  const asked: string[] = [];
+  const requestedUrls: string[] = [];
   const file = await stranger.newPage();
   const quiet = watchConsole(file);
-  file.on("request", (request) => asked.push(request.url()));
+  file.on("request", (request) => requestedUrls.push(request.url()));
   await file.goto(pathToFileURL(`${OUT}/report.html`).href);
-  await expect(file.getByRole("heading", { name: "The chain of evidence" })).toBeVisible();
-  expect(asked.filter((one) => !one.startsWith("file:"))).toEqual([]);
+  await expect(file.getByRole("heading", { name: "Evidence chain" })).toBeVisible();
+  expect(requestedUrls.filter((url) => !url.startsWith("file:"))).toEqual([]);
   quiet();
   await stranger.close();
 
-  await page.getByRole("button", { name: "Close this link now" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Close this link now" }).click();
-  await expect(page.getByRole("region", { name: "Links" })).toContainText("closed");
+  await page.getByRole("button", { name: "Revoke link" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke link" }).click();
+  await expect(page.getByRole("region", { name: "Links" })).toContainText("revoked");
   expect((await page.request.get(path)).status()).toBe(404);
 });

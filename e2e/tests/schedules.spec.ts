@@ -4,15 +4,15 @@ import { expect, test } from "../support/test";
 
 const host = thisHost();
 
-/** A wall-clock time of UTC so many seconds from now. */
+/** Return the time in UTC after some seconds. */
 const soon = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19);
 
-test("a schedule fires by itself, and its record leads to what was captured", async ({ page }) => {
+test("a schedule starts a capture, and its record links to it", async ({ page }) => {
   const clean = watchConsole(page);
   const name = `once-${Date.now()}`;
-  const made = JSON.parse(
+  const schedule = JSON.parse(
     culprit(
-      ...["schedule", "new", name, "--at", soon(10), "--zone", "UTC", "--host", host.name],
+      ...["schedule", "create", name, "--at", soon(10), "--zone", "UTC", "--host", host.name],
       ...[
         "--plan",
         "custom",
@@ -21,37 +21,39 @@ test("a schedule fires by itself, and its record leads to what was captured", as
         "--seconds",
         "2",
         "--reason",
-        "nobody watches",
+        "nightly check",
         "--json",
       ],
     ),
   ) as { id: string };
-  await page.goto(`/schedules?one=${made.id}`);
-  const past = page.getByRole("region", { name: "What became of it" });
-  await expect(past.getByText("fired")).toBeVisible({ timeout: 45_000 });
+  await page.goto(`/schedules?schedule=${schedule.id}`);
+  const past = page.getByRole("region", { name: "History" });
+  await expect(past.getByText("started")).toBeVisible({ timeout: 45_000 });
   await accessible(page);
   await page.screenshot({ path: `${OUT}/schedule.png` });
   await past.getByRole("link", { name: /^#/ }).click();
   await expect(page).toHaveURL(/\/captures\//);
-  await expect(page.getByText("nobody watches").first()).toBeVisible();
+  await expect(page.getByText("nightly check").first()).toBeVisible();
   await expect(page.getByText("done", { exact: true }).first()).toBeVisible({ timeout: 60_000 });
   clean();
 });
 
-test("the next due times follow what one types, and who is on call stands in the head", async ({ page }) => {
-  await page.goto("/schedules?act=add");
+test("the preview follows the cron fields, and the header shows who is on call", {
+  tag: "@no-capture",
+}, async ({ page }) => {
+  await page.goto("/schedules?dialog=add");
   const dialog = page.getByRole("dialog");
-  const next = dialog.getByRole("region", { name: "When it is due next" });
+  const next = dialog.getByRole("region", { name: "Next due times" });
   await dialog.getByRole("textbox", { name: "Cron fields" }).fill("15 4 * * *");
   await expect(next.getByText(/ 04:15 /).first()).toBeVisible();
   await dialog.getByRole("textbox", { name: "Cron fields" }).fill("15 4 * *");
-  await expect(dialog.getByText(/These cron fields cannot be read/)).toBeVisible();
-  await page.goto("/oncall?act=add");
+  await expect(dialog.getByText(/Cannot parse the cron fields/)).toBeVisible();
+  await page.goto("/oncall?dialog=add");
   await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill(`primary-${Date.now()}`);
   await page.getByRole("dialog").getByRole("combobox", { name: "People" }).click();
   await page.getByRole("option", { name: "admin", exact: true }).click();
   await page.keyboard.press("Escape");
-  await page.getByRole("dialog").getByRole("button", { name: "Add a rotation" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Add rotation" }).click();
   await expect(page.getByRole("link", { name: /^On call: .*admin/ })).toBeVisible();
   await page.screenshot({ path: `${OUT}/oncall.png` });
 });

@@ -24,7 +24,9 @@ const main = (page: Page) => page.getByRole("navigation", { name: "Main" });
 const role = async (page: Page) =>
   ((await (await page.request.get("/api/v1/me")).json()) as { name: string; role: string }).role;
 
-test("somebody signs in at the provider, with the role of their group, and out of both", async ({ page }) => {
+test("a user signs in at the provider, with the role of their group, and out of both", {
+  tag: "@no-capture",
+}, async ({ page }) => {
   const clean = await watched(page);
   provider.groups({ lena: ["sre", "dev"] });
   await page.goto("/fleet");
@@ -55,7 +57,9 @@ test("somebody signs in at the provider, with the role of their group, and out o
   clean();
 });
 
-test("whose groups bring no role is told so, and is nobody here", async ({ page }) => {
+test("a user whose groups have no role is refused with the reason", { tag: "@no-capture" }, async ({
+  page,
+}) => {
   const clean = await watched(page);
   provider.groups({ mallory: ["guests"] });
   await page.goto("/login");
@@ -63,7 +67,7 @@ test("whose groups bring no role is told so, and is nobody here", async ({ page 
   await provider.signIn(page, "mallory");
   await expect(page).toHaveURL(/\/login/);
   await expect(
-    page.getByText("None of your groups has a role here. Ask an admin which group you need."),
+    page.getByText("None of your groups is mapped to a role. Ask an admin which group you need."),
   ).toBeVisible();
   await accessible(page);
   await page.screenshot({ path: `${OUT}/sign-in-refused.png` });
@@ -71,7 +75,9 @@ test("whose groups bring no role is told so, and is nobody here", async ({ page 
   clean();
 });
 
-test("who says no at the provider comes back to the login page", async ({ page }) => {
+test("a user who cancels at the provider returns to the login page", { tag: "@no-capture" }, async ({
+  page,
+}) => {
   const clean = await watched(page);
   await page.goto("/login");
   await leave(page);

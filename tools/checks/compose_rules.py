@@ -10,7 +10,7 @@ import yaml
 
 OURS = ("api", "worker-ssh", "worker-parse", "scheduler", "migrate", "bucket")
 ENGINES = ("postgres", "redis", "s3")
-ONE_SHOT = ("migrate", "bucket")
+RUN_ONCE = ("migrate", "bucket")
 RESTARTED = {"unless-stopped", "always"}
 SECRET = re.compile(r"PASSWORD|SECRET|ACCESS_KEY|REDISCLI_AUTH|DATABASE_URL|REDIS_URL")
 REQUIRED = re.compile(r"\$\{[A-Z0-9_]+:\?[^}]+\}")
@@ -30,62 +30,62 @@ def find_unpinned_images(dockerfile: str) -> list[str]:
     ]
 
 
-def faults(path: Path) -> list[str]:
+def find_violations(path: Path) -> list[str]:
     """One sentence per broken rule; empty where all hold. Raises OSError, yaml.YAMLError."""
     document = yaml.safe_load(path.read_text("utf-8"))
     services: dict[str, dict[str, Any]] = document.get("services", {})
-    found = [f"{name}: the service is missing" for name in (*OURS, *ENGINES) if name not in services]
+    ours = [f"{name}: the service is missing" for name in (*OURS, *ENGINES) if name not in services]
     images = {services[name].get("image") for name in OURS if name in services}
     if len(images) > 1:
-        found.append(f"our services use {len(images)} images, not one: {sorted(map(str, images))}")
+        ours.append(f"our services use {len(images)} images, not one: {sorted(map(str, images))}")
     for name, service in services.items():
-        found += [f"{name}: {fault}" for fault in service_faults(name, service)]
-        found += [
+        ours += [f"{name}: {fault}" for fault in service_faults(name, service)]
+        ours += [
             f"{name}: depends on {other}, which is not there"
             for other in service.get("depends_on", {})
             if other not in services
         ]
-    return found
+    return ours
 
 
 def service_faults(name: str, service: dict[str, Any]) -> list[str]:
     """The rules for one service."""
-    found = []
+    results = []
     user = str(service.get("user", "root")).split(":")[0]
     if user in {"root", "0"}:
-        found.append("runs as root")
+        results.append("runs as root")
     if service.get("read_only") is not True:
-        found.append("its file system is writable")
+        results.append("its file system is writable")
     if service.get("cap_drop") != ["ALL"]:
-        found.append("keeps capabilities")
+        results.append("keeps capabilities")
     if "no-new-privileges:true" not in service.get("security_opt", []):
-        found.append("may gain privileges")
+        results.append("may gain privileges")
     if service.get("privileged") or service.get("network_mode") == "host":
-        found.append("reaches into the host")
+        results.append("reaches into the host")
     image = str(service.get("image", ""))
     if ":" not in image or image.endswith(":latest"):
-        found.append(f"its image {image!r} has no version")
+        results.append(f"its image {image!r} has no version")
     if "build" not in service and not PINNED.fullmatch(image):
-        found.append(f"image {image!r} is not pinned by tag and digest")
+        results.append(f"image {image!r} is not pinned by tag and digest")
     for port in service.get("ports", []):
         if not str(port).startswith("127.0.0.1:"):
-            found.append(f"port {port} is open to others")
+            results.append(f"port {port} is open to others")
     check = service.get("healthcheck", {})
-    if name in ONE_SHOT:
+    if name in RUN_ONCE:
         if service.get("restart") != "no":
-            found.append("ends by itself and is started again")
-        return found + secret_faults(service)
+            results.append("runs once and is started again")
+        return results + secret_faults(service)
     if service.get("restart") not in RESTARTED:
-        found.append("is not started again after it ended")
+        results.append("is not started again after it ended")
     if not service.get("stop_grace_period"):
-        found.append("has no stop_grace_period: what it does is cut off after 10 s")
+        results.append("has no stop_grace_period: what it does is cut off after 10 s")
     if name in OURS and service.get("init") is not True:
-        found.append("has no init: children whose parent was killed stay as zombies")
-    if other := asked_by_check(name, check):
-        found.append(f"its health check asks {other}, and fails with it")
+        results.append("has no init: children whose parent was killed stay as zombies")
+    if other := find_checked_service(name, check):
+        results.append(f"its health check asks {other}, and fails with it")
     if not check.get("test") and name != "api":  # that of the image is the api's
-        found.append("has no health check")
-    return found + secret_faults(service)
+        results.append("has no health check")
+    return results + secret_faults(service)
 
 
 def secret_faults(service: dict[str, Any]) -> list[str]:
@@ -97,7 +97,7 @@ def secret_faults(service: dict[str, Any]) -> list[str]:
     ]
 
 
-def asked_by_check(name: str, check: dict[str, Any]) -> str | None:
+def find_checked_service(name: str, check: dict[str, Any]) -> str | None:
     """Another service that the health check of `name` asks."""
     text = str(check.get("test", ""))
     return next((other for other in (*OURS, *ENGINES) if other != name and f"//{other}:" in text), None)

@@ -1,4 +1,4 @@
-"""Programs that the tests want from Debian: installed when we are root, else the phase says what mends it."""
+"""Debian packages that the tests need: installed as root, else the phase reports the command that installs them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 import shutil
 import subprocess
 
-from culprit.launch import children, machine
-from culprit.launch.apt_packages import SYSTEM_PATH
-from culprit.launch.paths import ROOT
+from culprit.launcher.install import requirements
+from culprit.launcher.install.apt_packages import SYSTEM_PATH
+from culprit.launcher.paths import ROOT
+from culprit.launcher.supervision import child_processes
 
 PACKAGES = {
     "sshd": "openssh-server",
@@ -37,7 +38,7 @@ PACKAGES = {
     "ethtool": "ethtool",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
-# What hosts may have as login shell, awk and way to root, and a wall clock that somebody sets.
+# Variants of login shell, awk and root access on hosts, and a program that sets the wall clock.
 VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93", "faketime")
 # What faults of the lab are made of.
 LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
@@ -46,31 +47,30 @@ INSTALL_TIMEOUT_S = 900
 OIDC = ROOT / "tools" / "oidc"
 
 
-def lacking(programs: tuple[str, ...]) -> list[str]:
+def list_missing_packages(programs: tuple[str, ...]) -> list[str]:
     """Packages of those of `programs` that this machine does not have."""
     path = f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"
     missing = [PACKAGES[program] for program in programs if shutil.which(program, path=path) is None]
     return [package for packages in missing for package in packages.split()]
 
 
-def provide(programs: tuple[str, ...]) -> str:
-    """Install what is missing where that is possible; returns what mends it where it is not, else ''."""
-    packages = lacking(programs)
+def install_packages(programs: tuple[str, ...]) -> str:
+    """Install missing packages; return the command for it where that is not possible, else ''."""
+    packages = list_missing_packages(programs)
     if not packages:
         return ""
-    mend = f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {' '.join(packages)}"
-    distribution, _ = machine.distribution()
-    if os.geteuid() != 0 or distribution not in {"debian", "ubuntu"}:
-        return mend
+    remedy = f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {' '.join(packages)}"
+    if os.geteuid() != 0 or requirements.read_distribution() not in {"debian", "ubuntu"}:
+        return remedy
     # Services that come with a package are not started: no runlevel in which they would be.
     environment = dict(os.environ) | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1", "LC_ALL": "C"}
     update = ["apt-get", "-q", "update"]
     install = ["apt-get", "-q", "-y", "--no-install-recommends", "install", *packages]
     for command in (install, update, install):
         done = subprocess.run(
-            children.guarded(command), env=environment, capture_output=True, check=False,
+            child_processes.guard_command(command), env=environment, capture_output=True, check=False,
             stdin=subprocess.DEVNULL, timeout=INSTALL_TIMEOUT_S,
         )  # fmt: skip
         if command is install and done.returncode == 0:
             return ""
-    return mend
+    return remedy

@@ -1,5 +1,5 @@
-// A real OpenID provider on loopback: node provider.mjs PORT REDIRECT_URI GROUPS. Whoever signs in there is who they say;
-// GROUPS is a JSON file of {name: [group]}, read whenever somebody asks. Prints "ready" once it listens.
+// A real OpenID provider on loopback: node provider.mjs PORT REDIRECT_URI GROUPS. It accepts any name at sign-in;
+// GROUPS is a JSON file of {name: [group]}, read for each request. Prints "ready" once it listens.
 import { readFileSync } from "node:fs";
 import { Provider } from "oidc-provider";
 

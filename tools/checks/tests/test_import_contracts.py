@@ -1,4 +1,4 @@
-"""The walls stand where they should: a new room without a layer is refused, and so is a door too many."""
+"""Import contracts refuse a package without a layer and an import that points upward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from culprit.launch.paths import ROOT, VENV
+from culprit.launcher.paths import ROOT, VENV
 
 LINT = VENV / "bin" / "lint-imports"
 pytestmark = pytest.mark.skipif(not LINT.exists(), reason="./culprit test installs it")
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.skipif(not LINT.exists(), reason="./culprit test instal
     [
         ("backend/culprit/storeroom/__init__.py", "", "storeroom"),
         ("backend/culprit/hosts/zz.py", "from culprit.captures import service", "culprit.captures"),
-        ("backend/culprit/core/zz.py", "import time", "time"),
-        ("backend/culprit/core/zz.py", "from culprit.infra import db", "culprit.infra"),
-        ("collectors/zz.py", "from culprit.core import stacks", "culprit.core"),
+        ("backend/culprit/domain/zz.py", "import time", "time"),
+        ("backend/culprit/domain/zz.py", "from culprit.infra import db", "culprit.infra"),
+        ("collectors/zz.py", "from culprit.domain import profiles", "culprit.domain"),
         ("collectors/zz.py", "import subprocess", "subprocess"),
-        ("backend/culprit/launch/zz.py", "from culprit import config", "culprit.config"),
-        ("backend/culprit/cli/zz.py", "from culprit.kit import cursor", "fastapi"),
-        ("backend/culprit/infra/zz.py", "from culprit.launch import engines", "culprit.launch"),
+        ("backend/culprit/launcher/zz.py", "from culprit.infra import settings", "culprit.infra.settings"),
+        ("backend/culprit/cli/zz.py", "from culprit.web.http import problem_details", "fastapi"),
+        ("backend/culprit/infra/zz.py", "from culprit.launcher import engines", "culprit.launcher"),
     ],
 )
 def test_refuses(file: str, text: str, words: str, tmp_path: Path) -> None:

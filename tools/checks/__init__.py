@@ -1,0 +1,1 @@
+"""`./culprit test`: every check in order, a table of durations, and a line with the result."""

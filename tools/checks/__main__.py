@@ -1,0 +1,120 @@
+"""`./culprit test [PATH ...]`: run the sessions of noxfile.py, or single test files in seconds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from types import FrameType
+
+from culprit.launcher.paths import ROOT, VENV
+from culprit.launcher.supervision import child_processes, process_guardian
+
+from tools.checks import junit
+
+RESULTS = ROOT / ".test-results"
+REPORT = RESULTS / "nox.json"
+SESSIONS = ("format", "lint", "types", "layers", "containers", "frontend", "server", "lab", "e2e")
+#: Session by the ending of a test file.
+SESSION_OF_FILE = {".spec.ts": "e2e", ".test.ts": "frontend", ".test.tsx": "frontend", ".py": "server"}
+
+
+def session_of(path: str) -> str:
+    """Return the session that runs a test file, folder or pytest node. Raises ValueError for anything else."""
+    file = path.partition("::")[0]
+    if not (ROOT / file).exists():
+        raise ValueError(f"no such test file: {path}")
+    for ending, session in SESSION_OF_FILE.items():
+        if file.endswith(ending):
+            return session
+    folder = (ROOT / file).resolve().relative_to(ROOT)
+    return {"frontend": "frontend", "e2e": "e2e"}.get(folder.parts[0], "server")
+
+
+def plan_runs(options: argparse.Namespace) -> dict[tuple[str, ...], list[str]]:
+    """Return the arguments of nox by the sessions that they are for. Raises ValueError."""
+    flags = ["--full"] if options.full else []
+    if options.paths:
+        paths: dict[tuple[str, ...], list[str]] = defaultdict(lambda: list(flags))
+        for path in options.paths:
+            paths[(session_of(path),)].append(path)
+        return paths
+    if options.rerun_failed:
+        failed = failed_sessions()
+        return {failed: [*flags, "--rerun-failed"]} if failed else {}
+    return {tuple(options.only or SESSIONS): flags}
+
+
+def failed_sessions() -> tuple[str, ...]:
+    """Return the sessions that did not succeed in the last run. Raises ValueError where there was none."""
+    try:
+        report = json.loads(REPORT.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ValueError("no test results found. Run `./culprit test` first.") from None
+    return tuple(session["name"] for session in report["sessions"] if session["result"] != "success")
+
+
+def run_nox(sessions: tuple[str, ...], arguments: list[str]) -> int:
+    """Run sessions and return the exit code; orphans of their tests are collected at the same time.
+
+    Hundreds of zombies would slow down every test that reads all of /proc.
+    """
+    nox = [str(VENV / "bin" / "nox"), "--noxfile", str(ROOT / "noxfile.py"), "--report", str(REPORT)]
+    command = [*nox, "--sessions", *sessions, "--", *arguments]
+    child = subprocess.Popen(child_processes.guard_command(command), cwd=ROOT)
+    while True:
+        try:
+            return child.wait(1.0)
+        except subprocess.TimeoutExpired:
+            process_guardian.reap_adopted({child.pid})
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 0 where everything passed, 1 where a check failed, 2 for a wrong command line."""
+    parser = argparse.ArgumentParser(prog="culprit test", description="Run the checks of the project.")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="run only these test files or folders")
+    parser.add_argument("--full", action="store_true", help="run the slow tests too and write docs/status.md")
+    parser.add_argument(
+        "--only", action="append", choices=SESSIONS, metavar="SESSION",
+        help=f"run only this session (may be repeated): {', '.join(SESSIONS)}",
+    )  # fmt: skip
+    parser.add_argument("--rerun-failed", action="store_true", help="run what failed in the last run again")
+    options = parser.parse_args(arguments)
+    try:
+        runs = plan_runs(options)
+    except ValueError as error:
+        sys.stderr.write(f"culprit: {error}\n")
+        return 2
+    if not (options.only or options.paths or options.rerun_failed):
+        shutil.rmtree(RESULTS, ignore_errors=True)
+    code = 0
+    for sessions, session_arguments in runs.items():
+        code = max(code, run_nox(sessions, session_arguments))
+    sys.stdout.write(f"{junit.summarize_results(RESULTS)}\n")
+    if options.full and not options.only and not options.paths:
+        subprocess.run([sys.executable, "-m", "tools.checks.promises"], cwd=ROOT, check=True)
+    return int(code != 0)
+
+
+def interrupt_session(number: int, _: FrameType | None) -> None:
+    """End the running session at SIGTERM as at Ctrl-C."""
+    raise KeyboardInterrupt(number)
+
+
+if __name__ == "__main__":
+    os.chdir(Path(ROOT))
+    signal.signal(signal.SIGTERM, interrupt_session)
+    process_guardian.adopt_orphans()
+    try:
+        exit_code = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        exit_code = 130
+    finally:
+        process_guardian.kill_descendants(grace_s=1.0)
+    sys.exit(exit_code)

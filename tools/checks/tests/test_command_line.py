@@ -1,0 +1,81 @@
+"""`./culprit test`: which sessions run with which arguments, and in which order the journeys run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+import pytest
+from culprit.launcher.paths import ROOT
+
+from tools.checks import __main__ as command_line
+from tools.checks import e2e
+
+
+def options(**supplied: object) -> argparse.Namespace:
+    return argparse.Namespace(
+        **({"paths": [], "full": False, "only": None, "rerun_failed": False} | supplied)
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "session"),
+    [
+        ("backend/culprit/tests/test_migrations.py::test_x", "server"),
+        ("collectors/tests", "server"),
+        ("lab/tests", "server"),
+        ("frontend/src/core/time/clock.test.ts", "frontend"),
+        ("frontend/src/core", "frontend"),
+        ("e2e/tests/first-visit.spec.ts", "e2e"),
+    ],
+)
+def test_session_of_finds_the_runner_of_a_path(path: str, session: str) -> None:
+    assert command_line.session_of(path) == session
+
+
+def test_plan_runs_groups_paths_by_session() -> None:
+    paths = ["collectors/tests", "e2e/tests/first-visit.spec.ts", "lab/tests"]
+    runs = command_line.plan_runs(options(paths=paths, full=True))
+    assert runs == {
+        ("server",): ["--full", "collectors/tests", "lab/tests"],
+        ("e2e",): ["--full", "e2e/tests/first-visit.spec.ts"],
+    }
+    assert command_line.plan_runs(options(only=["lint"])) == {("lint",): []}
+    assert command_line.plan_runs(options()) == {command_line.SESSIONS: []}
+
+
+def test_rerun_failed_takes_the_sessions_of_the_last_report(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(command_line, "REPORT", tmp_path / "nox.json")
+    with pytest.raises(ValueError, match="no test results"):
+        command_line.plan_runs(options(rerun_failed=True))
+    sessions = [{"name": "lint", "result": "success"}, {"name": "server", "result": "failed"}]
+    (tmp_path / "nox.json").write_text(json.dumps({"sessions": sessions}))
+    assert command_line.plan_runs(options(rerun_failed=True)) == {("server",): ["--rerun-failed"]}
+
+
+def test_an_unknown_path_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["no/such/test.py"]) == 2
+    assert "no such test file: no/such/test.py" in capsys.readouterr().err
+
+
+def test_sessions_are_those_of_the_noxfile() -> None:
+    text = (ROOT / "noxfile.py").read_text("utf-8")
+    functions = re.findall(r"^@nox\.session(?:\(name=\"(\w+)\"\))?\ndef (\w+)", text, re.M)
+    assert tuple(name or function for name, function in functions) == command_line.SESSIONS
+
+
+def test_every_project_belongs_to_a_stage() -> None:
+    config = (ROOT / "e2e" / "playwright.config.ts").read_text("utf-8")
+    projects = set(re.findall(r"name: \"([^\"]+)\"", config))
+    assert projects == {project for stage in e2e.STAGES.values() for project in stage}
+
+
+def test_single_journey_runs_after_the_first_visit(tmp_path: Path) -> None:
+    assert e2e.list_stages([e2e.FIRST_SPEC]) == [e2e.FIRST_STAGE]
+    assert e2e.list_stages(["reports.spec.ts"]) == list(e2e.STAGES)
+    first = e2e.stage_arguments(e2e.FIRST_STAGE, tmp_path, ["reports.spec.ts"])
+    assert not any("reports" in argument for argument in first)
+    others = e2e.stage_arguments("journeys", tmp_path, ["reports.spec.ts"])
+    assert {"--no-deps", "--pass-with-no-tests", r"/reports\.spec\.ts$"} <= set(others)
