@@ -1,7 +1,6 @@
-"""Takes the paths and ids of the recording machine out of a bundle: `python examples/neutral.py BUNDLE`.
+"""Replace paths and IDs of the recording machine in a bundle: `PYTHONPATH=. python examples/anonymize.py BUNDLE`.
 
-Each is replaced by as many other characters, so that recordings stay readable; digests are made anew. Nothing
-else is changed.
+Each is replaced by text of the same length, so that recordings stay readable, and digests are computed again.
 """
 
 from __future__ import annotations
@@ -13,21 +12,21 @@ from pathlib import Path
 
 import zstandard
 
-from collectors.frames import Frame, FrameReader
+from collectors.runner.frames import Frame, FrameReader
 
-# What may stand in a recording of a developer's machine: homes, checkouts, and the ids that boots and runs have.
+# Identifying text in a recording: home directories, checkouts, and the IDs of boots and runs.
 PATHS = re.compile(rb"(?<![a-z])/(?:root|work|home|tmp|mnt|data)/[!-'*-~]*")
 BOOT = re.compile(rb"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
-def neutral(data: bytes) -> bytes:
-    """The same length without what tells of the machine."""
-    data = PATHS.sub(lambda m: _renamed(m[0]), data)
+def replace_identifiers(data: bytes) -> bytes:
+    """Return text of the same length without paths and boot IDs of the machine."""
+    data = PATHS.sub(lambda m: _replace_path(m[0]), data)
     return BOOT.sub(lambda m: b"01234567-89ab-4cde-8f01-23456789abcd", data)
 
 
-def _renamed(path: bytes) -> bytes:
-    """Another path as long as this one, with the same last part, which names the program or library."""
+def _replace_path(path: bytes) -> bytes:
+    """Return a path of the same length and with the same last part, which names the program or library."""
     name = b"/" + path.rpartition(b"/")[2]
     room = len(path) - len(name) - len(b"/srv")
     return (
@@ -35,14 +34,14 @@ def _renamed(path: bytes) -> bytes:
     )
 
 
-def rewritten(frame: Frame) -> bytes:
-    """The frame with neutral contents."""
+def rewrite_frame(frame: Frame) -> bytes:
+    """Return the frame with replaced identifiers and a new digest."""
     head, body = frame.header, frame.payload
     if head.encoding == "zstd":
         plain = zstandard.ZstdDecompressor().decompressobj().decompress(body)
-        body = zstandard.ZstdCompressor(level=19).compress(neutral(plain))
+        body = zstandard.ZstdCompressor(level=19).compress(replace_identifiers(plain))
     elif head.encoding == "identity":
-        body = neutral(body)
+        body = replace_identifiers(body)
     else:
         raise SystemExit(f"cannot open {head.encoding}")
     fields = {
@@ -60,13 +59,13 @@ def rewritten(frame: Frame) -> bytes:
 
 
 def main(path: Path) -> None:
-    """Rewrites the file."""
+    """Rewrite the bundle in place."""
     reader = FrameReader()
     frames = reader.feed(path.read_bytes())
-    trouble = reader.close()
-    if trouble is not None:
-        raise SystemExit(f"not whole: {trouble}")
-    path.write_bytes(b"".join(map(rewritten, frames)))
+    error = reader.close()
+    if error is not None:
+        raise SystemExit(f"incomplete bundle: {error}")
+    path.write_bytes(b"".join(map(rewrite_frame, frames)))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 #!/bin/sh
-# Records busy-host.culprit anew: `sh examples/record.sh BUNDLE.sh OUT`, as root.
+# Record busy-host.culprit again: `sh examples/record.sh BUNDLE.sh OUT`, as root, on an otherwise idle machine.
 #
-# BUNDLE.sh is what `culprit bundle` prints. Mounts, host name and network are namespaces of their own, so that the
-# recording knows nothing of the machine's name and addresses; what is left of its paths is made neutral afterwards by
-# `python examples/neutral.py OUT`. Not so the processes: in a PID namespace of its own, perf sees those of outside
-# without a name. Best on a machine that has nothing else to do.
+# BUNDLE.sh is the output of `culprit capture script`. Separate namespaces for mounts, host name and network keep the name and
+# addresses of the machine out of the recording; `examples/anonymize.py` replaces the remaining paths. There is no PID
+# namespace, because perf does not name processes outside of it.
 set -eu
 bundle=$(readlink -f "$1") out=$(readlink -f "$2") here=$(dirname "$(readlink -f "$0")")
 if [ "${IN_NAMESPACE-}" = "" ]; then
@@ -26,7 +25,7 @@ shop=$!
 (while :; do head -c 2000000 /dev/urandom | gzip -6 >/var/tmp/backup.gz; sleep 1; done) >/dev/null 2>&1 &
 backup=$!
 trap 'kill -9 $shop $backup' EXIT
-# Above whatever else runs on this machine, where the kernel shares time by cgroup.
+# More CPU time than other processes, where the kernel divides time by cgroup.
 group=/sys/fs/cgroup/cpu/example
 if mkdir "$group" 2>/dev/null; then
   echo 131072 >"$group/cpu.shares"

@@ -1,6 +1,6 @@
 /* The workload of the recorded example: a small shop that has too much to do on too few CPUs.
  *
- * Threads take orders, price them under one lock, sort and checksum a catalogue, write a journal with fsync, and
+ * Threads take orders, price them under one lock, sort and checksum a catalog, write a journal with fsync, and
  * answer over loopback. Build: cc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread shopd.c
  */
 #define _GNU_SOURCE
@@ -28,12 +28,12 @@ static int by_price(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return (x > y) - (x < y);
 }
-static NOINLINE void sort_catalogue(uint32_t *rows, size_t n) { qsort(rows, n, sizeof *rows, by_price); }
-static NOINLINE uint64_t load_catalogue(unsigned seed) {
+static NOINLINE void sort_catalog(uint32_t *rows, size_t n) { qsort(rows, n, sizeof *rows, by_price); }
+static NOINLINE uint64_t load_catalog(unsigned seed) {
   size_t n = 6000;
   uint32_t *rows = malloc(n * sizeof *rows);
   for (size_t i = 0; i < n; i++) rows[i] = seed = seed * 1664525u + 1013904223u;
-  sort_catalogue(rows, n);
+  sort_catalog(rows, n);
   uint64_t sum = checksum((unsigned char *)rows, n * sizeof *rows);
   free(rows);
   return sum;
@@ -66,9 +66,9 @@ static void *orders(void *at) {
   pthread_setname_np(pthread_self(), "orders");
   for (unsigned i = (unsigned)(uintptr_t)at;; i++) handle_order(i);
 }
-static void *catalogue(void *at) {
-  pthread_setname_np(pthread_self(), "catalogue");
-  for (unsigned i = (unsigned)(uintptr_t)at;; i++) total += load_catalogue(i), usleep(500);
+static void *catalog(void *at) {
+  pthread_setname_np(pthread_self(), "catalog");
+  for (unsigned i = (unsigned)(uintptr_t)at;; i++) total += load_catalog(i), usleep(500);
 }
 static NOINLINE void append_journal(int file, const char *row, size_t n) {
   if (write(file, row, n) != (ssize_t)n) abort();
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (argc != 3 || bind(listener, (struct sockaddr *)&door, sizeof door) || listen(listener, 64)) return 1;
   for (intptr_t i = 0; i < 4; i++) pthread_create(&thread, NULL, orders, (void *)(i * 1000000));
-  for (intptr_t i = 0; i < 2; i++) pthread_create(&thread, NULL, catalogue, (void *)i);
+  for (intptr_t i = 0; i < 2; i++) pthread_create(&thread, NULL, catalog, (void *)i);
   pthread_create(&thread, NULL, journal, argv[1]);
   pthread_create(&thread, NULL, web, (void *)(intptr_t)listener);
   for (int i = 0; i < 2; i++) pthread_create(&thread, NULL, visitors, NULL);
