@@ -131,7 +131,7 @@ def frontend(session: nox.Session) -> None:
             session.run("node", "generate.mjs", "--check", env=env, external=True)
     with session.chdir(FRONTEND):
         if not paths:
-            for script in ("lint", "layers", "types"):
+            for script in ("lint", "layers", "generated", "types"):
                 session.run("npm", "run", "--silent", script, env=env, external=True)
         report = ["--reporter=dot", "--reporter=junit", f"--outputFile.junit={RESULTS / 'vitest.xml'}"]
         files = [str(Path(path).resolve().relative_to(FRONTEND)) for path in paths]

@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import type { ErrorComponentProps } from "@tanstack/react-router";
-import { useTranslation } from "react-i18next";
 import { EmptyState } from "../components/EmptyState";
 import { ButtonLink } from "../components/Link";
 import { Page, Panel } from "../components/Page";
+import { useTranslation } from "../lib/text/useTranslation";
 
 export function NotFound() {
   const { t } = useTranslation();

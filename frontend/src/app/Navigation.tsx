@@ -1,15 +1,15 @@
 import { Menu, UnstyledButton } from "@mantine/core";
 import { createLink, useLocation } from "@tanstack/react-router";
-import type { ParseKeys } from "i18next";
 import { BellRing, ChevronDown, Ellipsis, Library, type LucideIcon } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { Link } from "../components/Link";
 import type { NavigationGroupName, NavigationItem } from "../lib/manifest";
+import type { PlainTextKey } from "../lib/text/useTranslation";
+import { useTranslation } from "../lib/text/useTranslation";
 import { MANIFESTS } from "./features";
 import classes from "./Navigation.module.css";
 
 interface NavigationGroup {
-  key: ParseKeys;
+  key: PlainTextKey;
   icon: LucideIcon;
   places: readonly NavigationItem[];
 }

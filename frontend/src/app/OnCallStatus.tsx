@@ -1,10 +1,10 @@
 import { Tooltip } from "@mantine/core";
 import { PhoneCall } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Oncall } from "../client/models";
 import { Link } from "../components/Link";
 import { useOncall } from "../lib/captures/schedules";
 import { useTimeFormat } from "../lib/text/useFormat";
+import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./Shell.module.css";
 
 /** Who is on call, in the head of every screen; nothing where no rotation was made. */

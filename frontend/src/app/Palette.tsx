@@ -6,13 +6,13 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Camera, Clock, Languages, Search as SearchIcon, Server, Siren, SunMoon } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { useOpenDialog } from "../lib/dialogs";
 import { useIncidents } from "../lib/incidents/incidents";
 import { prefs, setPrefs } from "../lib/prefs";
 import { get, usePermission } from "../lib/queries";
 import { setLocale, useLocale } from "../lib/text/i18n";
 import { useNames } from "../lib/text/useNames";
+import { useTranslation } from "../lib/text/useTranslation";
 import { MANIFESTS } from "./features";
 
 interface Command {

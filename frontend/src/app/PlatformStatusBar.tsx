@@ -1,7 +1,7 @@
 import { TriangleAlert } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { RelativeTime } from "../components/text/RelativeTime";
 import { listTroubles, type Trouble, usePlatformState } from "../lib/platform";
+import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./PlatformStatusBar.module.css";
 
 /** Below the header while a part of the platform does not work: which, since when, what that means, what to do. */

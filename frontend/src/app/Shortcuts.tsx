@@ -1,5 +1,5 @@
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../components/Dialog";
+import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./Shortcuts.module.css";
 
 const SHEET = [

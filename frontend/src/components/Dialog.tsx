@@ -1,5 +1,5 @@
 import { Modal, type ModalProps } from "@mantine/core";
-import { useTranslation } from "react-i18next";
+import { useTranslation } from "../lib/text/useTranslation";
 
 /** A dialog over the screen; Esc and the close button leave it. */
 export function Dialog({ children, ...props }: Omit<ModalProps, "opened" | "closeButtonProps">) {

@@ -1,9 +1,9 @@
 import { Button, Skeleton } from "@mantine/core";
 import { CircleAlert, RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import { ApiError, UnreachableError } from "../lib/api";
 import { useMessage } from "../lib/text/i18n";
+import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./EmptyState.module.css";
 
 interface EmptyStateProps {

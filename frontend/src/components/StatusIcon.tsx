@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { Tier } from "../client/models";
 import { cx } from "../core/cx";
+import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./StatusIcon.module.css";
 
 /** The look of a state. The shape differs with the color, so that color is never the only cue. */

@@ -57,14 +57,6 @@ describe("the texts of the interface", () => {
     expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
   });
 
-  it("are typed in i18n/texts.ts, every folder (npm run texts)", () => {
-    const types = readFileSync("src/i18n/texts.ts", "utf8");
-    const imported = [...types.matchAll(/from "\.(.*)\/en\.json"/g)].map((m) =>
-      resolve("src/i18n", `.${m[1]}`),
-    );
-    expect(imported.sort()).toEqual([...folders].sort());
-  });
-
   it("are all used somewhere", () => {
     const unused = keys.filter((key) => {
       const bare = key.replace(/_(one|other)$/, "");

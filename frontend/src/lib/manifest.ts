@@ -1,7 +1,7 @@
-import type { ParseKeys } from "i18next";
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType } from "react";
 import type { DialogName } from "./dialogs";
+import type { PlainTextKey } from "./text/useTranslation";
 
 /** A page of a feature, loaded when it is first opened. */
 export interface PageRoute {
@@ -14,7 +14,7 @@ export type NavigationGroupName = "oncall" | "library";
 /** An item of the main navigation. The command palette lists it too, with `permission` only for users who have it. */
 export interface NavigationItem {
   to: string;
-  key: ParseKeys;
+  key: PlainTextKey;
   icon: LucideIcon;
   group?: NavigationGroupName;
   permission?: string;
@@ -23,7 +23,7 @@ export interface NavigationItem {
 /** A command of the palette: it opens a dialog, or a page that is no navigation item. */
 export interface PaletteCommand {
   id: string;
-  key: ParseKeys;
+  key: PlainTextKey;
   icon: LucideIcon;
   permission?: string;
   dialog?: DialogName;

@@ -1,7 +1,7 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { Check, Copy } from "lucide-react";
-import { useTranslation } from "react-i18next";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./CopyButton.module.css";
 
 /** Copies a text to the clipboard and confirms it. */

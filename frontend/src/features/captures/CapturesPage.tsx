@@ -1,11 +1,11 @@
 import { Button, Select } from "@mantine/core";
 import { Camera, FileInput } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { useOpenDialog } from "../../lib/dialogs";
 import { useCaptures, usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, useUrlState } from "../../lib/urlState";
 import { CapturesTable } from "../../widgets/capture-progress/CapturesTable";
 

@@ -1,8 +1,8 @@
 import { Checkbox, TextInput } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { CollectorInfo } from "../../client/models";
 import { Tag, TierTag } from "../../components/StatusIcon";
 import { useLocalized } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./NewCapture.module.css";
 import { isOptionValid, type OptionDraft } from "./scope";
 

@@ -2,7 +2,6 @@ import { Button, Checkbox, MultiSelect, NumberInput, Select, TextInput } from "@
 import { useNavigate } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Host, Preview } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../components/EmptyState";
@@ -14,6 +13,7 @@ import { usePreview } from "../../lib/captures/usePreview";
 import { useDialogState } from "../../lib/dialogs";
 import { keys, post, useAction, useCollectors, useHosts, usePlans } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { expectedCost, PreviewTable } from "../../widgets/capture-progress/PreviewTable";
 import { CollectorSelect, OptionFields } from "./CollectorSelect";
 import {

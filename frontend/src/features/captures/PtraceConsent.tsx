@@ -1,8 +1,8 @@
 import { TextInput } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../client/models";
 import { Link } from "../../components/Link";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./NewCapture.module.css";
 
 interface Props {

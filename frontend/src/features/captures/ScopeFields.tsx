@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { CaptureScope, ScopeKind } from "../../client/models";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./NewCapture.module.css";
 import { isScopeValid, SCOPE_KINDS } from "./scope";
 

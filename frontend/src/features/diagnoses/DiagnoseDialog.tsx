@@ -2,7 +2,6 @@ import { Button, MultiSelect, NumberInput, Select, TextInput } from "@mantine/co
 import { useNavigate } from "@tanstack/react-router";
 import { Stethoscope } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../components/EmptyState";
 import { StatusIcon, TierTag } from "../../components/StatusIcon";
@@ -15,6 +14,7 @@ import { keys, post, useAction, useCaptures, useHosts, usePermission } from "../
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { expectedCost, PreviewTable } from "../../widgets/capture-progress/PreviewTable";
 import classes from "./Diagnoses.module.css";
 

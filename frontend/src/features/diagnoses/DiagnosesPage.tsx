@@ -1,7 +1,6 @@
 import { Button, Select } from "@mantine/core";
 import { Stethoscope } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Diagnosis } from "../../client/models";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
@@ -15,6 +14,7 @@ import { useDiagnoses, useHosts, usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
 import classes from "./Diagnoses.module.css";
 

@@ -2,7 +2,6 @@ import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { CircleAlert, Siren, Square, Stethoscope } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Diagnosis } from "../../client/models";
 import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
@@ -14,6 +13,7 @@ import { keys, post, useAction, useDiagnosis, usePermission } from "../../lib/qu
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { DiagnosisResult } from "../../widgets/findings/DiagnosisResult";
 import { NoCauseNote } from "../../widgets/findings/FindingsPanel";
 import classes from "./Diagnoses.module.css";

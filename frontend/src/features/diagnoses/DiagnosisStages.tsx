@@ -1,6 +1,5 @@
 import { UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Diagnosis } from "../../client/models";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
@@ -9,6 +8,7 @@ import { milliseconds, number, seconds } from "../../core/text/format";
 import { useCaptureStream } from "../../lib/captures/useCaptureStream";
 import { isActive } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { listField, useUrlState } from "../../lib/urlState";
 import { RunBars } from "../../widgets/capture-progress/RunBars";
 import type { DiagnosisStage } from "./api";

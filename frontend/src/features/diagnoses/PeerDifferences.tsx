@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { Difference, Named } from "../../client/models";
 import { EmptyState } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
@@ -7,6 +6,7 @@ import { DataTable } from "../../components/tables/DataTable";
 import { NO_VALUE, number, percent, quantity } from "../../core/text/format";
 import { useMetrics } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Diagnoses.module.css";
 
 const MAX_PEERS = 3;

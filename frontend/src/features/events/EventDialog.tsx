@@ -9,7 +9,6 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { ReportedEvent } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
@@ -17,6 +16,7 @@ import { TimeField } from "../../components/fields/TimeField";
 import { parseLabel } from "../../core/hosts/labels";
 import { eventKeys } from "../../lib/captures/events";
 import { keys, patch, post, useAction, useHosts, useServices } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import {
   changedFields,
   EVENT_TARGETS,

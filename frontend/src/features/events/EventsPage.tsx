@@ -1,12 +1,12 @@
 import { Button, Switch } from "@mantine/core";
 import { Flag } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { useEvents } from "../../lib/captures/events";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
 import { EventDialog } from "./EventDialog";
 import { EventsTable } from "./EventsTable";

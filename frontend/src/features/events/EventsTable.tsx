@@ -1,5 +1,4 @@
 import { Anchor, Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { ReportedEvent } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
@@ -11,6 +10,7 @@ import { isoToNs } from "../../core/time/clock";
 import { eventKeys } from "../../lib/captures/events";
 import { keys, remove, useAction } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { ReportedEventTarget } from "./api";
 import classes from "./events.module.css";
 

@@ -1,10 +1,10 @@
 import { SegmentedControl, Select, TextInput } from "@mantine/core";
 import { Search as SearchIcon } from "lucide-react";
 import { useMemo } from "react";
-import { useTranslation } from "react-i18next";
 import type { FleetPeers } from "../../client/models";
 import { labelNames, labelPairs, SORTS } from "../../core/hosts/fleet";
 import { seconds } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
 import type { FleetHost } from "./api";

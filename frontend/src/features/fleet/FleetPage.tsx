@@ -1,12 +1,12 @@
 import { SegmentedControl } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
 import { useFleetFindings, useFleetUse, usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import type { FleetFinding, FleetFindingsHost, FleetHost, FleetUseHost } from "./api";
 import { FindingDrawer } from "./cells/FindingDrawer";

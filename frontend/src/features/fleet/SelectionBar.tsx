@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
 import { Camera, GitCompareArrows, Stethoscope } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { useOpenDialog } from "../../lib/dialogs";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { FleetHost } from "./api";
 import { SEVERITIES } from "./severities";
 

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { ArrowDownWideNarrow } from "lucide-react";
-import { useTranslation } from "react-i18next";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CellIcon } from "./cells/CellIcon";
 import { CELL_STATES } from "./cells/cellStates";
 import classes from "./Fleet.module.css";

@@ -1,8 +1,8 @@
 import { useCallback } from "react";
-import { useTranslation } from "react-i18next";
 import { COLUMNS } from "../../core/hosts/fleet";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { splitColumnId } from "./columns";
 import type { Rules } from "./useFleet";
 

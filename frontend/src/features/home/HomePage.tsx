@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import { Loaded } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { useCaptures } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CapturesTable } from "../../widgets/capture-progress/CapturesTable";
 import { GetStarted } from "../../widgets/get-started/GetStarted";
 import classes from "./HomePage.module.css";

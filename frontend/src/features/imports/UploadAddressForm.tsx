@@ -1,7 +1,6 @@
 import { Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../client/models";
 import { ConfirmDelete } from "../../components/ConfirmDelete";
 import { ErrorLine } from "../../components/EmptyState";
@@ -14,6 +13,7 @@ import { get, post, remove, useAction, usePlans } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { UploadAddress } from "./api";
 import classes from "./ImportDialog.module.css";
 

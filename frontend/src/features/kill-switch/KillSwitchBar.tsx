@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { OctagonX } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../components/EmptyState";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { get, keys, remove, useAction, usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { KillSwitch } from "./api";
 import classes from "./KillSwitch.module.css";
 

@@ -1,10 +1,10 @@
 import { Button, Checkbox, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { parseLabel } from "../../core/hosts/labels";
 import { keys, post, useAction, useHosts } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./KillSwitch.module.css";
 import { KILL_SWITCHES } from "./KillSwitchBar";
 

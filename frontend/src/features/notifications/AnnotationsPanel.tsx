@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { get, post, useAction } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { GrafanaAnnotation } from "./api";
 import { ANNOTATIONS, CHANNELS } from "./api";
 import { DeliveryHeader, DeliveryStatus } from "./DeliveryStatus";

@@ -1,12 +1,12 @@
 import { Button, Checkbox, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { SecretField } from "../../components/fields/SecretField";
 import { get, post, useAction } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { ChannelKind } from "./api";
 import { CHANNEL_KINDS, CHANNELS } from "./api";
 import classes from "./notifications.module.css";

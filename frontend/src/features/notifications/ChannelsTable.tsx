@@ -1,5 +1,4 @@
 import { Button, Switch } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Channel } from "../../client/models";
 import { ConfirmDelete } from "../../components/ConfirmDelete";
 import { ErrorLine } from "../../components/EmptyState";
@@ -7,6 +6,7 @@ import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { patch, post, remove, useAction, usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { ANNOTATIONS, CHANNELS, NOTIFICATIONS } from "./api";
 
 /** One row for each channel: its destination, and whether messages arrive there. */

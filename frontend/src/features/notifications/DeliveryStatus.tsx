@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { GrafanaAnnotation, Notification } from "./api";
 import classes from "./notifications.module.css";
 

@@ -1,9 +1,9 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, flagField, useUrlState } from "../../lib/urlState";
 import { AnnotationsPanel } from "./AnnotationsPanel";
 import { useChannels } from "./api";

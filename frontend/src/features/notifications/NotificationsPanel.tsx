@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { EmptyState, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { get, post, useAction } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { NotificationState } from "./api";
 import { CHANNELS, NOTIFICATIONS } from "./api";
 import { DeliveryHeader, DeliveryStatus } from "./DeliveryStatus";

@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { useRotations } from "../../lib/captures/schedules";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
 import { OverrideDialog } from "./OverrideDialog";
 import { RotationDialog } from "./RotationDialog";

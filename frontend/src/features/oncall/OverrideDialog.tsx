@@ -1,12 +1,12 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Rotation } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { TimeField } from "../../components/fields/TimeField";
 import { scheduleKeys, useColleagues } from "../../lib/captures/schedules";
 import { post, useAction, useMe } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./oncall.module.css";
 
 const HALF_DAY_MS = 12 * 3_600_000;

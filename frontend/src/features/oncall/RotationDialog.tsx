@@ -1,11 +1,11 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Rotation } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { scheduleKeys } from "../../lib/captures/schedules";
 import { patch, post, put, remove, useAction } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./oncall.module.css";
 import {
   defaultFirstDay,

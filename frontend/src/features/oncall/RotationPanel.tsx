@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { Pencil, RotateCw, UserRoundCheck } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Rotation } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
@@ -11,6 +10,7 @@ import { scheduleKeys } from "../../lib/captures/schedules";
 import { post, remove, useAction, usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Shift } from "./api";
 import classes from "./oncall.module.css";
 import { ShiftCalendar } from "./ShiftCalendar";

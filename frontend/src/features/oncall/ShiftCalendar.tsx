@@ -1,7 +1,7 @@
 import { useElementSize } from "@mantine/hooks";
-import { useTranslation } from "react-i18next";
 import { cx } from "../../core/cx";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Shift } from "./api";
 import classes from "./oncall.module.css";
 

@@ -1,9 +1,9 @@
 import { Button, FileButton, MultiSelect, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useMemo } from "react";
-import { useTranslation } from "react-i18next";
 import type { Rotation } from "../../client/models";
 import { SecretField } from "../../components/fields/SecretField";
 import { useColleagues } from "../../lib/captures/schedules";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./oncall.module.css";
 import { type RotationDraft, unknownNames } from "./rotationDraft";
 

@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { Playbook, StepAnswer } from "../../client/models";
 import { Link } from "../../components/Link";
 import { VerdictIcon } from "../../components/VerdictIcon";
@@ -6,6 +5,7 @@ import { cx } from "../../core/cx";
 import type { Search } from "../../core/search";
 import { usePlaybooks } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { PlaybookStep } from "./api";
 import { branchOf, END, OTHER_PLAYBOOK } from "./branches";
 import classes from "./Chain.module.css";

@@ -1,13 +1,13 @@
 import { Button, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { post } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { PlaybookDetail } from "./PlaybookDetail";
 import classes from "./Playbooks.module.css";
 

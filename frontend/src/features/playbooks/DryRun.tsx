@@ -1,6 +1,5 @@
 import { Button, Select } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { DryRunResult, Playbook, RunSummary } from "../../client/models";
 import { Link } from "../../components/Link";
 import { TierTag } from "../../components/StatusIcon";
@@ -11,6 +10,7 @@ import { isActive, useCaptures, usePermission, usePlaybooks, useRun } from "../.
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { useHypothesisText } from "./branches";
 import { FIELDS } from "./fields";

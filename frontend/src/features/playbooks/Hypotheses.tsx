@@ -1,10 +1,10 @@
-import { useTranslation } from "react-i18next";
 import type { Playbook } from "../../client/models";
 import { Link } from "../../components/Link";
 import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
 import { useNumberName } from "../../lib/text/useNumberName";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { HypothesisState } from "./api";
 import classes from "./Playbooks.module.css";
 

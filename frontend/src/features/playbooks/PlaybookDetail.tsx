@@ -1,5 +1,4 @@
 import { Anchor } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Bilingual, Playbook } from "../../client/models";
 import { Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
@@ -7,6 +6,7 @@ import { PlaybookText } from "../../components/text/PlaybookText";
 import { cx } from "../../core/cx";
 import { useDryRun } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { NextPlaybook, ProposedStep, RunPicker } from "./DryRun";
 import { FIELDS } from "./fields";

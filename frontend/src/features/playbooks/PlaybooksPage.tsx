@@ -1,12 +1,12 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { ArrowLeft, FileCheck } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { PlaybookSummary } from "../../client/models";
 import { BlockSkeleton, EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { SplitPane } from "../../components/SplitPane";
 import { usePlaybook, usePlaybooks } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
 import { CustomPlaybookCheck } from "./CustomPlaybookCheck";

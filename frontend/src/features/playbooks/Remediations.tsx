@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { Bilingual, Remediation } from "../../client/models";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
@@ -6,6 +5,7 @@ import { PlaybookText } from "../../components/text/PlaybookText";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
 import { useNumberName } from "../../lib/text/useNumberName";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Playbooks.module.css";
 
 /** Remediations of a playbook: when to use them, command, risk, rollback and the number that verifies them. */

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import type { StepAnswer } from "../../client/models";
 import { Link } from "../../components/Link";
 import { VERDICT_STATES } from "../../components/VerdictIcon";
 import { toFigures } from "../../core/text/figures";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { FindingNumbers } from "../../widgets/findings/FindingNumbers";
 import classes from "./Chain.module.css";

@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { DryRunResult, Playbook, StepAnswer } from "../../client/models";
 import { Link } from "../../components/Link";
 import { PlaybookText } from "../../components/text/PlaybookText";
@@ -6,6 +5,7 @@ import { VERDICT_STATES, VerdictIcon } from "../../components/VerdictIcon";
 import { cx } from "../../core/cx";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { PlaybookStep } from "./api";
 import { Branches } from "./Branches";
 import { useHypothesisText, useStepsByKey } from "./branches";

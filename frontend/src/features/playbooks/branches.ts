@@ -1,7 +1,7 @@
 import { useCallback, useMemo } from "react";
-import { useTranslation } from "react-i18next";
 import type { DryRunResult, Playbook, StepAnswer, StepVerdict } from "../../client/models";
 import { useLocalized } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { PlaybookStep } from "./api";
 
 export const END = "end";

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { cx } from "../../core/cx";
 import { percent } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Profile.module.css";
 
 interface Props {

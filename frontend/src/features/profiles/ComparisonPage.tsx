@@ -1,7 +1,6 @@
 import { useElementSize } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, EmptyState, ErrorState, Loaded } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
@@ -11,6 +10,7 @@ import type { FlameNode } from "../../core/profiles/flame";
 import { count, duration } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
 import { ComparisonLegend } from "../../widgets/flame-graph/ComparisonLegend";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";

@@ -1,7 +1,7 @@
 import { Button, Menu } from "@mantine/core";
 import { Download } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Profile } from "../../client/models";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { PROFILE_FIELDS, toFilter } from "./filter";
 

@@ -2,13 +2,13 @@ import { Button, Checkbox, SegmentedControl, Select, TextInput } from "@mantine/
 import { useDebouncedCallback, useHotkeys } from "@mantine/hooks";
 import { GitCompareArrows, Search, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Profile } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { duration, percent } from "../../core/text/format";
 import { span } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { type Facets, useFacets } from "./api";
 import { type Filter, isFiltered, PROFILE_FIELDS, toSearch, VIEWS, type View } from "./filter";

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { FlameNode } from "../../core/profiles/flame";
 import { count, duration, percent } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Profile.module.css";
 
 export const weightText = (weight: number, unit: "samples" | "ns"): string =>

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../components/tables/DataTable";
 import { percent } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { type FunctionRow, patternOf } from "./api";
 import { weightText } from "./FrameDetails";
 import classes from "./Profile.module.css";

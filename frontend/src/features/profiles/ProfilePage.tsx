@@ -1,10 +1,10 @@
 import { useParams } from "@tanstack/react-router";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useProfile } from "./api";
 import { ExportMenu } from "./ExportMenu";
 import { ProfilePanel } from "./ProfilePanel";

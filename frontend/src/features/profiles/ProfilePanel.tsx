@@ -1,11 +1,11 @@
 import { useElementSize } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Profile } from "../../client/models";
 import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { type FlameNode, namesWith } from "../../core/profiles/flame";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
 import { SampleHeatmap } from "../../widgets/flame-graph/SampleHeatmap";

@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import type { Profile } from "../../client/models";
 import { StatusIcon } from "../../components/StatusIcon";
 import { count, duration, percent } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 
 const FEW_SAMPLES = 500;
 const MUCH_UNKNOWN = 0.3;

@@ -1,5 +1,4 @@
 import { useSearch } from "@tanstack/react-router";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
@@ -9,6 +8,7 @@ import type { Search } from "../../core/search";
 import { count, duration, percent } from "../../core/text/format";
 import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 
 /** Every profile that the reader may see, newest first. */
 export function ProfilesPage() {

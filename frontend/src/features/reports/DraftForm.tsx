@@ -1,11 +1,11 @@
 import { ActionIcon, Button, Checkbox, Textarea, TextInput } from "@mantine/core";
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Report } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { TimeField } from "../../components/fields/TimeField";
 import { useWriteReport } from "../../lib/incidents/reports";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { FollowUp } from "./api";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
 import classes from "./Reports.module.css";

@@ -1,6 +1,6 @@
 import { Select } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { ReportPreset } from "../../client/models";
+import { useTranslation } from "../../lib/text/useTranslation";
 
 interface Field<T> {
   value: T;

@@ -1,10 +1,10 @@
 import { useParams } from "@tanstack/react-router";
-import { useTranslation } from "react-i18next";
 import type { Report } from "../../client/models";
 import { BlockSkeleton, ErrorState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { useReport } from "../../lib/incidents/reports";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { DraftForm } from "./DraftForm";
 import { ReportPreviewPanel } from "./ReportPreviewPanel";
 import classes from "./Reports.module.css";

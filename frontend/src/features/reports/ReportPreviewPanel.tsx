@@ -1,11 +1,11 @@
 import { Anchor, Button, Checkbox, TagsInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Report, ReportPreview } from "../../client/models";
 import { ErrorLine, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { usePreviewOf, useWriteReport } from "../../lib/incidents/reports";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { RedactionKind } from "./api";
 import { REDACTION_KINDS } from "./api";
 import classes from "./Reports.module.css";

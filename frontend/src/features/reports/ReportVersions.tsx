@@ -1,7 +1,6 @@
 import { Anchor, Button } from "@mantine/core";
 import { Snowflake } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Report, ReportVersion } from "../../client/models";
 import { EmptyState, ErrorLine } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
@@ -9,6 +8,7 @@ import { StatusIcon } from "../../components/StatusIcon";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { useApprove, useFreeze } from "../../lib/incidents/reports";
 import { useMe } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Reports.module.css";
 import { ShareDialog } from "./ShareDialog";
 import { ShareLinks } from "./ShareLinks";

@@ -2,7 +2,6 @@ import { Button, TextInput } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { ReportPreset, ReportSummary } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../components/EmptyState";
@@ -13,6 +12,8 @@ import { RelativeTime } from "../../components/text/RelativeTime";
 import { useIncident } from "../../lib/incidents/incidents";
 import { useNewReport, useReports } from "../../lib/incidents/reports";
 import { usePermission } from "../../lib/queries";
+import { useLocale } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { flagField, useUrlState } from "../../lib/urlState";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
 import classes from "./Reports.module.css";
@@ -98,10 +99,11 @@ function ReportsTable({ reports }: { reports: readonly ReportSummary[] }) {
 }
 
 function NewReport(props: { incident: string; title: string; onClose: () => void }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
+  const locale = useLocale();
   const navigate = useNavigate();
   const [title, setTitle] = useState(props.title);
-  const [language, setLanguage] = useState<"en" | "zh">(i18n.language === "zh" ? "zh" : "en");
+  const [language, setLanguage] = useState(locale);
   const [zone, setZone] = useState(() => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC");
   const [preset, setPreset] = useState<ReportPreset>("customer");
   const make = useNewReport(

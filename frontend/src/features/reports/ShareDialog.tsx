@@ -1,12 +1,12 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Report, ReportVersion } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { useShare } from "../../lib/incidents/reports";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Reports.module.css";
 
 const MOST_DAYS = 90;

@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Report, ReportShare } from "../../client/models";
 import { ConfirmDelete } from "../../components/ConfirmDelete";
 import { Dialog } from "../../components/Dialog";
@@ -11,6 +10,7 @@ import { DataTable } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { useRevoke, useVisits } from "../../lib/incidents/reports";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Reports.module.css";
 
 /** The links to a report: open, revoked or over, and who opened them. */

@@ -1,10 +1,10 @@
-import { useTranslation } from "react-i18next";
 import type { Cause } from "../../client/models";
 import { Panel } from "../../components/Page";
 import { FactList } from "../../components/tables/FactList";
 import { VerdictIcon } from "../../components/VerdictIcon";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { RelatedCauses } from "./RuleDetail";
 import classes from "./Rules.module.css";
 

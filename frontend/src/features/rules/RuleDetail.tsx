@@ -1,7 +1,6 @@
 import { Button } from "@mantine/core";
 import { SlidersHorizontal } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Rule } from "../../client/models";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
@@ -12,6 +11,7 @@ import { quantity } from "../../core/text/format";
 import { usePermission } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { RuleThreshold, Threshold } from "./api";
 import classes from "./Rules.module.css";
 import { ThresholdDialog } from "./ThresholdDialog";

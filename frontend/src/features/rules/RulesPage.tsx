@@ -1,12 +1,12 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import type { Cause, Rule } from "../../client/models";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { SplitPane } from "../../components/SplitPane";
 import { get, keys, useCauses, useRules } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
 import type { Threshold } from "./api";

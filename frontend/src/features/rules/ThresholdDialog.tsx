@@ -1,12 +1,12 @@
 import { Button, NumberInput, SegmentedControl, Select, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Rule } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { quantity } from "../../core/text/format";
 import { keys, put, useAction, useHosts } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { RuleThreshold } from "./api";
 import classes from "./Rules.module.css";
 

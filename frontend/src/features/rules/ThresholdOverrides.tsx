@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import { ConfirmDelete } from "../../components/ConfirmDelete";
 import { EmptyState, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
@@ -8,6 +7,7 @@ import { NO_VALUE, quantity } from "../../core/text/format";
 import { keys, remove, useAction, useHosts, usePermission, useRules } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Threshold } from "./api";
 import classes from "./Rules.module.css";
 

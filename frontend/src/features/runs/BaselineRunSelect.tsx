@@ -1,10 +1,10 @@
 import { Select } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Run } from "../../client/models";
 import { formatSearch } from "../../core/search";
 import { useCaptures } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useRunCharts } from "../../widgets/charts/RunCharts";
 import { PinButton } from "../../widgets/pins/PinButton";
 

@@ -1,10 +1,10 @@
 import { useElementSize } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import type { Range } from "../../core/time/range";
 import { get, keys } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { rangeField, useUrlState } from "../../lib/urlState";
 import { CpuTracks } from "../../widgets/cpu-tracks/CpuTracks";
 

@@ -1,5 +1,4 @@
 import { useEffect, useRef } from "react";
-import { useTranslation } from "react-i18next";
 import type { ResultTable } from "../../client/models";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
@@ -7,6 +6,7 @@ import { DataTable } from "../../components/tables/DataTable";
 import { formatSearch } from "../../core/search";
 import { quantity } from "../../core/text/format";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
 import { PinButton } from "../../widgets/pins/PinButton";
 import classes from "./Run.module.css";

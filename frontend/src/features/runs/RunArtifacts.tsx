@@ -1,10 +1,10 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { Download } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { CopyButton } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
 import { DataTable, rowLink } from "../../components/tables/DataTable";
 import { bytes } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { ArtifactInfo } from "./api";
 
 /** The artifacts of a run, under their digests. */

@@ -1,10 +1,10 @@
-import { useTranslation } from "react-i18next";
 import type { Run, RunCollector } from "../../client/models";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { bytes, milliseconds, seconds } from "../../core/text/format";
 import { useCollectors } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Run.module.css";
 
 /** What became of each collector, with its exact command, and the reason where it brought nothing. */
@@ -62,10 +62,10 @@ function CollectorMethod({ collector, run }: { collector: RunCollector; run: Run
         </div>
       ))}
       {collector.argv && <code className={classes.argv}>{collector.argv}</code>}
-      {(collector.tool_version || (collector.exit_code ?? 0) !== 0) && (
+      {(collector.tool_version || collector.exit_code) && (
         <div className="dim">
           {collector.tool_version}
-          {(collector.exit_code ?? 0) !== 0 && ` · ${t("run.exit", { code: collector.exit_code })}`}
+          {collector.exit_code ? ` · ${t("run.exit", { code: collector.exit_code })}` : null}
         </div>
       )}
       {collector.stderr_tail && collector.state !== "done" && (

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import type { Run } from "../../client/models";
 import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { useRunFindings } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CheckedSummary, FindingsBody } from "../../widgets/findings/FindingsPanel";
 
 /** Rules are asked within seconds of the last artifact; a run that ended longer ago will not be asked any more. */

@@ -1,5 +1,4 @@
 import { useParams } from "@tanstack/react-router";
-import { useTranslation } from "react-i18next";
 import type { Run } from "../../client/models";
 import { ErrorState, RowSkeleton } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
@@ -12,6 +11,7 @@ import { isActive, useRun } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
 import { RunCharts } from "../../widgets/charts/RunCharts";
 import { BaselineRunSelect } from "./BaselineRunSelect";

@@ -1,11 +1,11 @@
 import { Flame } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Run } from "../../client/models";
 import { ButtonLink } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { count, percent } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Run.module.css";
 
 /** The run's flame graphs, first because they are what one came for. */

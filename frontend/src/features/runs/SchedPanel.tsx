@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
@@ -8,6 +7,7 @@ import { DataTable } from "../../components/tables/DataTable";
 import { count, milliseconds, percent } from "../../core/text/format";
 import { get, keys } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { DelayHistogram } from "../../widgets/cpu-tracks/DelayHistogram";
 import type { Sched, SchedTask } from "./api";
 import { CpuTracksPanel } from "./CpuTracksPanel";

@@ -1,13 +1,13 @@
 import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { quantity } from "../../core/text/format";
 import { get, keys, useMetrics } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { SeriesSummary } from "./api";
 import classes from "./Run.module.css";
 

@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { Pause, Pencil, Play } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Schedule } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
@@ -12,6 +11,7 @@ import { scheduleKeys } from "../../lib/captures/schedules";
 import { patch, useAction, usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Firing, FiringState } from "./api";
 import { ScheduleStrip } from "./ScheduleStrip";
 import classes from "./schedules.module.css";

@@ -1,8 +1,8 @@
 import { useId } from "react";
-import { useTranslation } from "react-i18next";
 import type { Schedule } from "../../client/models";
 import { midnights, stripSpan, stripX } from "../../core/time/dueStrip";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Firing } from "./api";
 import classes from "./schedules.module.css";
 

@@ -1,11 +1,11 @@
 import { Button, Switch, TextInput } from "@mantine/core";
 import { CalendarOff, Plus, Search } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { useSchedules, useWindows } from "../../lib/captures/schedules";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
 import { ScheduleDialog } from "./form/ScheduleDialog";
 import { MaintenanceDialog } from "./maintenance/MaintenanceDialog";

@@ -1,10 +1,10 @@
-import { useTranslation } from "react-i18next";
 import type { Cadence, Schedule } from "../../client/models";
 import { StatusIcon, Tag, TierTag, type Tone } from "../../components/StatusIcon";
 import { DataTable, rowLink } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { ScheduleStrip } from "./ScheduleStrip";
 import classes from "./schedules.module.css";
 

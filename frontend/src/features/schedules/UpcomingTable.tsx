@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { instant, isoToNs } from "../../core/time/clock";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Upcoming } from "./api";
 import classes from "./schedules.module.css";
 

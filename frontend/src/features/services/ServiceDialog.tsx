@@ -1,11 +1,11 @@
 import { Button, Select, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Service } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { parseLabel } from "../../core/hosts/labels";
 import { keys, patch, post, remove, useAction } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { SourceCheck } from "./SourceCheck";
 import { SourceFields } from "./SourceFields";
 import {

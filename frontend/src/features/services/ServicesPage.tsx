@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { usePermission, useServices } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { flagField, textField, useUrlState } from "../../lib/urlState";
 import { ServiceDialog } from "./ServiceDialog";
 import { ServicesTable } from "./ServicesTable";

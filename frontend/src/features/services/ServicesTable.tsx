@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import type { Service } from "../../client/models";
 import { StatusIcon, Tag } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { ServiceSource } from "./api";
 import classes from "./services.module.css";
 

@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import type { Service } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { post } from "../../lib/api";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./services.module.css";
 
 /** Sends every query to the saved Prometheus now, and shows each result. */

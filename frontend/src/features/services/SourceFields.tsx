@@ -1,6 +1,6 @@
 import { NumberInput, Select, Textarea, TextInput } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import { SecretField } from "../../components/fields/SecretField";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { ServiceDraft, SourceKind } from "./serviceDraft";
 import classes from "./services.module.css";
 

@@ -1,10 +1,10 @@
 import { useParams } from "@tanstack/react-router";
 import { type ComponentType, lazy, Suspense, useEffect, useRef } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, EmptyState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page } from "../../components/Page";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Settings.module.css";
 
 const PARTS = [

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { List } from "../../client/models";
 import { Loaded } from "../../components/EmptyState";
 import { DataTable } from "../../components/tables/DataTable";
+import { useTranslation } from "../../lib/text/useTranslation";
 
 export interface Column<T> {
   head: ReactNode;

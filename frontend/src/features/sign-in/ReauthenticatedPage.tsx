@@ -1,6 +1,6 @@
 import { useEffect } from "react";
-import { useTranslation } from "react-i18next";
 import { PROVED_KEY } from "../../lib/proof";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./SignInPage.module.css";
 
 /** Where the identity provider redirects after a proof: notifies the tab that waits, and closes this one. */

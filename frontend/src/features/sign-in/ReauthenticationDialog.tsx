@@ -2,13 +2,13 @@ import { Button } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { SecretField } from "../../components/fields/SecretField";
 import { post } from "../../lib/api";
 import { PROVED_KEY, PROVED_PATH, settleProof, useProofRequest } from "../../lib/proof";
 import { useMe } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./ReauthenticationDialog.module.css";
 
 /** Asks a person to prove who they are, where the server wants that before it does what they asked for. */

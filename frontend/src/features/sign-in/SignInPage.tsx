@@ -4,7 +4,6 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useSearch } from "@tanstack/react-router";
 import { Activity } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
-import { useTranslation } from "react-i18next";
 import type { Me } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { SecretField } from "../../components/fields/SecretField";
@@ -12,6 +11,7 @@ import type { Search } from "../../core/search";
 import { ApiError, get, patch, post, rememberCsrf } from "../../lib/api";
 import { keys, useMe } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./SignInPage.module.css";
 
 /** Where to go after signing in: only places on this server. */

@@ -1,6 +1,5 @@
 import { Select } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
@@ -9,6 +8,7 @@ import { DataTable } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { get } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, useUrlState } from "../../lib/urlState";
 import type { Alert, AlertState } from "./api";
 import { ALERT_STATES, ALERTS } from "./api";

@@ -1,11 +1,11 @@
 import { Button, TagsInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../components/EmptyState";
 import { StatusIcon, TierTag } from "../../components/StatusIcon";
 import { labelsOf } from "../../core/hosts/labels";
 import { post, useAction } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Trigger, TriggerTested } from "./api";
 import classes from "./triggers.module.css";
 

@@ -1,12 +1,12 @@
 import { Button, Checkbox, MultiSelect, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Channel } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { SecretField } from "../../components/fields/SecretField";
 import { patch, post, remove, useAction } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Trigger, TriggerKind } from "./api";
 import { ALERTS, TRIGGER_KINDS, TRIGGERS } from "./api";
 import { exampleCurl } from "./examples";

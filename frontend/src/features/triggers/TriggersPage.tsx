@@ -1,10 +1,10 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
 import { WatchersPanel } from "../../widgets/watchers/WatchersPanel";
 import { AlertsPanel } from "./AlertsPanel";

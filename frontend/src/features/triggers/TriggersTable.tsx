@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { StatusIcon, Tag } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Trigger } from "./api";
 import { ALERT_STATES } from "./api";
 import classes from "./triggers.module.css";

@@ -1,13 +1,13 @@
 import { Button, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { ConfirmDelete } from "../../components/ConfirmDelete";
 import { ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { Tag, TierTag } from "../../components/StatusIcon";
 import { parseLabel } from "../../core/hosts/labels";
 import { get, post, remove, useAction, usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { UNATTENDED_TIERS } from "./api";
 import classes from "./triggers.module.css";
 

@@ -1,8 +1,8 @@
 import { ActionIcon, NumberInput, Select, TextInput } from "@mantine/core";
 import { X } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { ConditionKind } from "../../client/models";
 import { useLocale } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "../../widgets/watchers/watchers.module.css";
 import type { ConditionDraft } from "./watcherDraft";
 

@@ -8,13 +8,13 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { ConditionKind } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { useDialogState } from "../../lib/dialogs";
 import { post, useAction, useHosts, usePlans } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useConditionKinds, WATCHERS } from "../../widgets/watchers/api";
 import classes from "../../widgets/watchers/watchers.module.css";
 import { ConditionFields } from "./ConditionFields";

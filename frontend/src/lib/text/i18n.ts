@@ -3,17 +3,9 @@ import { useCallback } from "react";
 import { initReactI18next, useTranslation } from "react-i18next";
 import type { MessageLike } from "../../core/text/messages";
 import { type MessageTexts, messageText } from "../../core/text/messageText";
-import type { Texts } from "../../i18n/texts";
 import { prefs, setPrefs } from "../prefs";
 
 export type Locale = "en" | "zh";
-
-declare module "i18next" {
-  interface CustomTypeOptions {
-    defaultNS: "translation";
-    resources: { translation: Texts };
-  }
-}
 
 const SOURCES: Record<Locale, () => Promise<[{ texts: readonly object[] }, { default: object }]>> = {
   en: () => Promise.all([import("../../i18n/texts.en"), import("../../i18n/server.en.json")]),

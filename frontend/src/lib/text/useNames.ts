@@ -1,10 +1,10 @@
 import { useCallback } from "react";
-import { useTranslation } from "react-i18next";
 import { type SubjectMap, subjectParts } from "../../core/hosts/subject";
 import { measureParts } from "../../core/text/figures";
 import type { MessageLike } from "../../core/text/messages";
 import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "../queries";
 import { useLocalized } from "./i18n";
+import { useTranslation } from "./useTranslation";
 
 /**
  * What rules, causes, measures, collectors and plans are called in the reader's language. An unknown id is its own

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { ErrorLine, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { cx } from "../../core/cx";
 import { get, usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./CitedLines.module.css";
 
 const BEFORE = 1;

@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import type { ResultTable } from "../../client/models";
 import { DataTable } from "../../components/tables/DataTable";
 import { quantity } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./CitedLines.module.css";
 
 const MOST = 8;

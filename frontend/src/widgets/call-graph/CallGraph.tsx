@@ -1,5 +1,4 @@
 import type { CSSProperties } from "react";
-import { useTranslation } from "react-i18next";
 import type { RunCalls } from "../../client/models";
 import { StatusIcon } from "../../components/StatusIcon";
 import {
@@ -13,6 +12,7 @@ import {
 } from "../../core/charts/callpath";
 import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CitedSource } from "../findings/CitationLink";
 import type { Call, CallSegment } from "./api";
 import classes from "./Calls.module.css";

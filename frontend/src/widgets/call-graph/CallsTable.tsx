@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import type { RunCalls } from "../../client/models";
 import { DataTable } from "../../components/tables/DataTable";
 import type { Hop } from "../../core/charts/callpath";
 import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CitationLink } from "../findings/CitationLink";
 import type { Call } from "./api";
 import classes from "./Calls.module.css";

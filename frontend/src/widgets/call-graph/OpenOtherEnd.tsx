@@ -1,8 +1,8 @@
 import { ArrowRight, Plus } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { Link } from "../../components/Link";
 import { formatTrail, type Hop, segmentsOf } from "../../core/charts/callpath";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Call } from "./api";
 import classes from "./Calls.module.css";
 

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import type { RunCalls } from "../../client/models";
 import { count, milliseconds, number, percent } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CitationLink } from "../findings/CitationLink";
 import type { CallSegment } from "./api";
 import classes from "./Calls.module.css";

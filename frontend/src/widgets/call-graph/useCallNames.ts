@@ -1,5 +1,5 @@
 import { useCallback } from "react";
-import { useTranslation } from "react-i18next";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Call } from "./api";
 
 /** Names of the two ends of a call. */
@@ -8,9 +8,10 @@ export function useCallNames() {
   const process = useCallback(
     (comm: string, pids: readonly number[]): string => {
       const name = comm || t("calls.unknownProcess");
-      if (pids.length === 0) return name;
+      const [pid] = pids;
+      if (pid === undefined) return name;
       return pids.length === 1
-        ? t("calls.process", { name, pid: pids[0] })
+        ? t("calls.process", { name, pid })
         : t("calls.processes", { name, count: pids.length });
     },
     [t],

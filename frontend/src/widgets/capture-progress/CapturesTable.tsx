@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { Capture } from "../../client/models";
 import { Link } from "../../components/Link";
 import { RunStateIcon } from "../../components/StatusIcon";
@@ -7,6 +6,7 @@ import classes from "../../components/tables/DataTable.module.css";
 import { bytes, milliseconds } from "../../core/text/format";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 
 interface Props {
   captures: readonly Capture[];

@@ -1,5 +1,4 @@
 import { Tooltip } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Host, Preview } from "../../client/models";
 import { StatusIcon, TierTag, toneOf } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
@@ -7,6 +6,7 @@ import { RemedyHint } from "../../components/text/RemedyHint";
 import { bytes, number } from "../../core/text/format";
 import { useCollectors } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./PreviewTable.module.css";
 
 /** What one capture costs a host: percent of one core while all run, and bytes over their durations. */

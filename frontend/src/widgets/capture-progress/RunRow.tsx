@@ -1,7 +1,6 @@
 import { UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type CSSProperties, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { CollectorSummary, RunCollector, RunSummary } from "../../client/models";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
@@ -11,6 +10,7 @@ import { cx } from "../../core/cx";
 import { bytes, milliseconds, seconds } from "../../core/text/format";
 import { isActive, useCollectors, useRun } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./RunBars.module.css";
 
 interface Props {

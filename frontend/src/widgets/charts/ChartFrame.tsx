@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { Table2 } from "lucide-react";
 import { type ComponentType, useId, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { number } from "../../core/text/format";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Visual, VisualBody } from "./api";
 import classes from "./charts.module.css";
 import { CHART_RENDERERS } from "./registry";

@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { Collapsible } from "../../components/Collapsible";
 import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
 import { get, keys } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Visual } from "./api";
 import { ChartFrame, ChartUnavailable } from "./ChartFrame";
 import classes from "./charts.module.css";

@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import { Link } from "../../components/Link";
 import { Tag } from "../../components/StatusIcon";
 import { VerdictIcon } from "../../components/VerdictIcon";
@@ -6,6 +5,7 @@ import { calledIn, toFigure } from "../../core/text/figures";
 import { useCauses } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { NamedCause, Subject } from "./api";
 import { FindingNumbers } from "./FindingNumbers";
 import classes from "./Findings.module.css";

@@ -1,11 +1,11 @@
 import { VisuallyHidden } from "@mantine/core";
 import { FileText, Flame } from "lucide-react";
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import { Link } from "../../components/Link";
 import type { SourcePlace as Where } from "../../core/text/figures";
 import { usePermission } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Findings.module.css";
 
 /** No address holds more lines than this; the first are where the reader begins. */

@@ -1,7 +1,6 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { Finding } from "../../client/models";
 import { Collapsible } from "../../components/Collapsible";
 import { BlockSkeleton } from "../../components/EmptyState";
@@ -11,6 +10,7 @@ import { sortBySeverity, toFigure } from "../../core/text/figures";
 import { useOpenDialog } from "../../lib/dialogs";
 import { useCauses, useCollectors, usePermission } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Ranking } from "./api";
 import { CauseCard } from "./CauseCard";
 import { FindingNumbers } from "./FindingNumbers";

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
 import type { SubjectMap } from "../../core/hosts/subject";
 import { type FindingFigure, timesBeyond, wasCompared } from "../../core/text/figures";
 import { number, quantity } from "../../core/text/format";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CitationLink, CitedSource } from "./CitationLink";
 import classes from "./Findings.module.css";
 import { Gauge } from "./Gauge";

@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { Finding } from "../../client/models";
 import { Link } from "../../components/Link";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
@@ -8,6 +7,7 @@ import { calledIn, describeMeasure, toFigures } from "../../core/text/figures";
 import { useRules } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { Subjects } from "./CauseCard";
 import { FindingNumbers } from "./FindingNumbers";
 import classes from "./Findings.module.css";

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import type { RunFindings } from "../../client/models";
 import { Link } from "../../components/Link";
 import { VerdictIcon } from "../../components/VerdictIcon";
 import { milliseconds } from "../../core/text/format";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { DiagnosisResult } from "./DiagnosisResult";
 import classes from "./Findings.module.css";
 

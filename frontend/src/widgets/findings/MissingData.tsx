@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Rule } from "../../client/models";
 import { Link } from "../../components/Link";
 import { TierTag } from "../../components/StatusIcon";
@@ -11,6 +10,7 @@ import { useOpenDialog } from "../../lib/dialogs";
 import { useCollectors, usePermission, useRules } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Findings.module.css";
 
 interface MissingItem {

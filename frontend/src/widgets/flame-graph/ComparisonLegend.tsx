@@ -1,5 +1,5 @@
-import { useTranslation } from "react-i18next";
 import { cx } from "../../core/cx";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Difference.module.css";
 
 /** What the colors of a differential flame graph mean, with signs as a second cue. */

@@ -2,7 +2,6 @@ import { useElementSize } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { RunStateIcon } from "../../components/StatusIcon";
@@ -10,6 +9,7 @@ import { type DiffState, isBuilt, sharesOf } from "../../core/profiles/differenc
 import type { FlameNode } from "../../core/profiles/flame";
 import { get } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { PinButton } from "../pins/PinButton";
 import { ComparisonLegend } from "./ComparisonLegend";
 import classes from "./Difference.module.css";

@@ -1,6 +1,6 @@
-import { useTranslation } from "react-i18next";
 import { Collapsible } from "../../components/Collapsible";
 import { DataTable } from "../../components/tables/DataTable";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Difference.module.css";
 
 /** Which names of functions are drawn under which: marks of a build are taken off, so that builds can be compared. */

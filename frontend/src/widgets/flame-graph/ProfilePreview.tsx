@@ -2,12 +2,12 @@ import { useElementSize } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { type FlameNode, namesWith } from "../../core/profiles/flame";
 import { percent } from "../../core/text/format";
 import { get, keys } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { FlameGraph } from "./FlameGraph";
 import classes from "./FlameGraph.module.css";
 

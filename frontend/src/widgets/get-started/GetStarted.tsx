@@ -2,7 +2,6 @@ import { Button, Checkbox } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { BookOpen, Camera, FileInput, Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Preview } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
@@ -10,6 +9,7 @@ import { TierTag } from "../../components/StatusIcon";
 import { usePreview } from "../../lib/captures/usePreview";
 import { useOpenDialog } from "../../lib/dialogs";
 import { keys, post, useAction, useMe, usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./GetStarted.module.css";
 
 const SECONDS = 20;

@@ -1,12 +1,12 @@
 import { Anchor } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { HostContext } from "../../client/models";
 import { count, NO_VALUE, number, quantity } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { CitedSource } from "../findings/CitationLink";
 import type { ContextItem, ContextSection } from "./api";
 import classes from "./HostContext.module.css";

@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { Difference, HostContext } from "../../client/models";
 import { Link } from "../../components/Link";
 import { StatusIcon, Tag } from "../../components/StatusIcon";
@@ -6,6 +5,7 @@ import { NO_VALUE, number, percent, quantity } from "../../core/text/format";
 import { useMetrics } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { ContextPeer } from "./api";
 import classes from "./HostContext.module.css";
 

@@ -2,7 +2,6 @@ import { ActionIcon, Button, Popover, Select } from "@mantine/core";
 import { useLocation } from "@tanstack/react-router";
 import { Pin } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { StatusIcon } from "../../components/StatusIcon";
@@ -10,6 +9,7 @@ import { currentIncident } from "../../lib/incidents/currentIncident";
 import { useIncidents } from "../../lib/incidents/incidents";
 import { type PinTarget, usePin } from "../../lib/incidents/usePin";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Pin.module.css";
 
 interface Props {

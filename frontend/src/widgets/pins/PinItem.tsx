@@ -1,6 +1,5 @@
 import { FileText, Flame, GitCompareArrows, type LucideIcon, Rows3, UnfoldHorizontal } from "lucide-react";
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident, Pin, PinKind } from "../../client/models";
 import { Link } from "../../components/Link";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
@@ -10,6 +9,7 @@ import { parseSearch } from "../../core/search";
 import { duration } from "../../core/text/format";
 import { usePinCheck } from "../../lib/incidents/incidents";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Pin.module.css";
 
 const ICONS: Record<PinKind, LucideIcon> = {

@@ -1,8 +1,8 @@
 import { useMemo, useRef } from "react";
-import { useTranslation } from "react-i18next";
 import type { Tick } from "../../core/time/clock";
 import { ordered, type Range, span, toTime, toX } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { CaptureBlock } from "./api";
 import classes from "./Timeline.module.css";
 

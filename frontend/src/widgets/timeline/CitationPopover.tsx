@@ -1,7 +1,6 @@
 import { Popover, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { ErrorLine, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { labelText, type TrackRow } from "../../core/charts/tracks";
@@ -10,6 +9,7 @@ import { quantity } from "../../core/text/format";
 import { get } from "../../lib/api";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { Track } from "./api";
 import type { TimeSelection } from "./BrushOverlay";
 import classes from "./Timeline.module.css";

@@ -2,7 +2,6 @@ import { Button, useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptyState";
 import {
   applyChoice,
@@ -17,6 +16,7 @@ import { NS_PER_S, padded, type Range } from "../../core/time/range";
 import { useMetrics } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { listField, useUrlState } from "../../lib/urlState";
 import { Axis, OverviewStrip } from "./Axis";
 import { BrushBar } from "./BrushBar";

@@ -1,11 +1,11 @@
 import { Button, Checkbox } from "@mantine/core";
 import { Hourglass } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { useOpenDialog } from "../../lib/dialogs";
 import { usePermission } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
 import { useWatchers } from "./api";
 import { WatchersTable } from "./WatchersTable";
 import classes from "./watchers.module.css";

@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Watcher } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
@@ -10,6 +9,7 @@ import { bytes, NO_VALUE, quantity, seconds } from "../../core/text/format";
 import { post, useAction, usePermission } from "../../lib/queries";
 import { useLocale, useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
 import type { WatcherState } from "./api";
 import { useConditionKinds, WATCHERS } from "./api";
 import { conditionText, lastReading, watcherTitle } from "./conditionText";

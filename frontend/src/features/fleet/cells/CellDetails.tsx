@@ -1,4 +1,4 @@
-import { useTranslation } from "react-i18next";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Fleet.module.css";
 
 interface Props {

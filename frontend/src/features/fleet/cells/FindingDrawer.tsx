@@ -1,6 +1,5 @@
 import { Button, Drawer } from "@mantine/core";
 import { Camera, Stethoscope } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { RunFindings } from "../../../client/models";
 import { BlockSkeleton, EmptyState, Loaded } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
@@ -10,6 +9,7 @@ import { sortBySeverity } from "../../../core/text/figures";
 import { useOpenDialog } from "../../../lib/dialogs";
 import { usePermission, useRunFindings } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { FindingRow } from "../../../widgets/findings/FindingRow";
 import type { FleetFinding, FleetHost } from "../api";
 import classes from "../Fleet.module.css";

@@ -1,10 +1,10 @@
 import { useCallback } from "react";
-import { useTranslation } from "react-i18next";
 import { relativeTime } from "../../../components/text/RelativeTime";
 import { cellState } from "../../../core/hosts/fleet";
 import { quantity } from "../../../core/text/format";
 import { useLocale, useLocalized } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { FleetFinding, FleetRule } from "../api";
 
 /** `44 ms > 3 ms`; a number without a threshold has no sign. */

@@ -1,6 +1,5 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useCallback, useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { FleetFindings } from "../../../client/models";
 import { EmptyState } from "../../../components/EmptyState";
 import {
@@ -12,6 +11,7 @@ import { cx } from "../../../core/cx";
 import { ageMs, type Commonness, cellState, commonness, rowsOf } from "../../../core/hosts/fleet";
 import { percent } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
 import type { FleetFindingsHost } from "../api";
 import { CellDetails } from "../cells/CellDetails";

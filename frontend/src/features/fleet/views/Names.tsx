@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { Link } from "../../../components/Link";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { cx } from "../../../core/cx";
 import { ageMs, type Row, roughAge } from "../../../core/hosts/fleet";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { FleetHost } from "../api";
 import classes from "../Fleet.module.css";
 

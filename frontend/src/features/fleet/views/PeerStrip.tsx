@@ -1,6 +1,6 @@
-import { useTranslation } from "react-i18next";
 import { swarm } from "../../../core/hosts/fleet";
 import { quantity } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Fleet.module.css";
 
 interface Dot {

@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { FleetPeers } from "../../../client/models";
 import { EmptyState } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { ageMs, roughAge, zText } from "../../../core/hosts/fleet";
 import { quantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
 import type { FleetHost, PeerGroup, PeerMeasure } from "../api";
 import classes from "../Fleet.module.css";

@@ -1,6 +1,5 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useCallback, useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { FleetUse } from "../../../client/models";
 import {
   VirtualTable,
@@ -10,6 +9,7 @@ import {
 import { cx } from "../../../core/cx";
 import { ageMs, COLUMNS, type ColumnId, cellState, roughAge, rowsOf } from "../../../core/hosts/fleet";
 import { quantity } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
 import type { FleetUseHost } from "../api";
 import { CellDetails } from "../cells/CellDetails";

@@ -1,7 +1,6 @@
 import { Button, FileButton, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../../components/Dialog";
 import { ErrorLine } from "../../../components/EmptyState";
 import { RunStateIcon } from "../../../components/StatusIcon";
@@ -9,6 +8,7 @@ import { DataTable } from "../../../components/tables/DataTable";
 import { post } from "../../../lib/api";
 import { keys } from "../../../lib/queries";
 import { useMessage } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./forms.module.css";
 import { useCredentials } from "./useCredentials";
 

@@ -1,6 +1,6 @@
 import { Select, Textarea, TextInput } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import { SecretField } from "../../../components/fields/SecretField";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { CredentialKind, CredentialSpec } from "../api";
 import classes from "./forms.module.css";
 

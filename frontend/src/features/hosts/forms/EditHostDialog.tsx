@@ -1,6 +1,5 @@
 import { Button, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
 import { ErrorLine } from "../../../components/EmptyState";
@@ -8,6 +7,7 @@ import { SecretField } from "../../../components/fields/SecretField";
 import { labelsOf, parseLabel } from "../../../core/hosts/labels";
 import { patch } from "../../../lib/api";
 import { keys, useAction, useHosts } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./forms.module.css";
 import { useCredentials } from "./useCredentials";
 

@@ -2,13 +2,13 @@ import { Button, Checkbox, SegmentedControl, Select, TextInput } from "@mantine/
 import { useDebouncedValue } from "@mantine/hooks";
 import { Camera, FileInput, Plus, Search as SearchIcon } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../../client/models";
 import { EmptyState, Loaded, RowSkeleton } from "../../../components/EmptyState";
 import { ButtonLink } from "../../../components/Link";
 import { Page, Panel } from "../../../components/Page";
 import { useOpenDialog } from "../../../lib/dialogs";
 import { useHosts, usePermission } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { choiceField, flagField, textField, useUrlState } from "../../../lib/urlState";
 import { useSlashFocus } from "../../../lib/useSlashFocus";
 import classes from "./HostsPage.module.css";

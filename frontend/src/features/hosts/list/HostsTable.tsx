@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../../client/models";
 import { Link } from "../../../components/Link";
 import { RunStateIcon, Tag } from "../../../components/StatusIcon";
 import { DataTable, rowLink } from "../../../components/tables/DataTable";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { bytes } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./HostsPage.module.css";
 
 interface MarkProps {

@@ -1,6 +1,5 @@
 import { SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { Collapsible } from "../../../components/Collapsible";
 import { BlockSkeleton, EmptyState, Loaded } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
@@ -10,6 +9,7 @@ import { get } from "../../../lib/queries";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { choiceField, useUrlState } from "../../../lib/urlState";
 import { CitedSource } from "../../../widgets/findings/CitationLink";
 import type { FactChange, FactChanges, FactReading } from "../api";

@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { HostContext } from "../../../client/models";
 import { Collapsible } from "../../../components/Collapsible";
 import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
@@ -6,6 +5,7 @@ import { Link } from "../../../components/Link";
 import { Panel } from "../../../components/Page";
 import { useHostContext } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { HostContextView } from "../../../widgets/host-context/HostContext";
 import classes from "./HostPage.module.css";
 

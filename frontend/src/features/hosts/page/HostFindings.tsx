@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
 import { Stethoscope } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { Panel } from "../../../components/Page";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { useHostFindings } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { CheckedSummary, FindingsBody } from "../../../widgets/findings/FindingsPanel";
 import classes from "./HostPage.module.css";
 

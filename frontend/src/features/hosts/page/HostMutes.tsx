@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { StatusIcon } from "../../../components/StatusIcon";
@@ -10,6 +9,7 @@ import { incidentKeys } from "../../../lib/incidents/incidents";
 import { get, remove, useAction, usePermission } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 
 /** Findings that count for no incident of this host, and those whose time has ended: what, why, by whom, until when. */
 export function HostMutes({ hostId }: { hostId: string }) {

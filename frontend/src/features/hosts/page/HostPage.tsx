@@ -2,7 +2,6 @@ import { ActionIcon, Button, Menu } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { Camera, EllipsisVertical, Flag, Gauge, Stethoscope } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../../client/models";
 import { BlockSkeleton, EmptyState, ErrorLine, ErrorState, Loaded } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
@@ -25,6 +24,7 @@ import {
 } from "../../../lib/queries";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { CapturesTable } from "../../../widgets/capture-progress/CapturesTable";
 import { Timeline } from "../../../widgets/timeline/Timeline";
 import { WatchersPanel } from "../../../widgets/watchers/WatchersPanel";

@@ -1,7 +1,6 @@
 import { Button, Collapse } from "@mantine/core";
 import { ChevronDown, ChevronRight, Stethoscope } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Check, Host, Preflight } from "../../../client/models";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
@@ -12,6 +11,7 @@ import { RemedyHint } from "../../../components/text/RemedyHint";
 import { bytes } from "../../../core/text/format";
 import { useCheckHost, useCollectors, usePermission, usePreflight } from "../../../lib/queries";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { CollectorReadiness } from "../api";
 import classes from "./HostPage.module.css";
 

@@ -1,10 +1,10 @@
 import { Switch } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { keys, patch, useAction, usePermission } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./HostPage.module.css";
 
 /** Whether processes of the host may be stopped with ptrace, what that means, and the switch for an admin. */

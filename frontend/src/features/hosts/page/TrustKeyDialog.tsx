@@ -1,13 +1,13 @@
 import { Button, Checkbox, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Host } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
 import { ErrorLine, RowSkeleton } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { post, put } from "../../../lib/api";
 import { keys, useAction } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { fingerprintCommand } from "../forms/AddHostPage";
 import classes from "../forms/forms.module.css";
 

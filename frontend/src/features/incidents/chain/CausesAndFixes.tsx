@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { StatusIcon, type Tone } from "../../../components/StatusIcon";
@@ -10,6 +9,7 @@ import { useOutcomes, useWrite } from "../../../lib/incidents/incidents";
 import { isActive } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Fix, RejectedCause } from "../api";
 import { EditConflict } from "../page/EditConflict";
 import { type IncidentView, useCauseName } from "../page/useIncidentView";

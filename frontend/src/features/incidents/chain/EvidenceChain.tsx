@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { VERDICT_STATES, VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
 import { cx } from "../../../core/cx";
 import { isSplit } from "../../../core/incidents/chain";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentHypothesis, IncidentStep } from "../api";
 import { PlaybookStateTag } from "../dialogs/DismissPlaybookDialog";
 import { SymptomFacts } from "../page/SymptomLevels";

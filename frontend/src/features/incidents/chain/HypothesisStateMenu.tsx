@@ -1,9 +1,9 @@
 import { Menu } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { useWrite } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentHypothesis } from "../api";
 import { EditConflict } from "../page/EditConflict";
 import type { IncidentView } from "../page/useIncidentView";

@@ -1,11 +1,11 @@
 import { Button, Select, Textarea } from "@mantine/core";
 import { type KeyboardEvent, useId, useRef, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { CommentAbout, Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { mentionPrefix } from "../../../core/incidents/comment";
 import { useAddComment, usePeople } from "../../../lib/incidents/comments";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./Comments.module.css";
 

@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Comment, CommentAbout, Incident } from "../../../client/models";
 import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../../components/EmptyState";
 import { type CommentPart, splitComment } from "../../../core/incidents/comment";
 import { useComments, useEditComment, useWithdrawComment } from "../../../lib/incidents/comments";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import { CommentBox } from "./CommentBox";
 import classes from "./Comments.module.css";

@@ -1,11 +1,11 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { Tag } from "../../../components/StatusIcon";
 import { playbookIdOf } from "../../../core/incidents/chain";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";

@@ -1,8 +1,8 @@
 import { Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { TimeField } from "../../../components/fields/TimeField";
 import { useWrite } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { toSymptomBody, toSymptomDraft } from "../list/incidentDraft";
 import { SymptomFields } from "../list/SymptomFields";
 import classes from "../page/Incidents.module.css";

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { useWrite } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { HostFields } from "../list/HostFields";
 import { type HostDraft, toHostBody } from "../list/incidentDraft";
 import { PlaybookSelect } from "../list/PlaybookSelect";

@@ -1,9 +1,9 @@
 import { Select, Textarea } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useCauses, useMetrics } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";

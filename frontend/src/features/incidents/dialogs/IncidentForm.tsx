@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
 import type { WriteState } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { EditConflict } from "../page/EditConflict";
 import classes from "../page/Incidents.module.css";
 import { TransitionError } from "./TransitionError";

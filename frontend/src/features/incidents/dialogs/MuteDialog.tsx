@@ -1,12 +1,12 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../../components/Dialog";
 import { ErrorLine } from "../../../components/EmptyState";
 import { TimeField } from "../../../components/fields/TimeField";
 import { incidentKeys } from "../../../lib/incidents/incidents";
 import { keys, post, useAction } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import type { IncidentDialogProps } from "./types";
 

@@ -1,11 +1,11 @@
 import { Button, Checkbox, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { playbookIdOf } from "../../../core/incidents/chain";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { canDismissPlaybook } from "../chain/playbookState";
 import { EditConflict } from "../page/EditConflict";
 import classes from "../page/Incidents.module.css";

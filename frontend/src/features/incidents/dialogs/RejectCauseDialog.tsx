@@ -1,9 +1,9 @@
 import { Checkbox, Select, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useCauses } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { PinItem } from "../../../widgets/pins/PinItem";
 import evidence from "../evidence/Evidence.module.css";
 import classes from "../page/Incidents.module.css";

@@ -1,7 +1,7 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { useWrite } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentState } from "../api";
 import { INCIDENT_STATES } from "../api";
 import classes from "../page/Incidents.module.css";

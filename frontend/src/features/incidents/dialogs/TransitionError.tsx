@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { ApiError } from "../../../lib/api";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import { useIncidentText } from "../page/useIncidentText";
 import { OpenStepsPanel } from "./OpenStepsPanel";

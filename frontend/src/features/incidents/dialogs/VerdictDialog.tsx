@@ -1,9 +1,9 @@
 import { Checkbox, SegmentedControl, Select, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { PinItem } from "../../../widgets/pins/PinItem";
 import classes from "../evidence/Evidence.module.css";
 import { IncidentForm } from "./IncidentForm";

@@ -1,10 +1,10 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { playbookIdOf } from "../../../core/incidents/chain";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentStep } from "../api";
 import classes from "../evidence/Evidence.module.css";
 import { IncidentForm } from "./IncidentForm";

@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Finding, Incident, StepVerdict } from "../../../client/models";
 import { Collapsible } from "../../../components/Collapsible";
 import { EmptyState } from "../../../components/EmptyState";
@@ -7,6 +6,7 @@ import { PlaybookText } from "../../../components/text/PlaybookText";
 import { VERDICT_STATES, VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { FindingRow } from "../../../widgets/findings/FindingRow";
 import { PinItem } from "../../../widgets/pins/PinItem";
 import type { HostAnswer, IncidentStep } from "../api";

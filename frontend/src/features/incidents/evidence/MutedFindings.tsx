@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { Collapsible } from "../../../components/Collapsible";
 import { ErrorLine } from "../../../components/EmptyState";
 import { incidentKeys, useMutes } from "../../../lib/incidents/incidents";
 import { remove, useAction } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { FindingRow } from "../../../widgets/findings/FindingRow";
 import type { HostAnswer } from "../api";
 import classes from "./Evidence.module.css";

@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { Pin } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { StatusIcon } from "../../../components/StatusIcon";
@@ -8,6 +7,7 @@ import { formatSearch } from "../../../core/search";
 import { isoToNs } from "../../../core/time/clock";
 import { formatRange, padded, type Range } from "../../../core/time/range";
 import { type PinDraft, usePin } from "../../../lib/incidents/usePin";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { useTimeState } from "../../../lib/urlState";
 import type { IncidentView } from "../page/useIncidentView";
 import classes from "./Evidence.module.css";

@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { EmptyState } from "../../../components/EmptyState";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { PinItem } from "../../../widgets/pins/PinItem";
 import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./Evidence.module.css";

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { Link } from "../../../components/Link";
 import { PlaybookText } from "../../../components/text/PlaybookText";
 import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
 import { usePlaybook } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentStep } from "../api";
 import classes from "./Evidence.module.css";
 

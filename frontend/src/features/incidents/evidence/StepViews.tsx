@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { ButtonLink, Link } from "../../../components/Link";
 import type { Search } from "../../../core/search";
 import { formatRange, padded } from "../../../core/time/range";
 import { useRun } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitedLines } from "../../../widgets/artifact-lines/CitedLines";
 import { CitedRows } from "../../../widgets/artifact-lines/CitedRows";
 import { RunCharts } from "../../../widgets/charts/RunCharts";

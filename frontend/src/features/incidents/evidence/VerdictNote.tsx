@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
 import { useWrite } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { PinItem } from "../../../widgets/pins/PinItem";
 import type { HostAnswer, PersonVerdict } from "../api";
 import { EditConflict } from "../page/EditConflict";

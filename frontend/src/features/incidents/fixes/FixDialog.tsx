@@ -1,11 +1,11 @@
 import { MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Remediation } from "../../../client/models";
 import { TimeField } from "../../../components/fields/TimeField";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useCauses, usePlaybooksOf } from "../../../lib/queries";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { IncidentForm } from "../dialogs/IncidentForm";
 import type { IncidentDialogProps } from "../dialogs/types";
 import classes from "../page/Incidents.module.css";

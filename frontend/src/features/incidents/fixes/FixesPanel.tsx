@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { EmptyState, ErrorLine } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
@@ -7,6 +6,7 @@ import { StatusIcon } from "../../../components/StatusIcon";
 import { cx } from "../../../core/cx";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Fix } from "../api";
 import { FIX_TONES } from "../chain/CausesAndFixes";
 import { EditConflict } from "../page/EditConflict";

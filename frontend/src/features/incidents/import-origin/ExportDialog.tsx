@@ -1,10 +1,10 @@
 import { Button, Checkbox, Radio } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../../components/Dialog";
 import { ErrorLine } from "../../../components/EmptyState";
 import { download } from "../../../lib/api";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentDialogProps } from "../dialogs/types";
 import classes from "../page/Incidents.module.css";
 

@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { StatusIcon, Tag } from "../../../components/StatusIcon";
 import { RelativeTime } from "../../../components/text/RelativeTime";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Origin as From } from "../api";
 import { type DifferenceGroup, groupDifferences } from "./groupDifferences";
 import classes from "./ImportOrigin.module.css";

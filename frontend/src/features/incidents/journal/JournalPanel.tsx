@@ -1,10 +1,10 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../../components/EmptyState";
 import { useJournal, useWrite } from "../../../lib/incidents/incidents";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { EditConflict } from "../page/EditConflict";
 import { entrySentence, useIncidentText } from "../page/useIncidentText";
 import classes from "./Journal.module.css";

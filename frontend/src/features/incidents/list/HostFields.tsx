@@ -1,8 +1,8 @@
 import { CloseButton, MultiSelect, Select, TextInput } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { ScopeKind } from "../../../client/models";
 import { SCOPE_EXAMPLES, SCOPE_KINDS, scopeFits } from "../../../core/hosts/scopes";
 import { useHosts } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import type { HostDraft } from "./incidentDraft";
 

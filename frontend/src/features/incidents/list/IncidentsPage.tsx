@@ -1,12 +1,12 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { Siren } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { IncidentSummary } from "../../../client/models";
 import { EmptyState, Loaded, RowSkeleton } from "../../../components/EmptyState";
 import { Page, Panel } from "../../../components/Page";
 import { useOpenDialog } from "../../../lib/dialogs";
 import { useIncidents } from "../../../lib/incidents/incidents";
 import { usePermission } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
 import { useSlashFocus } from "../../../lib/useSlashFocus";
 import { GetStarted } from "../../../widgets/get-started/GetStarted";

@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { IncidentSummary } from "../../../client/models";
 import { Link } from "../../../components/Link";
 import { StatusIcon } from "../../../components/StatusIcon";
@@ -6,6 +5,7 @@ import { DataTable, rowLink } from "../../../components/tables/DataTable";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { VerdictIcon } from "../../../components/VerdictIcon";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { SeverityTag } from "../page/IncidentHeader";
 import classes from "../page/Incidents.module.css";
 import { SymptomLevels } from "../page/SymptomLevels";

@@ -1,7 +1,6 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Diagnosis } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
 import { ErrorLine } from "../../../components/EmptyState";
@@ -10,6 +9,7 @@ import { useDialogState } from "../../../lib/dialogs";
 import { incidentKeys } from "../../../lib/incidents/incidents";
 import { post, useAction, useDiagnosis } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import { HostFields } from "./HostFields";
 import { type HostDraft, isSymptomValid, toHostBody, toSymptomBody, toSymptomDraft } from "./incidentDraft";

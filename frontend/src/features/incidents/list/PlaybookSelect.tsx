@@ -1,7 +1,7 @@
 import { Checkbox, MultiSelect } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import { usePlaybooks } from "../../../lib/queries";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import { suggestPlaybooks } from "./incidentDraft";
 

@@ -1,7 +1,7 @@
 import { Autocomplete, Select, Textarea, TextInput } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import { TimeField } from "../../../components/fields/TimeField";
 import { useServices } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
 import { isNumberOrEmpty, LEVELS, type LevelName, type SymptomDraft, UNITS } from "./incidentDraft";
 

@@ -1,10 +1,10 @@
 import { Button, Menu } from "@mantine/core";
 import { Bot, Square } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { useWrite } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { EditConflict } from "../page/EditConflict";
 
 const TIERS = ["light", "standard", "deep"] as const;

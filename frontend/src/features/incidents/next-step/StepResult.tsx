@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { Link } from "../../../components/Link";
 import { RunStateIcon } from "../../../components/StatusIcon";
@@ -7,6 +6,7 @@ import { toFigures } from "../../../core/text/figures";
 import { quantity } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./NextStep.module.css";
 

@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { useJournal, type WriteState } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Incidents.module.css";
 import { entrySentence, useIncidentText } from "./useIncidentText";
 

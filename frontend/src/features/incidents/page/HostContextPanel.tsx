@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { Collapsible } from "../../../components/Collapsible";
 import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { useHostContext } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { HostContextView } from "../../../widgets/host-context/HostContext";
 import classes from "./Incidents.module.css";
 

@@ -1,8 +1,8 @@
 import { Plus } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { Link } from "../../../components/Link";
 import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Incidents.module.css";
 import type { IncidentView } from "./useIncidentView";
 

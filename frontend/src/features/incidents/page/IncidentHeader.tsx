@@ -1,6 +1,5 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
 import { EllipsisVertical, Hourglass } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ButtonLink, Link } from "../../../components/Link";
 import { StatusIcon, Tag } from "../../../components/StatusIcon";
@@ -8,6 +7,8 @@ import { RelativeTime } from "../../../components/text/RelativeTime";
 import { cx } from "../../../core/cx";
 import { useOpenDialog } from "../../../lib/dialogs";
 import { usePermission } from "../../../lib/queries";
+import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Person } from "../api";
 import { INCIDENT_STATES } from "../api";
 import { PlaybookStateTag } from "../dialogs/DismissPlaybookDialog";
@@ -55,8 +56,9 @@ export function IncidentFacts({ incident, link }: { incident: Incident; link: "l
 }
 
 function PlaybookTag({ playbook }: { playbook: Incident["playbooks"][number] }) {
-  const { t, i18n } = useTranslation();
-  const title = i18n.language === "zh" ? playbook.title.zh : playbook.title.en;
+  const { t } = useTranslation();
+  const localized = useLocalized();
+  const title = localized(playbook.title);
   return (
     <span className={classes.playbook}>
       <Link to="/playbooks" search={{ playbook: playbook.id }}>

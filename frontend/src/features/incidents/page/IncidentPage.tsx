@@ -1,6 +1,5 @@
 import { useParams } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { BlockSkeleton, EmptyState, ErrorState } from "../../../components/EmptyState";
 import { Page, Panel } from "../../../components/Page";
@@ -8,6 +7,7 @@ import { isoToNs } from "../../../core/time/clock";
 import { NS_PER_S, padded, type Range } from "../../../core/time/range";
 import { rememberIncident } from "../../../lib/incidents/currentIncident";
 import { useIncidentStream } from "../../../lib/incidents/useIncidentStream";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { Timeline } from "../../../widgets/timeline/Timeline";
 import { EvidenceChain } from "../chain/EvidenceChain";
 import { CommentsPanel } from "../comments/CommentsPanel";

@@ -1,5 +1,5 @@
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { PANES, type Pane } from "./fields";
 import classes from "./Incidents.module.css";
 import type { IncidentView } from "./useIncidentView";

@@ -1,6 +1,6 @@
-import { useTranslation } from "react-i18next";
 import { NO_VALUE, number, percent, quantity } from "../../../core/text/format";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { BeforeAfter, Symptom } from "../api";
 import classes from "./Incidents.module.css";
 

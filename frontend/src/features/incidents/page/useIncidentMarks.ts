@@ -1,8 +1,8 @@
 import { useMemo } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident, JournalEntry } from "../../../client/models";
 import { isoToNs } from "../../../core/time/clock";
 import { useJournal } from "../../../lib/incidents/incidents";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { TimeMark } from "../../../widgets/timeline/marks/MarkStrip";
 import { entrySentence, useIncidentText } from "./useIncidentText";
 import type { IncidentView } from "./useIncidentView";

@@ -1,11 +1,11 @@
 import { useCallback } from "react";
-import { useTranslation } from "react-i18next";
 import type { Incident, JournalEntry } from "../../../client/models";
 import { orderSteps } from "../../../core/incidents/chain";
 import type { Message } from "../../../core/text/messages";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useNumberName } from "../../../lib/text/useNumberName";
+import { useTranslation } from "../../../lib/text/useTranslation";
 
 /** Values of these parameters are names of the server; each has a text for readers. */
 type EntryText = (value: string) => string;

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { Collapsible } from "../../../components/Collapsible";
 import { DataTable } from "../../../components/tables/DataTable";
 import { VerdictIcon } from "../../../components/VerdictIcon";
 import { percent } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { ComparisonPreview } from "../../../widgets/flame-graph/ComparisonPreview";
 import { MergedNames } from "../../../widgets/flame-graph/MergedNames";
 import type { Judged } from "../api";

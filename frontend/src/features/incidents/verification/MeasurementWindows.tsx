@@ -1,4 +1,3 @@
-import { useTranslation } from "react-i18next";
 import { Collapsible } from "../../../components/Collapsible";
 import { Link } from "../../../components/Link";
 import { DataTable } from "../../../components/tables/DataTable";
@@ -6,6 +5,7 @@ import { NO_VALUE, percent, quantity } from "../../../core/text/format";
 import { useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useNumberName } from "../../../lib/text/useNumberName";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitationLink } from "../../../widgets/findings/CitationLink";
 import type { Judged, VerificationWindow } from "../api";
 

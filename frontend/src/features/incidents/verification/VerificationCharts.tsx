@@ -1,6 +1,6 @@
-import { useTranslation } from "react-i18next";
 import { cx } from "../../../core/cx";
 import { percent, quantity } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Judged, VerificationWindow } from "../api";
 import classes from "../fixes/Fixes.module.css";
 

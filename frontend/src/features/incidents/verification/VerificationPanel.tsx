@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
@@ -8,6 +7,7 @@ import { number, percent, quantity } from "../../../core/text/format";
 import { incidentKeys } from "../../../lib/incidents/incidents";
 import { isActive, keys, post, useAction, usePermission } from "../../../lib/queries";
 import { useNumberName } from "../../../lib/text/useNumberName";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Outcome, Verification } from "../api";
 import classes from "../fixes/Fixes.module.css";
 import { useIncidentText } from "../page/useIncidentText";

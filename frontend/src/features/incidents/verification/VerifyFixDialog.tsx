@@ -1,8 +1,8 @@
 import { Button, NumberInput, SegmentedControl, Select } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useNumberName } from "../../../lib/text/useNumberName";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { IncidentForm } from "../dialogs/IncidentForm";
 import type { IncidentDialogProps } from "../dialogs/types";
 import classes from "../page/Incidents.module.css";

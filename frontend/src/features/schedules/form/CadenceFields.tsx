@@ -1,5 +1,5 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
-import { useTranslation } from "react-i18next";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
 import { CronField, CronPatterns, ZoneField } from "./CronFields";
 import type { ScheduleDraft } from "./scheduleDraft";

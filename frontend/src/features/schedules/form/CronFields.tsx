@@ -1,6 +1,6 @@
 import { Select, TextInput } from "@mantine/core";
 import { useMemo } from "react";
-import { useTranslation } from "react-i18next";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
 
 /** Cron fields that people ask for most; each has its words in the texts. */

@@ -1,13 +1,13 @@
 import { Button, Checkbox, NumberInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Schedule } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
 import { BlockSkeleton, ErrorLine, useErrorText } from "../../../components/EmptyState";
 import { cx } from "../../../core/cx";
 import { scheduleKeys, useCadence } from "../../../lib/captures/schedules";
 import { patch, post, remove, useAction } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
 import { UpcomingTable } from "../UpcomingTable";
 import { CadenceFields } from "./CadenceFields";

@@ -1,8 +1,8 @@
 import { Checkbox, MultiSelect, NumberInput, SegmentedControl, Select, TagsInput } from "@mantine/core";
-import { useTranslation } from "react-i18next";
 import { parseLabel } from "../../../core/hosts/labels";
 import { useCollectors, useHosts, usePermission, usePlans } from "../../../lib/queries";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
 import { CUSTOM, type ScheduleDraft } from "./scheduleDraft";
 

@@ -1,7 +1,6 @@
 import { Button, NumberInput, SegmentedControl, Select, TagsInput, Textarea } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Dialog } from "../../../components/Dialog";
 import { BlockSkeleton, ErrorLine, useErrorText } from "../../../components/EmptyState";
 import { TimeField } from "../../../components/fields/TimeField";
@@ -9,6 +8,7 @@ import { cx } from "../../../core/cx";
 import { parseLabel } from "../../../core/hosts/labels";
 import { scheduleKeys, useCadence } from "../../../lib/captures/schedules";
 import { post, useAction, useHosts } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { CronField, CronPatterns, ZoneField } from "../form/CronFields";
 import classes from "../schedules.module.css";
 import { UpcomingTable } from "../UpcomingTable";

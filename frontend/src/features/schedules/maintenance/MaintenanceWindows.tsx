@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { Fragment } from "react";
-import { useTranslation } from "react-i18next";
 import type { MaintenanceWindow } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { StatusIcon, Tag, type Tone } from "../../../components/StatusIcon";
@@ -8,6 +7,7 @@ import { DataTable } from "../../../components/tables/DataTable";
 import { scheduleKeys } from "../../../lib/captures/schedules";
 import { remove, useAction, usePermission } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
 
 /** More of them would be a calendar. */

@@ -1,13 +1,13 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../../components/EmptyState";
 import { SecretField } from "../../../components/fields/SecretField";
 import { Panel } from "../../../components/Page";
 import { setPrefs, usePrefs } from "../../../lib/prefs";
 import { keys, patch, useAction, useMe } from "../../../lib/queries";
 import { type Locale, setLocale, useLocale } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Settings.module.css";
 
 export function AccountPanel() {

@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { ErrorState, RowSkeleton } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { DataTable } from "../../../components/tables/DataTable";
 import { get } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { AuditEntry } from "../api";
 import classes from "../Settings.module.css";
 

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { ConfirmDelete } from "../../../components/ConfirmDelete";
 import { EmptyState, ErrorLine } from "../../../components/EmptyState";
 import { CopyButton } from "../../../components/fields/CopyButton";
@@ -7,6 +6,7 @@ import { ButtonLink } from "../../../components/Link";
 import { Panel } from "../../../components/Page";
 import { get, remove, useAction } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Settings.module.css";
 import { SettingsTable } from "../SettingsTable";
 

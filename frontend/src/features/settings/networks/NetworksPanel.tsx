@@ -1,11 +1,11 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { ConfirmDelete } from "../../../components/ConfirmDelete";
 import { EmptyState, ErrorLine } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { get, post, remove, useAction } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { NetworkRule } from "../api";
 import classes from "../Settings.module.css";
 import { SettingsTable } from "../SettingsTable";

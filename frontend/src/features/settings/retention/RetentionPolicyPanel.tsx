@@ -1,6 +1,5 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { ErrorLine } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { DataTable } from "../../../components/tables/DataTable";
@@ -8,6 +7,7 @@ import { bytes, count } from "../../../core/text/format";
 import { sizeOf } from "../../../core/text/storage";
 import { patch, post, useAction } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Foreseen, KeptKind, RetentionPolicy, Storage } from "../api";
 import classes from "./Storage.module.css";
 

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { Link } from "../../../components/Link";
 import { cx } from "../../../core/cx";
 import { bytes } from "../../../core/text/format";
 import { byteTicks, lastDays } from "../../../core/text/storage";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { ink, PatternDefs, Swatch, useInkId } from "../../../widgets/charts/Legend";
 import { useWidth } from "../../../widgets/charts/useWidth";
 import type { KeptKind, Measured, Storage } from "../api";

@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useTranslation } from "react-i18next";
 import { EmptyState, ErrorLine, Loaded } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { bytes, count } from "../../../core/text/format";
 import { get, post, remove, useAction } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Storage as StorageRead } from "../api";
 import { RetentionPolicyPanel } from "./RetentionPolicyPanel";
 import classes from "./Storage.module.css";

@@ -1,12 +1,12 @@
 import { Button, Checkbox, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Role } from "../../../client/models";
 import { ConfirmDelete } from "../../../components/ConfirmDelete";
 import { ErrorLine } from "../../../components/EmptyState";
 import { SecretField } from "../../../components/fields/SecretField";
 import { put, useAction } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { GroupRole, Provider } from "../api";
 import classes from "../Settings.module.css";
 import { ROLES } from "../tokens/TokensPanel";

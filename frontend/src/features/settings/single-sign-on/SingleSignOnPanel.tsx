@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { CheckCircle2, TriangleAlert } from "lucide-react";
-import { useTranslation } from "react-i18next";
 import { ConfirmDelete } from "../../../components/ConfirmDelete";
 import { ErrorLine, Loaded } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { Panel } from "../../../components/Page";
 import { get, post, remove, useAction } from "../../../lib/queries";
 import { useMessage } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Settings.module.css";
 import { SingleSignOnForm } from "./SingleSignOnForm";
 

@@ -1,7 +1,6 @@
 import { Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Role } from "../../../client/models";
 import { ConfirmDelete } from "../../../components/ConfirmDelete";
 import { EmptyState, ErrorLine } from "../../../components/EmptyState";
@@ -10,6 +9,7 @@ import { Panel } from "../../../components/Page";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { get, post, remove, useAction, useMe } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Settings.module.css";
 import { SettingsTable } from "../SettingsTable";
 

@@ -1,7 +1,6 @@
 import { Button, Menu, Select, TagsInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { Role } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
@@ -9,6 +8,7 @@ import { Panel } from "../../../components/Page";
 import { StatusIcon, Tag } from "../../../components/StatusIcon";
 import { get, patch, post, useAction } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Settings.module.css";
 import { SettingsTable } from "../SettingsTable";
 import { ROLES } from "../tokens/TokensPanel";

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { countHeight, logScale } from "../../../core/charts/chartScale";
 import { quantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { HistogramBody, VisualFigure } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";

@@ -1,10 +1,10 @@
-import { useTranslation } from "react-i18next";
 import { StatusIcon as Sign } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
 import { shortenText, wideLength } from "../../../core/charts/chartScale";
 import { extent, swarm } from "../../../core/charts/panels";
 import { NO_VALUE, number, quantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { PeerStripsBody, VisualDot, VisualStrip } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";

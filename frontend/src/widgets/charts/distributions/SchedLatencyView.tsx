@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { bucketAt, shares } from "../../../core/charts/panels";
 import { compact, count, duration, number, quantity } from "../../../core/text/format";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { SchedLatencyBody, VisualFigure, VisualLongWait, VisualWaits } from "../api";
 import { ChartValue } from "../ChartValue";
 import shared from "../charts.module.css";

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { shortenText } from "../../../core/charts/chartScale";
 import { placeNodes } from "../../../core/charts/waits";
 import { quantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { GraphBody, GraphEdge, GraphNode } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { quantity } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { LadderBody, LadderLayer, LadderLoss } from "../api";
 import { ChartValue } from "../ChartValue";
 import classes from "./Ladder.module.css";

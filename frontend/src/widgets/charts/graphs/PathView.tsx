@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { shortenText } from "../../../core/charts/chartScale";
 import { quantity } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { PathBody } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";

@@ -1,6 +1,6 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { StagesBody, VisualFigure } from "../api";
 import { ChartValue } from "../ChartValue";
 import classes from "../charts.module.css";

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { StatusIcon as Sign } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
 import { NO_VALUE, number, quantity } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitedSource } from "../../findings/CitationLink";
 import type { NumaCell, NumaMatrixBody, NumaRow, VisualCpuset } from "../api";
 import { ChartSvg } from "../ChartSvg";

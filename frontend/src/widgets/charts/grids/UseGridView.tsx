@@ -1,5 +1,4 @@
 import { useId, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Link } from "../../../components/Link";
 import { StatusIcon, type Tone } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
@@ -7,6 +6,7 @@ import { VerdictIcon, type VerdictState } from "../../../components/VerdictIcon"
 import { NO_VALUE, quantity } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { Gauge } from "../../findings/Gauge";
 import type { UseCell, UseGridBody, UseRow, UseState } from "../api";
 import { ChartValue } from "../ChartValue";

@@ -1,12 +1,12 @@
 import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import type { Heat } from "../../../core/charts/heat";
 import { rowMeans } from "../../../core/charts/panels";
 import { NO_VALUE, quantity } from "../../../core/text/format";
 import type { Range } from "../../../core/time/range";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { SampleHeatmap } from "../../flame-graph/SampleHeatmap";
 import type { CpuHeatBody, VisualCpuMatrix, VisualFigure } from "../api";
 import { ChartValue } from "../ChartValue";

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { shortenText, ticksWithin, wideLength } from "../../../core/charts/chartScale";
 import { milliseconds } from "../../../core/text/format";
 import { NS_PER_MS, toX } from "../../../core/time/range";
 import { useLocalized } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { GanttBody, GanttSpan, GanttTrack } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { useSource } from "../ChartValue";

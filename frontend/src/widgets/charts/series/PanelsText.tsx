@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { medianStep, nearest } from "../../../core/charts/tracks";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitedSource } from "../../findings/CitationLink";
 import type { PanelsBody, VisualFigure, VisualLabel, VisualMoment, VisualTrack } from "../api";
 import { ChartValue } from "../ChartValue";

@@ -1,5 +1,4 @@
 import { useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import {
   areaPath,
   linePath,
@@ -14,6 +13,7 @@ import { quantity } from "../../../core/text/format";
 import { padded, type Range, toTime, toX } from "../../../core/time/range";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { PanelsBody, VisualLabel, VisualPanel } from "../api";
 import shared from "../charts.module.css";
 import { ink, PatternDefs, useInkId } from "../Legend";

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { DataTable } from "../../../components/tables/DataTable";
 import { roundTicks } from "../../../core/charts/chartScale";
 import { NO_VALUE, quantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { StackedBody, VisualFigure, VisualTrack } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartValue, useSource } from "../ChartValue";

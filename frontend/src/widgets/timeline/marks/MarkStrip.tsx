@@ -1,9 +1,9 @@
 import { memo, useMemo } from "react";
-import { useTranslation } from "react-i18next";
 import { clusters } from "../../../core/charts/tracks";
 import { cx } from "../../../core/cx";
 import { type Range, toX } from "../../../core/time/range";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import tracks from "../Timeline.module.css";
 import classes from "./Marks.module.css";
 

@@ -1,7 +1,6 @@
 import { Anchor, Popover } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { memo, useMemo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import { Link } from "../../../components/Link";
 import { toneOf } from "../../../components/StatusIcon";
 import { clusters } from "../../../core/charts/tracks";
@@ -11,6 +10,7 @@ import { padded, type Range, toX } from "../../../core/time/range";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import type { CaptureBlock, HostEvent } from "../api";
 import classes from "../Timeline.module.css";
 

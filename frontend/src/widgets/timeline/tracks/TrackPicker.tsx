@@ -1,8 +1,8 @@
 import { Button, Checkbox, Popover, TextInput } from "@mantine/core";
 import { ListFilter } from "lucide-react";
 import { memo, useState } from "react";
-import { useTranslation } from "react-i18next";
 import type { TrackGroup, TrackRow } from "../../../core/charts/tracks";
+import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Timeline.module.css";
 
 interface Props {

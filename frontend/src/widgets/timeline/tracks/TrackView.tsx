@@ -1,6 +1,4 @@
-import type { TFunction } from "i18next";
 import { type CSSProperties, memo, useEffect, useMemo, useRef } from "react";
-import { useTranslation } from "react-i18next";
 import {
   largest,
   largestIn,
@@ -21,6 +19,7 @@ import { cx } from "../../../core/cx";
 import { quantity } from "../../../core/text/format";
 import type { Range } from "../../../core/time/range";
 import { useMessage } from "../../../lib/text/i18n";
+import { type Translate, useTranslation } from "../../../lib/text/useTranslation";
 import type { CaptureBlock, Track } from "../api";
 import type { CursorStore } from "../cursor";
 import classes from "../Timeline.module.css";
@@ -203,7 +202,7 @@ export const TrackView = memo(function TrackView(props: Props) {
 });
 
 /** "typical at this hour: 12-30 ms, median 20 ms (7 days)". */
-function atText(t: TFunction, at: TypicalAt, unit: string): string {
+function atText(t: Translate, at: TypicalAt, unit: string): string {
   return t("timeline.typical.at", {
     low: quantity(at.low, unit),
     high: quantity(at.high, unit),
@@ -214,7 +213,7 @@ function atText(t: TFunction, at: TypicalAt, unit: string): string {
 
 /** How many days the band is made of; where there is none, why. */
 function rangeText(
-  t: TFunction,
+  t: Translate,
   formatMessage: ReturnType<typeof useMessage>,
   spans: readonly TypicalSpan[],
   range: Range,

@@ -1,0 +1,22 @@
+import { useTranslation as useI18next } from "react-i18next";
+import type { TextVariables } from "../../i18n/texts";
+
+export type TextKey = keyof TextVariables;
+
+/** Keys of texts without variables. */
+export type PlainTextKey = { [Key in TextKey]: [TextVariables[Key]] extends [never] ? Key : never }[TextKey];
+
+type Values<Key extends TextKey> = Record<TextVariables[Key], string | number> & { defaultValue?: string };
+
+/** Returns the text of a key in the language of the user. Every variable of the text must have a value. */
+export type Translate = <Key extends TextKey>(
+  key: Key,
+  ...values: [TextVariables[Key]] extends [never]
+    ? [values?: { defaultValue?: string }]
+    : [values: Values<Key>]
+) => string;
+
+/** The function that returns texts of the interface, with their variables checked when it is compiled. */
+export function useTranslation(): { t: Translate } {
+  return useI18next() as { t: Translate };
+}
