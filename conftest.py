@@ -7,14 +7,19 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
-# The duration of an example depends more on the machine than on the code.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# The duration of an example depends more on the machine than on the code, so no example has a deadline.
+settings.register_profile("short", deadline=None, max_examples=30)
+settings.register_profile("full", deadline=None, max_examples=100)
 
 # Who runs tests in the background, or under nohup, ignores these for them and for every program that they start.
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A run without the slow tests tries fewer examples of each property."""
+    settings.load_profile("short" if config.option.markexpr == "not slow" else "full")
 
 
 # Collection creates millions of objects, nearly all of which stay: each full garbage collection would look at them.
