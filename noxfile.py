@@ -15,7 +15,6 @@ import nox
 from culprit.launcher.install import locked_packages as install
 from culprit.launcher.paths import FRONTEND, ROOT, VENV, python_path
 from culprit.launcher.progress import Progress
-from nox.command import CommandFailed
 
 from tools.checks import compose_rules, e2e, packages
 
@@ -26,7 +25,7 @@ OPENAPI = ROOT / "tools" / "openapi"
 FOREIGN = ("CULPRIT_", "DATABASE_URL", "REDIS_URL", "S3_")
 PASSED_ON = ("CULPRIT_TEST_",)
 # Most of its time a test waits: for a host, a process or a limit.
-WORKERS = 1 + 2 * (os.cpu_count() or 1)
+WORKERS = 2 + 2 * (os.cpu_count() or 1)
 NO_TESTS_COLLECTED = 5
 
 nox.options.default_venv_backend = "none"
@@ -89,7 +88,9 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Types of the server, the collectors, the benchmarks and the checks, strict."""
-    session.run("mypy", "backend/culprit", "collectors", "bench", "tools", "noxfile.py")
+    session.run(
+        "mypy", "--num-workers", "auto", "backend/culprit", "collectors", "bench", "tools", "noxfile.py"
+    )
 
 
 @nox.session
@@ -142,6 +143,19 @@ def frontend(session: nox.Session) -> None:
 
 
 @nox.session
+def lab(session: nox.Session) -> None:
+    """The fault lab, then four of its faults, drawn at random and diagnosed; the seed is printed.
+
+    The machine may have other work: a diagnosis that misses is repeated once, with the same parameters. The tests of
+    every fault (`pytest lab/tests`) and the whole score (`./culprit bench score`) take about an hour.
+    """
+    require_programs(session, (*packages.HOST_TOOLS, *packages.LAB))
+    run_pytest(session, "lab.xml", "lab/tests")
+    sample = ["--kinds", "fault", "--proven", "--no-guests", "--twice", "--sample", "4"]
+    session.run("python", "-m", "bench.accuracy.score", *sample, "--junit", str(RESULTS / "score.xml"))
+
+
+@nox.session
 def server(session: nox.Session) -> None:
     """Tests of collectors and server on real engines, sshd and perf."""
     paths = selected_paths(session)
@@ -156,23 +170,10 @@ def server(session: nox.Session) -> None:
     run_pytest(session, "pytest.xml", "-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 
 
-@nox.session
-def lab(session: nox.Session) -> None:
-    """The fault lab, then four of its faults, drawn at random and diagnosed; the seed is printed.
-
-    The machine may have other work: a diagnosis that misses is repeated once, with the same parameters. The tests of
-    every fault (`pytest lab/tests`) and the whole score (`./culprit bench score`) take about an hour.
-    """
-    require_programs(session, (*packages.HOST_TOOLS, *packages.LAB))
-    run_pytest(session, "lab.xml", "lab/tests")
-    sample = ["--kinds", "fault", "--proven", "--no-guests", "--twice", "--sample", "4"]
-    session.run("python", "-m", "bench.accuracy.score", *sample, "--junit", str(RESULTS / "score.xml"))
-
-
 @nox.session(name="e2e")
 def journeys(session: nox.Session) -> None:
     """Journeys in Chromium through a platform that this session starts and stops."""
-    require_programs(session, (*packages.HOST_TOOLS, "chromium"))
+    require_programs(session, (*packages.HOST_TOOLS, e2e.BROWSER))
     env = node_environment(e2e.E2E, packages.OIDC)
     with session.chdir(e2e.E2E):
         session.run("node_modules/.bin/tsc", "--noEmit", env=env, external=True)
@@ -180,21 +181,8 @@ def journeys(session: nox.Session) -> None:
     last_failed = ["--last-failed"] if "--rerun-failed" in session.posargs else []
     if not last_failed:  # Playwright keeps there what failed last
         shutil.rmtree(RESULTS / "e2e", ignore_errors=True)
-    failed: list[str] = []
-    with e2e.running_platform(RESULTS, full="--full" in session.posargs) as platform, session.chdir(e2e.E2E):
-        for stage in e2e.list_stages(specs):
-            command = [
-                "node_modules/.bin/playwright",
-                *e2e.stage_arguments(stage, RESULTS, specs),
-                *last_failed,
-            ]
-            report = {"PLAYWRIGHT_JUNIT_OUTPUT_FILE": str(RESULTS / f"e2e-{stage}.xml")}
-            try:
-                session.run(*command, env=env | platform | report, external=True)
-            except CommandFailed:
-                failed.append(stage)
-            if stage == e2e.FIRST_STAGE and failed:
-                session.error("the first visit failed, so no other journey can sign in")
+    with e2e.running_platform(RESULTS, full="--full" in session.posargs) as platform:
+        failed = e2e.run_stages(RESULTS, specs, last_failed, env | platform)
     if failed:
         session.error(f"failed: {', '.join(failed)}")
 

@@ -7,14 +7,16 @@ const NOT_ON_THIS_HOST = ["first-visit.spec.ts", "everywhere.spec.ts", ...ON_FAU
 
 /** The tag of a journey that neither captures a host nor stops a part of the platform. */
 const NO_CAPTURE = /@no-capture/;
+/** The tag of a journey that stops something that every other one needs: the workers, or all captures. */
+const ALONE = /@alone/;
 
 /**
  * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. Those that capture
- * this machine run one after another; next to them run those without a capture. Journeys on faulty hosts run in parallel
- * with the test that visits every screen. They take longest, so they start first: projects start in this order.
+ * this machine run one after another; next to them run those without a capture. The test that visits every screen
+ * follows, because a browser that draws would be in the profiles of the machine.
  *
- * The dependencies are the order of a run by hand. `./culprit test` runs stage after stage without them, so that one
- * journey that fails keeps no other from running.
+ * The dependencies are the order of a run by hand. `./culprit test` starts the projects itself (tools/checks/e2e.py),
+ * so that one journey that fails keeps no other from running.
  */
 export default defineConfig({
   testDir: "tests",
@@ -33,6 +35,8 @@ export default defineConfig({
     colorScheme: "dark",
     locale: "en-GB",
     timezoneId: "UTC",
+    // Frames of an animation are drawn by the CPUs that the journeys share.
+    contextOptions: { reducedMotion: "reduce" },
     screenshot: "only-on-failure",
     // A film costs CPU time that other tests need. The trace has the page of every action, a failure its screenshot.
     trace: { mode: "retain-on-failure", screenshots: false },
@@ -53,7 +57,7 @@ export default defineConfig({
     {
       name: "journeys",
       testIgnore: NOT_ON_THIS_HOST,
-      grepInvert: NO_CAPTURE,
+      grepInvert: [NO_CAPTURE, ALONE],
       workers: 1,
       dependencies: ["first visit"],
       use: { storageState: STATE },
@@ -67,26 +71,34 @@ export default defineConfig({
       use: { storageState: STATE },
     },
     {
+      name: "everywhere",
+      testMatch: "everywhere.spec.ts",
+      workers: 2,
+      fullyParallel: true,
+      dependencies: ["journeys", "no capture"],
+      use: { storageState: STATE },
+    },
+    {
       name: "incidents",
       testMatch: "incidents.spec.ts",
       workers: 2,
       fullyParallel: true,
-      dependencies: ["journeys", "no capture"],
+      dependencies: ["first visit"],
       use: { storageState: STATE },
     },
     {
       name: "alerts",
       testMatch: "alerts.spec.ts",
       workers: 1,
-      dependencies: ["journeys", "no capture"],
+      dependencies: ["first visit"],
       use: { storageState: STATE },
     },
     {
-      name: "everywhere",
-      testMatch: "everywhere.spec.ts",
-      workers: 2,
-      fullyParallel: true,
-      dependencies: ["journeys", "no capture"],
+      name: "alone",
+      testIgnore: NOT_ON_THIS_HOST,
+      grep: ALONE,
+      workers: 1,
+      dependencies: ["everywhere", "incidents", "alerts"],
       use: { storageState: STATE },
     },
   ],

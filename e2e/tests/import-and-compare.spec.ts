@@ -99,7 +99,9 @@ test("a file that is no profile is refused with the next action", { tag: "@no-ca
   expect(problem.detail).toMatch(/line 1/i);
 });
 
-test("without workers a comparison waits as queued; it is drawn once they are back", async ({ page }) => {
+test("without workers a comparison waits as queued; it is drawn once they are back", {
+  tag: "@alone",
+}, async ({ page }) => {
   await page.goto("/");
   const a = await profileOf(page, await bring(page, "left", BEFORE));
   const pids = workers();

@@ -8,7 +8,9 @@ const look = (seconds: number, ...more: string[]): string[] => [
   ...["--seconds", String(seconds), ...more],
 ];
 
-test("the kill switch cancels captures, refuses starts, and is on every screen", async ({ page }) => {
+test("the kill switch cancels captures, refuses starts, and is on every screen", { tag: "@alone" }, async ({
+  page,
+}) => {
   const clean = watchConsole(page);
   const running = JSON.parse(culprit(...look(60, "--json"))) as { capture: string };
   await page.goto(`/captures/${running.capture}`);

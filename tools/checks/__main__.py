@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -19,8 +21,9 @@ from culprit.launcher.supervision import child_processes, process_guardian
 from tools.checks import junit
 
 RESULTS = ROOT / ".test-results"
-REPORT = RESULTS / "nox.json"
-SESSIONS = ("format", "lint", "types", "layers", "containers", "frontend", "server", "lab", "e2e")
+#: Sessions without a host: in a whole run they fill the time that the lab waits for its hosts.
+CHECKS = ("format", "lint", "types", "layers", "containers", "frontend")
+SESSIONS = (*CHECKS, "lab", "server", "e2e")
 #: Session by the ending of a test file.
 SESSION_OF_FILE = {".spec.ts": "e2e", ".test.ts": "frontend", ".test.tsx": "frontend", ".py": "server"}
 
@@ -53,26 +56,54 @@ def plan_runs(options: argparse.Namespace) -> dict[tuple[str, ...], list[str]]:
 
 def failed_sessions() -> tuple[str, ...]:
     """Return the sessions that did not succeed in the last run. Raises ValueError where there was none."""
-    try:
-        report = json.loads(REPORT.read_text("utf-8"))
-    except FileNotFoundError:
-        raise ValueError("no test results found. Run `./culprit test` first.") from None
-    return tuple(session["name"] for session in report["sessions"] if session["result"] != "success")
+    sessions = junit.read_sessions(RESULTS)
+    if not sessions:
+        raise ValueError("no test results found. Run `./culprit test` first.")
+    return tuple(name for name in SESSIONS if sessions.get(name, "success") != "success")
 
 
-def run_nox(sessions: tuple[str, ...], arguments: list[str]) -> int:
-    """Run sessions and return the exit code; orphans of their tests are collected at the same time.
+def start_nox(
+    sessions: Sequence[str], arguments: Sequence[str], *, prefix: Sequence[str] = (), log: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start sessions as one process, with their output in `log` or on the terminal; its report is `nox-*.json`."""
+    report = RESULTS / f"nox-{sessions[0]}.json"
+    command = [
+        *prefix,
+        *[str(VENV / "bin" / "nox"), "--noxfile", str(ROOT / "noxfile.py"), "--report", str(report)],
+        *["--sessions", *sessions, "--", *arguments],
+    ]
+    RESULTS.mkdir(exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        output = None if log is None else stack.enter_context(log.open("wb"))
+        return subprocess.Popen(
+            child_processes.guard_command(command), cwd=ROOT, stdout=output, stderr=output
+        )
+
+
+def wait_for(*children: subprocess.Popen[bytes]) -> int:
+    """Wait for sessions and return the highest exit code; orphans of their tests are collected at the same time.
 
     Hundreds of zombies would slow down every test that reads all of /proc.
     """
-    nox = [str(VENV / "bin" / "nox"), "--noxfile", str(ROOT / "noxfile.py"), "--report", str(REPORT)]
-    command = [*nox, "--sessions", *sessions, "--", *arguments]
-    child = subprocess.Popen(child_processes.guard_command(command), cwd=ROOT)
-    while True:
-        try:
-            return child.wait(1.0)
-        except subprocess.TimeoutExpired:
-            process_guardian.reap_adopted({child.pid})
+    while any(child.poll() is None for child in children):
+        time.sleep(0.5)
+        process_guardian.reap_adopted({child.pid for child in children})
+    return max(int(child.returncode != 0) for child in children)
+
+
+def run_all(arguments: Sequence[str]) -> int:
+    """Run every session and return the exit code.
+
+    The checks run only on CPU time that no other process wants (SCHED_IDLE), so that they do not delay the hosts of
+    the lab. Then server and journeys have the machine to themselves.
+    """
+    log = RESULTS / "checks.log"
+    checks = start_nox(CHECKS, arguments, prefix=("chrt", "--idle", "0"), log=log)
+    lab = start_nox(("lab",), arguments)
+    code = wait_for(checks, lab)
+    sys.stdout.write(log.read_text("utf-8", "replace"))
+    sys.stdout.flush()
+    return max(code, wait_for(start_nox(("server", "e2e"), arguments)))
 
 
 def main(arguments: list[str]) -> int:
@@ -91,11 +122,13 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         sys.stderr.write(f"culprit: {error}\n")
         return 2
-    if not (options.only or options.paths or options.rerun_failed):
+    if options.only or options.paths or options.rerun_failed:
+        for report in RESULTS.glob("nox-*.json"):
+            report.unlink()
+        code = max((wait_for(start_nox(*run)) for run in runs.items()), default=0)
+    else:
         shutil.rmtree(RESULTS, ignore_errors=True)
-    code = 0
-    for sessions, session_arguments in runs.items():
-        code = max(code, run_nox(sessions, session_arguments))
+        code = run_all(runs[SESSIONS])
     sys.stdout.write(f"{junit.summarize_results(RESULTS)}\n")
     if options.full and not options.only and not options.paths:
         subprocess.run([sys.executable, "-m", "tools.checks.promises"], cwd=ROOT, check=True)

@@ -8,12 +8,13 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from culprit.launcher.install import requirements
 from culprit.launcher.paths import ROOT, Home
@@ -21,11 +22,17 @@ from culprit.launcher.supervision import child_processes
 
 E2E = ROOT / "e2e"
 FIRST_STAGE, FIRST_SPEC = "first-visit", "first-visit.spec.ts"
-#: Projects of e2e/playwright.config.ts by stage, in the order in which they may touch this machine.
+#: Draws pages without a window, for two thirds of the CPU time of the whole browser.
+BROWSER = "chromium-headless-shell"
+LAB_STAGE = "faulty-hosts"
+#: Projects of e2e/playwright.config.ts by stage, in the order in which they may touch this machine. The stage on hosts
+#: of the lab runs at the same time as the next ones: mostly it waits for captures of those hosts.
 STAGES = {
     FIRST_STAGE: ("first visit",),
+    LAB_STAGE: ("incidents", "alerts"),
     "journeys": ("journeys", "no capture"),
-    "parallel": ("incidents", "alerts", "everywhere"),
+    "everywhere": ("everywhere",),
+    "alone": ("alone",),
 }
 READY_TIMEOUT_S = 300.0
 STOP_SIGNALS = ((int(signal.SIGTERM), 40.0),)
@@ -46,6 +53,50 @@ def stage_arguments(stage: str, results: Path, specs: Sequence[str]) -> list[str
     if specs and stage != FIRST_STAGE:
         arguments += ["--pass-with-no-tests", *(rf"/{re.escape(spec)}$" for spec in specs)]
     return arguments
+
+
+def run_stages(
+    results: Path, specs: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str]
+) -> list[str]:
+    """Run the stages for spec files by name and return those that failed, also after a failed one.
+
+    Without the first visit no other journey can sign in, so nothing follows where that fails.
+    """
+    *others, last = list_stages(specs)
+    lab: subprocess.Popen[bytes] | None = None
+    log = results / f"e2e-{LAB_STAGE}.log"
+    failed: list[str] = []
+
+    def start(stage: str, output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+        command = [
+            "node_modules/.bin/playwright",
+            *stage_arguments(stage, results, specs),
+            *arguments,
+        ]
+        report = {"PLAYWRIGHT_JUNIT_OUTPUT_FILE": str(results / f"e2e-{stage}.xml")}
+        return subprocess.Popen(
+            child_processes.guard_command(command),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**environment, **report},
+            cwd=E2E,
+        )
+
+    for stage in others:
+        if stage == LAB_STAGE:
+            with log.open("wb") as output:
+                lab = start(stage, output)
+        elif start(stage).wait() != 0:
+            failed.append(stage)
+            if stage == FIRST_STAGE:
+                return failed
+    if lab is not None:
+        if lab.wait() != 0:
+            failed.append(LAB_STAGE)
+        sys.stdout.write(log.read_text("utf-8", "replace"))
+        sys.stdout.flush()
+    return failed if start(last).wait() == 0 else [*failed, last]
 
 
 @contextmanager
@@ -82,7 +133,7 @@ def running_platform(results: Path, *, full: bool) -> Iterator[dict[str, str]]:
                 "CULPRIT_LOGIN_URL": running.get("login_url") or "",
                 "CULPRIT_HOME": str(home),
                 "CULPRIT_ROOT": str(ROOT),
-                "CULPRIT_CHROMIUM": shutil.which("chromium") or "chromium",
+                "CULPRIT_CHROMIUM": shutil.which(BROWSER) or BROWSER,
                 "CULPRIT_E2E_OUT": str(results / "e2e"),
                 **({"CULPRIT_FULL": "1"} if full else {}),
             }

@@ -1,7 +1,8 @@
-"""Results of pytest, vitest and Playwright, read from their JUnit reports."""
+"""Results of pytest, vitest and Playwright, read from their JUnit reports, and those of sessions from nox."""
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass
@@ -30,6 +31,12 @@ def read_report(path: Path) -> list[Case]:
 def read_results(results: Path) -> dict[str, list[Case]]:
     """Return the tests of every report in a folder by the name of the report."""
     return {path.stem: read_report(path) for path in sorted(results.glob("*.xml"))}
+
+
+def read_sessions(results: Path) -> dict[str, str]:
+    """Return the result of each session (`success`, `failed`) from the reports of nox in a folder."""
+    reports = [json.loads(path.read_text("utf-8")) for path in sorted(results.glob("nox-*.json"))]
+    return {session["name"]: session["result"] for report in reports for session in report["sessions"]}
 
 
 def summarize_results(results: Path) -> str:

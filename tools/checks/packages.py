@@ -25,7 +25,7 @@ PACKAGES = {
     "tcsh": "tcsh",
     "fish": "fish",
     "ksh93": "ksh",
-    "chromium": "chromium",
+    "chromium-headless-shell": "chromium-headless-shell",
     "debootstrap": "debootstrap",
     "iptables": "iptables",
     "nft": "nftables",

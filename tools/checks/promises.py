@@ -35,7 +35,7 @@ from typing import Any
 import yaml
 from culprit.launcher.paths import ROOT
 
-from tools.checks.junit import Case, read_results
+from tools.checks.junit import Case, read_results, read_sessions
 
 PROMISES = ROOT / "docs" / "promises.yaml"
 STATUS = ROOT / "docs" / "status.md"
@@ -227,8 +227,7 @@ def load_results(folder: Path = RESULTS) -> Results:
     reports = read_results(folder)
     if not reports:
         raise FileNotFoundError(f"no reports in {folder}; run ./culprit test first")
-    sessions = json.loads((folder / "nox.json").read_text("utf-8"))["sessions"]
-    return Results(reports, {session["name"]: session["result"] for session in sessions})
+    return Results(reports, read_sessions(folder))
 
 
 def write_page(results: Path = RESULTS, target: Path = STATUS) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from pathlib import Path
 
@@ -47,12 +48,33 @@ def test_plan_runs_groups_paths_by_session() -> None:
 
 
 def test_rerun_failed_takes_the_sessions_of_the_last_report(monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(command_line, "REPORT", tmp_path / "nox.json")
+    monkeypatch.setattr(command_line, "RESULTS", tmp_path)
     with pytest.raises(ValueError, match="no test results"):
         command_line.plan_runs(options(rerun_failed=True))
-    sessions = [{"name": "lint", "result": "success"}, {"name": "server", "result": "failed"}]
-    (tmp_path / "nox.json").write_text(json.dumps({"sessions": sessions}))
+    for name, result in (("lint", "success"), ("server", "failed")):
+        report = {"sessions": [{"name": name, "result": result}]}
+        (tmp_path / f"nox-{name}.json").write_text(json.dumps(report))
     assert command_line.plan_runs(options(rerun_failed=True)) == {("server",): ["--rerun-failed"]}
+
+
+@pytest.mark.parametrize("broken", ["-", "format", "lab", "server"])
+def test_whole_run_fails_with_each_of_its_parts(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    nox = tmp_path / "bin" / "nox"
+    nox.parent.mkdir()
+    nox.write_text(
+        '#!/bin/sh\nwhile [ "$1" != --sessions ]; do shift; done\n'
+        'echo "ran $2 with policy $(chrt -p $$ | sed -n "s/.*policy: //p")"\n'
+        f'[ "$2" != "{broken}" ]\n'
+    )
+    nox.chmod(0o755)
+    monkeypatch.setattr(command_line, "RESULTS", tmp_path)
+    monkeypatch.setattr(command_line, "VENV", tmp_path)
+    assert (command_line.run_all([]) == 0) is (broken == "-")
+    ran = re.findall(r"ran (\S+) with policy (\S+)", capfd.readouterr().out)
+    assert sorted(ran) == [("format", "SCHED_IDLE"), ("lab", "SCHED_OTHER"), ("server", "SCHED_OTHER")]
+    assert ran[-1][0] == "server"
 
 
 def test_an_unknown_path_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,3 +101,38 @@ def test_single_journey_runs_after_the_first_visit(tmp_path: Path) -> None:
     assert not any("reports" in argument for argument in first)
     others = e2e.stage_arguments("journeys", tmp_path, ["reports.spec.ts"])
     assert {"--no-deps", "--pass-with-no-tests", r"/reports\.spec\.ts$"} <= set(others)
+
+
+@pytest.mark.parametrize(
+    ("broken", "failed", "started"),
+    [
+        ("-", [], ["first-visit", "alone", "everywhere", "faulty-hosts", "journeys"]),
+        ("journeys", ["journeys"], ["first-visit", "alone", "everywhere", "faulty-hosts", "journeys"]),
+        (
+            "faulty-hosts",
+            ["faulty-hosts"],
+            ["first-visit", "alone", "everywhere", "faulty-hosts", "journeys"],
+        ),
+        ("first-visit", ["first-visit"], ["first-visit"]),
+    ],
+)
+def test_failed_stage_keeps_only_what_needs_it_from_running(
+    broken: str,
+    failed: list[str],
+    started: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    runner = tmp_path / "node_modules" / ".bin" / "playwright"
+    runner.parent.mkdir(parents=True)
+    runner.write_text(
+        '#!/bin/sh\nstage=$(basename "$PLAYWRIGHT_JUNIT_OUTPUT_FILE" .xml)\necho "ran $stage"\n'
+        f'[ "$stage" != "e2e-{broken}" ]\n'
+    )
+    runner.chmod(0o755)
+    monkeypatch.setattr(e2e, "E2E", tmp_path)
+    assert e2e.run_stages(tmp_path, [], [], os.environ) == failed
+    order = re.findall(r"ran e2e-(\S+)", capfd.readouterr().out)
+    assert [order[0], *sorted(order[1:])] == started
+    assert len(order) == 1 or order[-1] == "alone"
