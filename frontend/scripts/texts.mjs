@@ -1,4 +1,4 @@
-// Writes src/i18n/texts.ts: every key of the interface texts with the names of its variables, from every i18n/en.json.
+// Writes src/i18n/texts.d.ts: every key of the interface texts with the names of its variables, from every i18n/en.json.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,11 +50,11 @@ const lines = [
     }),
   "}",
 ];
-const target = resolve(src, "i18n/texts.ts");
+const target = resolve(src, "i18n/texts.d.ts");
 const content = `${lines.join("\n")}\n`;
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== content)
-    throw new Error("src/i18n/texts.ts is out of date: npm run texts");
+    throw new Error("src/i18n/texts.d.ts is out of date: npm run texts");
 } else {
   writeFileSync(target, content);
 }
