@@ -81,7 +81,7 @@ def start_nox(
 
 
 def wait_for(*children: subprocess.Popen[bytes]) -> int:
-    """Wait for sessions and return the highest exit code; orphans of their tests are collected at the same time.
+    """Wait for sessions; return 1 where one failed, else 0. Orphans of their tests are collected at the same time.
 
     Hundreds of zombies would slow down every test that reads all of /proc.
     """
