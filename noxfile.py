@@ -135,7 +135,7 @@ def frontend(session: nox.Session) -> None:
             for script in ("lint", "layers", "generated", "types"):
                 session.run("npm", "run", "--silent", script, env=env, external=True)
         report = ["--reporter=dot", "--reporter=junit", f"--outputFile.junit={RESULTS / 'vitest.xml'}"]
-        files = [str(Path(path).resolve().relative_to(FRONTEND)) for path in paths]
+        files = [str((ROOT / path).resolve().relative_to(FRONTEND)) for path in paths]
         session.run("node_modules/.bin/vitest", "run", *report, *files, env=env, external=True)
         if not paths:
             build = ["--logLevel", "warn", "--emptyOutDir", "--outDir", str(RESULTS / "dist")]
