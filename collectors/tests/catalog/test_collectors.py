@@ -28,15 +28,15 @@ pytestmark = pytest.mark.long(60)
 GOLDEN = sorted(FIXTURES.glob("*/*/*/how.json"))
 EVERY = pytest.mark.parametrize("collector", COLLECTORS.values(), ids=COLLECTORS.keys())
 CHINESE = re.compile("[\u4e00-\u9fff]")
-SENTENCES = Path(__file__).parents[3] / "backend/culprit/domain/messages"
+PACKAGES = Path(__file__).parents[3] / "backend/culprit"
 MANDATORY = {"perf_record", "perf_sched", "iostat", "numastat", "vmstat", "softirqs"}
 
 
 TEXTS = [
     {
-        key: text
-        for file in (SENTENCES / locale).glob("*.yaml")
-        for key, text in yaml.load(file.read_text(), Loader=yaml.CSafeLoader).items()
+        key: languages[locale]
+        for file in PACKAGES.rglob("messages.yaml")
+        for key, languages in yaml.load(file.read_text(), Loader=yaml.CSafeLoader).items()
     }
     | {
         key: getattr(text, locale)

@@ -27,7 +27,7 @@ DIST_STAMP = DIST / ".culprit-stamp"
 LOCK_FILES = (ROOT / "uv.lock", ROOT / "pyproject.toml")
 # Sources of the frontend build, without tests.
 FRONTEND_SOURCES = ("package.json", "package-lock.json", "index.html", "vite.config.ts", "tsconfig.json")
-FRONTEND_FOLDERS = (FRONTEND / "src", FRONTEND / "public", ROOT / "backend/culprit/domain/messages")
+FRONTEND_FOLDERS = (FRONTEND / "src", FRONTEND / "public")
 
 
 def hash_files(files: Iterable[Path]) -> str:
