@@ -22,6 +22,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+import structlog
 from alembic import command
 from alembic.config import Config
 from culprit.accounts.actor import Actor, build_actor
@@ -59,6 +60,14 @@ PER_PROCESS = (
     get_celery,
     artifact_store,
 )  # caches over the environment
+
+# Without this, a logged exception is drawn with colors and source lines, for 4 % of the CPU time of all tests.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
 
 # As each process of the platform does when it starts.
 registry.install_routes()
