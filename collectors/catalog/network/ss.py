@@ -30,11 +30,14 @@ _MAX_BYTES = 4 << 20
 
 #: One pass over all sockets. Listeners come first in both sources, so that a later socket on a listener's port
 #: is known to be inbound; it uses no port of ours. 20,000 destinations are counted, the 50 greatest are printed.
+#: A socket in CLOSE_WAIT waits for close() only after its program has read everything: the receive queue is then 0, or 1
+#: until the program has read the end of the stream, because FIN takes one sequence number (tcp_diag_get_info, tcp_fin).
+#: With more, data is unread: the program is behind with its work and has not forgotten the socket.
 _COUNT = r"""
 took=0
 count() {
     awk -v H="$1" -v L="$2" -v E="$3" -v T="$4" -v Y="$5" -v C="$6" -v range="$range" '
-BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; S = H ? 4 : 1; A = H ? 2 : 4; B = H ? 3 : 5 }
+BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; S = H ? 4 : 1; A = H ? 2 : 4; B = H ? 3 : 5; Q = H ? 5 : 2 }
 {
     s = $S; l = $A; p = $B
     n[s]++
@@ -42,7 +45,7 @@ BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; S = H ? 4 : 1; A = H ? 2 : 4
     o = substr(l, i + 1)
     if (s == L) { listens[o] = 1; next }
     mine = o in listens
-    if (s == C) {
+    if (s == C && $Q ~ /(^|:0*)[01]$/) {
         k = mine ? o " *" : "* " p
         if (k in w || ++ws <= 5000) w[k]++
     }
@@ -115,7 +118,7 @@ extras() {
     if [ "$1" != 1 ] && grep -q 'CLOSE-WAIT$' .count; then
         at "$1" owners
         $ns ss -Htnp state close-wait 2> .err | head -n 20000 | awk '
-            match($0, /\(\("[^"]*",pid=[0-9]+/) {
+            $1 <= 1 && match($0, /\(\("[^"]*",pid=[0-9]+/) {
                 u = substr($0, RSTART + 3, RLENGTH - 3)
                 n[u]++
                 a[u] = $3 " " $4
