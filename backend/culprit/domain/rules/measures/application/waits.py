@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Measurement, MissingData, Reading, Subject
@@ -218,12 +218,21 @@ def _fd_growth(view: HostView) -> Iterator[Measurement]:
             yield Measurement(100.0 * growth / first, (("pid", _pid(row)),), (row.citation,))
 
 
-def _limit_use(view: HostView) -> Iterator[Measurement]:
-    for row in view.rows("limits"):
-        used = row.number("used_pct")
-        if used is not None and row.text("name") != "open_files_of_process":
-            place = {"cgroup": (("cgroup", row.text("where")),)}.get(row.text("scope"), ())
-            yield Measurement(used, place, (row.citation,), 0, (), {"limit": row.text("name")})
+def _limit_use(*names: str) -> Callable[[HostView], Reading]:
+    """Return how the limits of these names are read."""
+
+    def read(view: HostView) -> Reading:
+        results = []
+        for row in view.rows("limits"):
+            used = row.number("used_pct")
+            if used is not None and row.text("name") in names:
+                where = row.text("where")
+                place = {"cgroup": (("cgroup", where),), "process": (("pid", where),)}.get(row.text("scope"), ())
+                detail: Detail = {"limit": row.text("name"), "name": row.text("comm")}
+                results.append(Measurement(used, place, (row.citation,), 0, (), detail))
+        return results
+
+    return read
 
 
 def _root_services(view: HostView) -> Iterator[Measurement]:
@@ -266,7 +275,9 @@ FD_USE = Measure("fd.used_pct", "pct", Text("Open files of the limit", "打开�
                  lambda view: list(_fd_use(view)))  # fmt: skip
 FD_GROWTH = Measure("fd.growth_pct", "pct", Text("Growth of open files", "打开文件增长"), _FDS,
                     lambda view: list(_fd_growth(view)))  # fmt: skip
-LIMIT_USE = Measure("limit.used_pct", "pct", Text("Of the limit", "占限额"), (("limits",),),
-                    lambda view: list(_limit_use(view)))  # fmt: skip
+TASK_LIMIT_USE = Measure("limit.tasks_used_pct", "pct", Text("Processes and threads of the limit", "进程与线程占限额"),
+                         (("limits",),), _limit_use("threads", "pids", "tasks_of_group"))  # fmt: skip
+FILE_LIMIT_USE = Measure("limit.files_used_pct", "pct", Text("Open files of the limit", "打开文件占限额"),
+                         (("limits",),), _limit_use("open_files", "open_files_of_process"))  # fmt: skip
 ROOT_SERVICE = Measure("service.is_root", "bool", Text("Serves as root", "以 root 提供服务"), _WAITS,
                        lambda view: list(_root_services(view)))  # fmt: skip
