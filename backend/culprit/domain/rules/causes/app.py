@@ -84,7 +84,7 @@ CAUSES: tuple[Cause, ...] = (
             "less kernel CPU time.",
             "相同负载下再次采集：每秒读次数减少、每次字节数增加、内核态 CPU 下降。",
         ),
-        explains=("cpu-hot-function", "worker-pool-exhausted"),
+        explains=("cpu-exhausted", "cpu-hot-function", "worker-pool-exhausted"),
         proven_by=("small-reads",),
     ),
     Cause(
@@ -107,7 +107,10 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: half the bytes written, and no line occurs in two files.",
             "相同负载下再次采集：写入字节减半，且没有同一行出现在两个文件中。",
         ),
-        explains=("worker-pool-exhausted",),
+        explains=(
+            "cpu-exhausted",
+            "worker-pool-exhausted",
+        ),
         proven_by=("duplicate-logging",),
     ),
     Cause(
@@ -132,7 +135,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: the CPU time per statement is lower by orders of magnitude.",
             "相同负载下再次采集：每条语句的 CPU 下降数个量级。",
         ),
-        explains=("cpu-hot-function", "worker-pool-exhausted"),
+        explains=("cpu-exhausted", "cpu-hot-function", "worker-pool-exhausted"),
         tested_by=("perf_record",),
         proven_by=("hot-sql",),
     ),

@@ -35,6 +35,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下：每次等待低于 1 毫秒，p99 恢复，以更少线程达到同样吞吐。",
         ),
         explains=(
+            "cpu-exhausted",
             "cpu-quota-throttling",
             "cpu-neighbour-contention",
             "cpu-hot-function",
@@ -95,8 +96,33 @@ CAUSES: tuple[Cause, ...] = (
             "below 1 ms, latency back to normal.",
             "在邻居运行时以相同负载再测：每次等待低于 1 毫秒，延迟恢复。",
         ),
-        explains=("listen-queue-overflow", "worker-pool-exhausted"),
+        explains=("cpu-exhausted", "listen-queue-overflow", "worker-pool-exhausted"),
         proven_by=("neighbour", "neighbour-validation", "kernel-thread-decoy"),
+    ),
+    Cause(
+        id="cpu-exhausted",
+        title=Text("The host has more work than its CPUs can do", "主机的工作量超出其 CPU"),
+        what=Text(
+            "All CPUs are busy, and threads wait for one as long as they run or longer. No limit holds them back: the "
+            "programs of the host together want more CPU time than there is.",
+            "所有 CPU 都繁忙，线程等待的时间不少于运行的时间；并非限额所致："
+            "主机上的程序合计需要的 CPU 时间超过其所有。",
+        ),
+        fix=Text(
+            "See which programs use the CPU time and which of them can move to another host or time. Give the services "
+            "that matter a higher weight (cpu.weight). Then add CPUs, or profile the largest user.",
+            "查看哪些程序占用 CPU 时间，哪些可移到其他主机或时段；提高重要服务的权重（cpu.weight）；"
+            "然后增加 CPU，或剖析占用最多者。",
+        ),
+        risk=Text(
+            "What gets less weight becomes slower. Rollback: restore the old weight, or start the moved program again.",
+            "权重降低的程序会变慢。回退：恢复旧权重，或重新启动被移走的程序。",
+        ),
+        verify=Text(
+            "Capture again under the same load: CPU work takes less than 1.5 times its CPU time.",
+            "相同负载下：CPU 工作耗时低于其 CPU 时间的 1.5 倍。",
+        ),
+        explains=("listen-queue-overflow", "worker-pool-exhausted"),
     ),
     Cause(
         id="cpu-hot-function",
@@ -121,6 +147,7 @@ CAUSES: tuple[Cause, ...] = (
             "the CPU time per request are lower.",
             "相同速率下的差分火焰图：该函数占比下降，单请求 CPU 也下降。",
         ),
+        explains=("cpu-exhausted",),
         tested_by=("perf_record",),
         proven_by=("hot-function",),
     ),
@@ -148,7 +175,12 @@ CAUSES: tuple[Cause, ...] = (
             "time slice below 1 ms.",
             "相同负载下：该线程低于一个 CPU 的 5%，每次等待低于 1 毫秒。",
         ),
-        explains=("listen-queue-overflow", "worker-pool-exhausted", "cpu-neighbour-contention"),
+        explains=(
+            "cpu-exhausted",
+            "listen-queue-overflow",
+            "worker-pool-exhausted",
+            "cpu-neighbour-contention",
+        ),
         proven_by=("kernel-thread",),
     ),
     Cause(
@@ -197,6 +229,7 @@ CAUSES: tuple[Cause, ...] = (
             "Under load, the clock rate reaches what the CPU supports, and there are no throttle events.",
             "负载下频率达到 CPU 能力，且无限频事件。",
         ),
+        explains=("cpu-exhausted",),
     ),
     Cause(
         id="hypervisor-steal",
@@ -216,6 +249,7 @@ CAUSES: tuple[Cause, ...] = (
             "会产生费用并需要一次重启。回退：恢复原规格。",
         ),
         verify=Text("Steal below 2 % under the same load.", "相同负载下 steal 低于 2%。"),
+        explains=("cpu-exhausted",),
     ),
     Cause(
         id="hardware-error",

@@ -17,7 +17,8 @@ CAUSES: tuple[Cause, ...] = (
         fix=Text(
             "Find what grew (du -x, and lsof +L1 for deleted files that are still open). Delete or move it, or "
             "enlarge the file system. Then limit what grew: log rotation, quotas, retention.",
-            "找出增长的内容（du -x；lsof +L1 查看已删除但仍打开的文件），删除或迁移，或扩容；随后限制其增长：日志轮转、配额、保留期。",
+            "找出增长的内容（du -x；lsof +L1 查看已删除但仍打开的文件），删除或迁移，或扩容；随后限制其增长："
+            "日志轮转、配额、保留期。",
         ),
         risk=Text(
             "Deleted data is gone. A deleted file frees its space only after every process has closed it. There is no "
@@ -41,7 +42,8 @@ CAUSES: tuple[Cause, ...] = (
         fix=Text(
             "Find the directory with the most files (du --inodes -x) and delete files that nobody needs: sessions, "
             "caches, queues of mail. Create the file system again with more inodes where that is not enough.",
-            "找出文件最多的目录（du --inodes -x），删除不再需要的文件：会话、缓存、邮件队列；仍不够时以更多 inode 重建文件系统。",
+            "找出文件最多的目录（du --inodes -x），删除不再需要的文件：会话、缓存、邮件队列；"
+            "仍不够时以更多 inode 重建文件系统。",
         ),
         risk=Text(
             "Deleted files are gone. To create the file system again, its data has to be moved. Rollback: restore "
@@ -57,7 +59,8 @@ CAUSES: tuple[Cause, ...] = (
         what=Text(
             "The control group or the host may not have more processes and threads (pids.max, kernel.threads-max, "
             "kernel.pid_max). fork() and clone() fail with EAGAIN.",
-            "控制组或主机的进程与线程数已达上限（pids.max、kernel.threads-max、kernel.pid_max），fork() 与 clone() 以 EAGAIN 失败。",
+            "控制组或主机的进程与线程数已达上限（pids.max、kernel.threads-max、kernel.pid_max），"
+            "fork() 与 clone() 以 EAGAIN 失败。",
         ),
         fix=Text(
             "Find what creates so many threads or does not wait for its children. Limit its pool. Raise pids.max only "
@@ -80,12 +83,14 @@ CAUSES: tuple[Cause, ...] = (
         what=Text(
             "A process or the host may not open more files and sockets (RLIMIT_NOFILE, fs.file-max). open(), "
             "socket() and accept() fail with EMFILE or ENFILE.",
-            "进程或主机不能再打开文件与套接字（RLIMIT_NOFILE、fs.file-max），open()、socket() 与 accept() 以 EMFILE 或 ENFILE 失败。",
+            "进程或主机不能再打开文件与套接字（RLIMIT_NOFILE、fs.file-max），"
+            "open()、socket() 与 accept() 以 EMFILE 或 ENFILE 失败。",
         ),
         fix=Text(
             "See which descriptors it holds (ls -l /proc/PID/fd). Close what it leaks, or raise the limit "
             "(LimitNOFILE=, ulimit -n) where that many connections are intended.",
-            "查看其持有的描述符（ls -l /proc/PID/fd），关闭泄漏的部分；连接数确属预期时提高限额（LimitNOFILE=、ulimit -n）。",
+            "查看其持有的描述符（ls -l /proc/PID/fd），关闭泄漏的部分；"
+            "连接数确属预期时提高限额（LimitNOFILE=、ulimit -n）。",
         ),
         risk=Text(
             "The service has to be restarted. A higher limit hides a leak for longer. Rollback: restore the old limit.",

@@ -132,7 +132,7 @@ _DROPS: tuple[Cause, ...] = (
             "CPU above 30 % in softirqs.",
             "相同负载下：softnet_stat 第 2 列不再增长，没有 CPU 的软中断超过 30 %。",
         ),
-        explains=_LOSS,
+        explains=(*_LOSS, "cpu-exhausted"),
         proven_by=("netrx-flood",),
     ),
     Cause(
@@ -287,7 +287,7 @@ _SOCKETS: tuple[Cause, ...] = (
             "time decreases.",
             "相同负载下：connect() 耗时回到几十微秒，系统态 CPU 下降。",
         ),
-        explains=("ephemeral-port-exhaustion", "worker-pool-exhausted"),
+        explains=("cpu-exhausted", "ephemeral-port-exhaustion", "worker-pool-exhausted"),
         tested_by=("perf_record",),
         proven_by=("port-search-validation",),
     ),

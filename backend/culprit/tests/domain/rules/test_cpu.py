@@ -191,3 +191,32 @@ def test_a_long_turn_of_few_is_no_queue_and_is_known_all_the_same() -> None:
     rare, queue = (waiting(f"10\t9\t100000000\t{ms}000000\t10\t/app\titems") for ms in (900, 9000))
     assert cpu_wait.DELAY.read(rare)[0].value == 90.0
     assert not matched(rare, "F-SCHED-DELAY") and matched(queue, "F-SCHED-DELAY")
+
+
+def cpu_time(cpus: int, busy_pct: int) -> Parsed:
+    text = ""
+    for tick in range(11):
+        busy, idle = busy_pct * tick, (100 - busy_pct) * tick
+        text += f"@ {tick} {1000 + tick}000000000 /proc/stat\n"
+        text += f"cpu  {busy * cpus} 0 0 {idle * cpus} 0 0 0 0 0 0\n"
+        text += "".join(f"cpu{cpu} {busy} 0 0 {idle} 0 0 0 0 0 0\n" for cpu in range(cpus))
+    return parsed("cpu_stat", "samples", text)
+
+
+@pytest.mark.parametrize("cpus", [2, 16, 64, 256])
+def test_exhausted_host_is_recognized_on_any_number_of_cpus(cpus: int) -> None:
+    """The same work for each CPU gives the same result: it depends on shares of time alone."""
+
+    def view(busy_pct: int, wait_s: float) -> HostView:
+        run_ns, wait_ns = int(10e9 * cpus * 0.9), int(wait_s * cpus * 1e9)
+        services = [
+            f"{pid}\t{cpus}\t{run_ns // 3}\t{wait_ns // 3}\t9000\t/svc{pid}\tsvc{pid}" for pid in (7, 8, 9)
+        ]
+        results = {"proc_schedstat": scheduler(*services), "cgroup_cpu": limits()}
+        return build_view({**results, "cpu_stat": cpu_time(cpus, busy_pct)}, facts={"cpus": cpus})
+
+    exhausted = matched(view(100, 22.5), "F-CPU-EXHAUSTED")
+    assert {round(finding.numbers[0].value, 2) for finding in exhausted} == {3.5}
+    assert [finding.severity for finding in exhausted] == ["warn"] * 3
+    assert matched(view(100, 3.0), "F-CPU-EXHAUSTED") == []
+    assert matched(view(80, 22.5), "F-CPU-EXHAUSTED") == []

@@ -51,6 +51,42 @@ RULES: tuple[Rule, ...] = (
         source="/proc/PID/task/*/schedstat; perf sched reports smaller means for the same runs",
     ),
     Rule(
+        id="F-CPU-EXHAUSTED",
+        title=Text("No CPU is idle and threads wait for one", "没有空闲 CPU，线程在等待"),
+        summary=Text(
+            "All CPUs are busy, and CPU work of {name} takes {value} times as long as on an idle host. "
+            "Busiest: {busiest} of a CPU.",
+            "所有 CPU 都繁忙，{name} 的 CPU 工作耗时为空闲主机的 {value} 倍。最忙：{busiest}（单核）。",
+        ),
+        measure=wait.STRETCH,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 2.0, "at least half of the time is waiting, on any number of CPUs")),
+            ("critical", Threshold("critical", 4.0, "three quarters of the time are waiting")),
+        ),
+        also=(
+            _SOME_WAIT,
+            Condition(
+                MetricReading("cpu.total_busy_pct", "held"),
+                ">",
+                Threshold(
+                    "busy", 95.0, "otherwise something else than the number of CPUs keeps threads waiting"
+                ),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("cpu", "saturation"),
+        causes=("cpu-exhausted",),
+        suspects=("cpu-exhausted",),
+        refutes=("cpu-exhausted",),
+        refuted_by=("F-CPU-THROTTLED-WAITING",),
+        caveats=Text(
+            "Batch work with normal priority waits as well, and nobody may wait for it.",
+            "普通优先级的批处理也会等待，而可能没有人在等它。",
+        ),
+        source="/proc/PID/task/*/schedstat: time on a CPU and time waiting for one; /proc/stat",
+    ),
+    Rule(
         id="F-THREADS-OVERSUB",
         title=Text("Many more runnable threads than CPUs", "可运行线程远多于 CPU"),
         summary=Text(

@@ -227,7 +227,9 @@ def _limit_use(*names: str) -> Callable[[HostView], Reading]:
             used = row.number("used_pct")
             if used is not None and row.text("name") in names:
                 where = row.text("where")
-                place = {"cgroup": (("cgroup", where),), "process": (("pid", where),)}.get(row.text("scope"), ())
+                place = {"cgroup": (("cgroup", where),), "process": (("pid", where),)}.get(
+                    row.text("scope"), ()
+                )
                 detail: Detail = {"limit": row.text("name"), "name": row.text("comm")}
                 results.append(Measurement(used, place, (row.citation,), 0, (), detail))
         return results

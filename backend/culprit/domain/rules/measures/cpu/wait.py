@@ -60,6 +60,15 @@ def _waiting(view: HostView) -> Iterator[Measurement]:
             yield _measured(crowd, crowd.wait_s / span, crowd.cites)
 
 
+def _stretch(view: HostView) -> Iterator[Measurement]:
+    """How many times as long work takes as its CPU time: the time on a CPU and waiting for one, over the first."""
+    rows = sorted(view.rows("processes"), key=lambda row: -(row.number("cpu") or 0.0))[:3]
+    busiest = ", ".join(f"{row.text('comm')} {row.number('cpu') or 0.0:.0f} %" for row in rows)
+    for crowd in list_crowds(view):
+        if crowd.run_s > 0:
+            yield _measured(crowd, (crowd.run_s + crowd.wait_s) / crowd.run_s, crowd.cites, busiest=busiest)
+
+
 def _serving_delay(view: HostView) -> Iterator[Measurement]:
     """The wait of the programs that serve alone: what a request waits before its program can even look at a clock."""
     requested = {pid for family in find_serving_processes(view).values() for pid in family}
@@ -196,6 +205,13 @@ WAITING = Measure(
     title=Text("Threads waiting for a CPU at a moment", "同一时刻等待 CPU 的线程数"),
     needs=(SCHEDSTAT,),
     read=lambda view: list(_waiting(view)),
+)
+STRETCH = Measure(
+    id="sched.stretch_times",
+    unit="ratio",
+    title=Text("Duration of CPU work against its CPU time", "CPU 工作耗时与其 CPU 时间之比"),
+    needs=(SCHEDSTAT,),
+    read=lambda view: list(_stretch(view)),
 )
 SERVING_DELAY = Measure(
     id="sched.serving_delay_ms_per_turn",
