@@ -11,7 +11,7 @@ from typing import Literal
 from lab.environment import LabEnvironment
 from lab.hosts import LabHost
 
-Kind = Literal["fault", "validation", "holdout", "decoy", "healthy"]
+Kind = Literal["fault", "validation", "holdout", "decoy", "healthy", "development"]
 
 CAUSES = frozenset(
     {
@@ -51,6 +51,41 @@ CAUSES = frozenset(
         "nic-link-degraded",
         "failing-disk",
         "clock-unsynchronised",
+        # Of real software (lab/real):
+        "cpu-exhausted",
+        "cpuset-too-small",
+        "disk-full",
+        "inodes-exhausted",
+        "deleted-open-file",
+        "file-descriptor-limit",
+        "process-limit",
+        "connection-limit",
+        "database-connection-limit",
+        "database-lock-wait",
+        "idle-in-transaction",
+        "checkpoint-storm",
+        "missing-index",
+        "blocked-event-loop",
+        "gc-pauses",
+        "slow-name-resolution",
+        "failing-name-resolution",
+        "io-throttled-by-cgroup",
+        "hanging-file-system",
+        "link-saturated",
+        "syn-backlog-overflow",
+        "neighbour-table-full",
+        "slow-receiver",
+        "memcg-page-cache-thrashing",
+        "slab-growth",
+        "fork-copy-on-write",
+        "log-flood",
+        "tracer-attached",
+        "crash-loop",
+        "scheduled-job",
+        "recent-change",
+        "connection-churn",
+        "tls-handshakes",
+        "worker-leak",
     }
 )
 
@@ -81,7 +116,8 @@ class Scenario:
     """A fault, or a kind of healthy host.
 
     family: the fault it belongs to; "healthy" for the healthy ones.
-    causes: the true causes, words of CAUSES; () on healthy ones.
+    causes: the true causes, words of CAUSES; () on healthy ones. Naming one of them first is right.
+    software: the real software that is sick, such as ("nginx", "php-fpm"); () for programs of the lab.
     summary: one sentence: what is wrong and what is normal.
     needs: programs it cannot do without; where one is missing the scenario is skipped with the reason.
     seconds: how long the fault must have lasted before it shows.
@@ -100,6 +136,7 @@ class Scenario:
     seconds: float = 5.0
     global_effect: tuple[str, ...] = ()
     own_host: bool = False
+    software: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         unknown = set(self.causes) - CAUSES

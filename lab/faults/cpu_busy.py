@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +49,26 @@ def _evenly_busy(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
 
 
 @contextmanager
+def _traffic_growth(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: how much traffic arrives at four services, none of which is large or has changed."""
+    cpus = os.cpu_count() or 1
+    applications = [LabApplication(environment, rng) for _ in range(4)]
+    busy, burn_us = rng.uniform(0.35, 0.45), [rng.randrange(3000, 7000) for _ in applications]
+    rates = [busy * cpus / len(applications) * 1e6 / burn for burn in burn_us]
+    ports = rng.sample(range(7000, 9900), len(applications))
+    for application, port, burn in zip(applications, ports, burn_us, strict=True):
+        application.port = port
+        application.items(burn_us=burn, log=f"/run/access-{port}.log")
+    for application, rate in zip(applications, rates, strict=True):
+        application.clients(rate, "--poisson", "--seed", application.port)
+    applications[0].baseline()
+    for application, rate in zip(applications, rates, strict=True):
+        more = ("--rate", rate * rng.uniform(1.0, 1.3), "--poisson", "--seed", application.port + 1)
+        environment.load("--to", f"{environment.host_address}:{application.port}", *more)
+    yield applications[0].live(access_log=f"/run/access-{ports[0]}.log", busy=busy, burn_us=burn_us, rates=rates)
+
+
+@contextmanager
 def _busy_batch(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A batch job uses one CPU fully, at the lowest weight, and gives way to requests at once."""
     application = LabApplication(environment, rng)
@@ -60,6 +81,11 @@ def _busy_batch(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
 
 
 SCENARIOS = (
+    Scenario(
+        "traffic-growth", "fault", "cpu-exhausted", ("cpu-exhausted",),
+        "Four services get twice their traffic: together they want more CPU time than there is.",
+        _traffic_growth, needs=("gcc",), global_effect=("cpu",),
+    ),
     Scenario(
         "hot-function", "fault", "hot-function", ("cpu-hot-function",),
         "One of four functions runs twenty times as often as before.", _rescan, needs=("gcc",),

@@ -29,11 +29,61 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.MECHANISM,
         use=Use("application", "saturation"),
+        suspects=("database-lock-wait",),
+        causes=("database-lock-wait",),
+        refutes=("database-lock-wait",),
         caveats=Text(
             "This is a single sample. The first session may be idle in a transaction.",
             "这只是一次采样；队首会话可能处于 idle in transaction。",
         ),
         source="pg_stat_activity and pg_blocking_pids()",
+    ),
+    Rule(
+        id="F-DB-IDLE-BLOCKER",
+        title=Text("An idle transaction holds locks that others wait for", "空闲事务持有他人等待的锁"),
+        summary=Text(
+            "Session {session} has been idle in a transaction for {value} s, and {waiting} sessions wait for it.",
+            "会话 {session} 在事务中空闲已 {value} 秒，{waiting} 个会话在等待它。",
+        ),
+        measure=databases.IDLE_BLOCKER,
+        op=">=",
+        thresholds=(
+            (
+                "critical",
+                Threshold("critical", 1.0, "deadlock_timeout: PostgreSQL itself logs a wait that is longer"),
+            ),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=("idle-in-transaction",),
+        causes=("idle-in-transaction",),
+        refutes=("idle-in-transaction",),
+        caveats=Text(
+            "The client may be busy with its own work between two statements.",
+            "客户端可能正忙于两条语句之间自身的工作。",
+        ),
+        source="pg_stat_activity: state and state_change; pg_blocking_pids()",
+    ),
+    Rule(
+        id="F-DB-OWES-ANSWERS",
+        title=Text("A database is late with answers", "数据库应答迟缓"),
+        summary=Text(
+            "A client of the database on port {port} has waited {value} ms for an answer.",
+            "端口 {port} 的数据库有客户端已等待应答 {value} ms。",
+        ),
+        measure=databases.OLDEST_REQUEST,
+        op=">=",
+        thresholds=(
+            (
+                "info",
+                Threshold("info", 1000.0, "deadlock_timeout: a wait for a lock is unusual from here on"),
+            ),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        suspects=("database-lock-wait", "idle-in-transaction"),
+        caveats=Text("Reports take that long by nature.", "报表本就需要这么久。"),
+        source="unanswered data on connections to the server, TCP only",
     ),
     Rule(
         id="F-DB-ROWS-PER-CALL",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from collectors.contract import Sentence, Text
@@ -12,6 +13,7 @@ from culprit.domain.rules.view import HostView, TableRow
 
 Detail = dict[str, str | int | float]
 
+POSTGRES = re.compile(r"(postgres|postmaster)\Z")
 #: Below half a CPU, no process counts as the main user of the CPU.
 BUSY_PCT = 50.0
 
@@ -45,6 +47,46 @@ def _lock_wait(view: HostView) -> Reading:
     if results or view.has_data("db_sessions"):
         return results
     return MissingData(view.missing_reason(("db_sessions",)))
+
+
+def _idle_blocker(view: HostView) -> Reading:
+    """How long sessions have been idle in a transaction whose locks other sessions wait for.
+
+    A session that is idle keeps the locks of its transaction until its client goes on: nothing that the server does
+    ends the wait.
+    """
+    rows = view.rows("db_sessions")
+    if not rows and not view.has_data("db_sessions"):
+        return MissingData(view.missing_reason(("db_sessions",)))
+    waiting = [row for row in rows if row.text("wait_type") == "Lock"]
+    results = []
+    for row in rows:
+        mine = [item for item in waiting if row.text("pid") in item.text("blocked_by").split(" ")]
+        age = row.number("state_age")
+        if mine and age is not None and row.text("state").startswith("idle in transaction"):
+            cites = (row.citation, *(item.citation for item in mine[:4]))
+            detail: Detail = {
+                "session": row.text("pid"),
+                "waiting": len(mine),
+                "query": row.text("query")[:80],
+            }
+            results.append(Measurement(age, (), cites, len(mine), (), detail))
+    return results
+
+
+def _oldest_request(view: HostView) -> Reading:
+    """How long a PostgreSQL on this host has owed the answer that it has owed longest, over TCP."""
+    rows = [
+        row
+        for row in view.rows("tcp_waits")
+        if row.text("direction") == "in" and POSTGRES.match(row.text("comm"))
+    ]
+    if not rows and not view.has_data("tcp_waits"):
+        return MissingData(view.missing_reason(("tcp_waits",)))
+    return [
+        Measurement(row.number("oldest") or 0.0, (), (row.citation,), 0, (), {"port": row.text("peer")})
+        for row in rows
+    ]
 
 
 def _costliest(view: HostView) -> TableRow | None:
@@ -92,6 +134,10 @@ def _of_all_cpu(view: HostView) -> Reading:
 _SESSIONS = (("db_sessions",),)
 LOCK_WAIT = Measure("db.lock_wait_s", "s", Text("Longest wait for another session", "等待其他会话最久的时间"),
                     _SESSIONS, _lock_wait)  # fmt: skip
+IDLE_BLOCKER = Measure("db.idle_blocker_s", "s", Text("Idle while others wait", "空闲事务阻塞他人的时间"),
+                       _SESSIONS, _idle_blocker)  # fmt: skip
+OLDEST_REQUEST = Measure("db.oldest_request_ms", "ms", Text("Longest wait for the database", "等待数据库最久的时间"),
+                         (("tcp_waits",),), _oldest_request)  # fmt: skip
 TIME_PER_ROW = Measure("db.ms_per_row", "ms", Text("Time for each row returned", "每返回一行的耗时"), _SESSIONS,
                        _time_per_row)  # fmt: skip
 CALLS = Measure("db.calls_count", "count", Text("Calls of the costliest statement", "最耗时语句的调用数"), _SESSIONS,
