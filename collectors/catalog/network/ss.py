@@ -31,7 +31,7 @@ _MAX_BYTES = 4 << 20
 #: One pass over all sockets. Listeners come first in both sources, so that a later socket on a listener's port
 #: is known to be inbound; it uses no port of ours. 20,000 destinations are counted, the 50 greatest are printed.
 #: A socket in CLOSE_WAIT waits for close() only after its program has read everything: the receive queue is then 0, or
-#: 1 until the program has read the end of the stream, because FIN takes one sequence number (tcp_diag_get_info, tcp_fin).
+#: 1 until it has read the end of the stream, because FIN takes one sequence number (tcp_diag_get_info, tcp_fin).
 #: With more, data is unread: the program is behind with its work and has not forgotten the socket.
 _COUNT = r"""
 took=0
