@@ -65,7 +65,9 @@ def _traffic_growth(environment: LabEnvironment, rng: random.Random) -> Iterator
     for application, rate in zip(applications, rates, strict=True):
         more = ("--rate", rate * rng.uniform(1.0, 1.3), "--poisson", "--seed", application.port + 1)
         environment.load("--to", f"{environment.host_address}:{application.port}", *more)
-    yield applications[0].live(access_log=f"/run/access-{ports[0]}.log", busy=busy, burn_us=burn_us, rates=rates)
+    yield applications[0].live(
+        access_log=f"/run/access-{ports[0]}.log", busy=busy, burn_us=burn_us, rates=rates
+    )
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Faults that rules may be improved by."""

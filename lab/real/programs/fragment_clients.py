@@ -1,0 +1,39 @@
+"""Clients of a Redis that caches fragments of pages: reads and writes at a steady rate, and connections that wait."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+
+
+async def read_answer(reader: asyncio.StreamReader) -> None:
+    """Read one answer: a status line, or a length and a value."""
+    line = await reader.readline()
+    if line.startswith(b"$") and int(line[1:]) >= 0:
+        await reader.readexactly(int(line[1:]) + 2)
+
+
+async def run(options: argparse.Namespace) -> None:
+    """Open the connections, then read and write fragments over the first."""
+    address, port = options.to.split(":")
+    connections = [await asyncio.open_connection(address, int(port)) for _ in range(options.idle + 1)]
+    reader, writer = connections[0]
+    while True:
+        key = f"fragment:{random.randrange(3000)}"
+        command = f"GET {key}\r\n" if random.random() < 0.8 else f"SET {key} {'v' * 400}\r\n"
+        writer.write(command.encode())
+        await read_answer(reader)
+        await asyncio.sleep(random.expovariate(options.rate))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--to", required=True, help="address:port")
+    parser.add_argument("--rate", type=float, default=50.0)
+    parser.add_argument("--idle", type=int, default=0, help="connections that wait")
+    asyncio.run(run(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Real software on a host of the lab: configured, started and stopped for one scenario."""
