@@ -117,7 +117,7 @@ class Scenario:
 
     family: the fault it belongs to; "healthy" for the healthy ones.
     causes: the true causes, words of CAUSES; () on healthy ones. Naming one of them first is right.
-    software: the real software that is sick, such as ("nginx", "php-fpm"); () for programs of the lab.
+    software: the real software at fault, such as ("nginx", "php-fpm"); () for programs of the lab.
     summary: one sentence: what is wrong and what is normal.
     needs: programs it cannot do without; where one is missing the scenario is skipped with the reason.
     seconds: how long the fault must have lasted before it shows.

@@ -18,7 +18,7 @@ def _filled_by_export(environment: LabEnvironment, rng: random.Random) -> Iterat
     size_mb, rate, kilobytes = rng.randrange(120, 260), rng.randrange(30, 60), rng.randrange(20, 90)
     application.disk(size_mb)
     application.serve(
-        build_python_command("uploads.py", "--port", application.port, "--directory", DATA, "--log", LOG)
+        build_python_command("web/uploads.py", "--port", application.port, "--directory", DATA, "--log", LOG)
     )
     application.clients(rate, "--body-bytes", kilobytes * 1000)
     application.baseline()

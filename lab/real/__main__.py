@@ -42,7 +42,7 @@ def main() -> int:
             print(f"in place after {time.monotonic() - began:.1f} s, scope {live.scope}, {live.parameters}")
             print(f"ssh: {environment.ssh_command()}", flush=True)
             time.sleep(options.seconds)
-            print(f"sick {live.stats()}", flush=True)
+            print(f"faulty {live.stats()}", flush=True)
             if options.show:
                 subprocess.run([*live.host.ssh(), options.show], timeout=60, check=False)
     return 0

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.catalogue_host import PROGRAMS, WebHost, choose_pages
+from lab.real.services.catalog_host import PROGRAMS, WebHost, choose_pages
 from lab.scenario import Live, Scenario
 
 SERVFAIL, NXDOMAIN, REFUSED, NO_ANSWER = 2, 3, 5, -1
@@ -66,10 +66,10 @@ class NameServers:
             os.kill(self.servers[address].pid, signal.SIGHUP)
 
 
-def _start_named_catalogue(
+def _start_named_catalog(
     environment: LabEnvironment, rng: random.Random, options: str, threads: int
 ) -> tuple[WebHost, NameServers]:
-    """Start a catalogue that asks the stock service by its name, and its clients."""
+    """Start a catalog that asks the stock service by its name, and its clients."""
     cached = rng.random() < 0.4
     names = NameServers(environment, rng, options, cached=cached)
     environment.serve("evented.py", 8088, "--name", "stock", "--backlog", 4096, client_side=True)
@@ -89,7 +89,7 @@ def _start_named_catalogue(
 def _slow_names(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The name servers answer late, lose queries, or the first of them is silent."""
     options = rng.choice(("timeout:1 attempts:3", "timeout:2 attempts:2", "timeout:1 attempts:2"))
-    host, names = _start_named_catalogue(environment, rng, options, rng.choice((1, 4, 8)))
+    host, names = _start_named_catalog(environment, rng, options, rng.choice((1, 4, 8)))
     way = rng.choice(("late", "late", "lost", "first is silent"))
     if way == "late":
         least = rng.randrange(120, 300)
@@ -105,7 +105,7 @@ def _slow_names(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
 def _failing_names(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The name servers answer with an error, or not at all."""
     options = rng.choice(("timeout:1 attempts:1", "timeout:1 attempts:2"))
-    host, names = _start_named_catalogue(environment, rng, options, rng.choice((4, 8, 16)))
+    host, names = _start_named_catalog(environment, rng, options, rng.choice((4, 8, 16)))
     code = rng.choice((SERVFAIL, SERVFAIL, NXDOMAIN, REFUSED, NO_ANSWER))
     share = rng.choice((1.0, rng.uniform(0.5, 0.9)))
     names.change_answers((FIRST, SECOND), share=share, code=code)
@@ -181,7 +181,7 @@ def _slow_readers(environment: LabEnvironment, rng: random.Random) -> Iterator[L
 SCENARIOS = (
     Scenario(
         "dns-slow", "development", "dns-slow", ("slow-name-resolution",),
-        "Name servers answer late or lose queries; the catalogue resolves the stock service for each request.",
+        "Name servers answer late or lose queries; the catalog resolves the stock service for each request.",
         _slow_names, needs=("gunicorn", "nginx", "dnsmasq", "redis-server"), software=("gunicorn", "dnsmasq"),
         seconds=8.0,
     ),

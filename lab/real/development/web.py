@@ -152,8 +152,8 @@ def _syn_backlog(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
         port,
         NginxSettings(
             listen_words=f"backlog={backlog}",
-            http_lines=build_upstream("catalogue", (f"127.0.0.1:{app.port}",)),
-            server_lines=build_proxy("/", "catalogue") + "        location /assets/ { }\n",
+            http_lines=build_upstream("catalog", (f"127.0.0.1:{app.port}",)),
+            server_lines=build_proxy("/", "catalog") + "        location /assets/ { }\n",
         ),
     )
     nginx.add_file("assets/site.css", rng.randrange(5_000, 60_000))
@@ -201,8 +201,8 @@ def _slow_dependency(environment: LabEnvironment, rng: random.Random) -> Iterato
         environment,
         port,
         NginxSettings(
-            http_lines=build_upstream("catalogue", (f"127.0.0.1:{app.port}",)),
-            server_lines=build_proxy("/", "catalogue"),
+            http_lines=build_upstream("catalog", (f"127.0.0.1:{app.port}",)),
+            server_lines=build_proxy("/", "catalog"),
         ),
     )
     rate = rng.uniform(60, 110)

@@ -32,7 +32,7 @@ def _limit_below_demand(environment: LabEnvironment, rng: random.Random) -> Iter
     group = environment.app
     if rng.random() < 0.6:
         group = Group(
-            f"{group.path.rpartition('/')[0]}/{rng.choice(('catalogue', 'shop-web', 'frontend'))}"
+            f"{group.path.rpartition('/')[0]}/{rng.choice(('catalog', 'shop-web', 'frontend'))}"
         ).create()
     host = SiteHost(environment, rng, workers=rng.randrange(2, 6), threads=rng.choice((1, 1, 4)), group=group)
     host.start_clients(rng.randrange(150, 240), choose_pages(rng))

@@ -83,7 +83,7 @@ class Api:
             writer.write(b"data: {}\n\n")
 
 
-async def serve(options: argparse.Namespace) -> None:
+async def serve_requests(options: argparse.Namespace) -> None:
     """Serve until the process ends."""
     api = Api(options)
     address, port = options.listen.rsplit(":", 1)
@@ -98,4 +98,4 @@ if __name__ == "__main__":
     parser.add_argument("--settings", default="")
     parser.add_argument("--access-log", default="")
     parser.add_argument("--backlog", type=int, default=1024)
-    asyncio.run(serve(parser.parse_args()))
+    asyncio.run(serve_requests(parser.parse_args()))

@@ -8,7 +8,7 @@ import random
 import socket
 
 
-async def fetch(options: argparse.Namespace, number: int) -> None:
+async def fetch_export(options: argparse.Namespace, number: int) -> None:
     """Fetch one export; read a block, process it, read the next."""
     address, port = options.to.split(":")
     peer = socket.socket()
@@ -31,7 +31,7 @@ async def fetch_always(options: argparse.Namespace) -> None:
     """Fetch exports without an end, with a short rest after each."""
     while True:
         try:
-            await fetch(options, random.randrange(10_000))
+            await fetch_export(options, random.randrange(10_000))
         except OSError:
             await asyncio.sleep(0.5)
         await asyncio.sleep(random.expovariate(1 / options.rest_s))

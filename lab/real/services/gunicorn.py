@@ -42,7 +42,7 @@ class Gunicorn:
         self,
         environment: LabEnvironment,
         port: int,
-        application: str = "catalogue_app.py",
+        application: str = "catalog_app.py",
         *,
         workers: int = 3,
         threads: int = 1,

@@ -109,7 +109,7 @@ class RuntimeHost:
         paths = [word for name, parts in mix.items() for word in ("--path", f"/{name}/{{n}}") * parts]
         self.load = self.environment.load(
             "--to", f"{self.environment.host_address}:{self.port}", "--rate", rate, "--timeout-s", timeout_s,
-            *paths, "--seed", self.rng.randrange(10_000), program="web_clients.py",
+            *paths, "--seed", self.rng.randrange(10_000), program="web/web_clients.py",
         )  # fmt: skip
         time.sleep(warm_s)
         self.healthy = self.load.baseline(seconds)

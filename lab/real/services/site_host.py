@@ -16,7 +16,7 @@ from lab.real.services.nginx import Nginx, NginxSettings, build_proxy, build_ups
 from lab.scenario import Live
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-CATALOGUE_PAGES = ("/products/{n}", "/search/{n}", "/prices/{n}")
+CATALOG_PAGES = ("/products/{n}", "/search/{n}", "/prices/{n}")
 MAGAZINE_PAGES = ("/articles/{n}", "/topics/{n}")
 WORDS = (
     "harbor",
@@ -47,7 +47,7 @@ class SiteHost:
         self,
         environment: LabEnvironment,
         rng: random.Random,
-        application: str = "catalogue_app.py",
+        application: str = "catalog_app.py",
         *,
         workers: int = 3,
         threads: int = 1,
@@ -60,7 +60,7 @@ class SiteHost:
         self.port = rng.randrange(7000, 9900)
         self.proxied = rng.random() < 0.6 if proxied is None else proxied
         inner = self.port + 1 if self.proxied else self.port
-        has_log = not self.proxied and application == "catalogue_app.py"
+        has_log = not self.proxied and application == "catalog_app.py"
         self.gunicorn = Gunicorn(
             environment, inner, application, workers=workers, threads=threads, variables=variables, group=group,
             access_log=has_log, address="127.0.0.1" if self.proxied else "",
@@ -134,7 +134,7 @@ def start_web_clients(
     return environment.load(
         "--to", f"{environment.host_address}:{port}", "--rate", rate, "--timeout-s", timeout_s,
         *(word for path in paths for word in ("--path", path)), "--seed", rng.randrange(10_000),
-        program="web_clients.py",
+        program="web/web_clients.py",
     )  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def choose_scope(rng: random.Random, pid: int, group: Group) -> dict[str, str]:
 
 
 def choose_pages(
-    rng: random.Random, pages: tuple[str, ...] = CATALOGUE_PAGES, total: int = 8
+    rng: random.Random, pages: tuple[str, ...] = CATALOG_PAGES, total: int = 8
 ) -> tuple[str, ...]:
     """Return a mix of pages in which each of them occurs."""
     return (*pages, *(rng.choice(pages) for _ in range(total - len(pages))))

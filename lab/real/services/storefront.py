@@ -46,7 +46,7 @@ class Storefront:
     def start_python(
         self, postgres: Postgres, *, threads: int = 16, connection: str = "thread", dsn: str = ""
     ) -> None:
-        """Start the Python shop; `connection` says whether a thread or a request has its own."""
+        """Start the Python shop; `connection` states whether a thread or a request has its own."""
         sizes = [word for name in ("products", "customers", "orders", "note_words")
                  for word in (f"--{name.replace('_', '-')}", str(postgres.sizes[name]))]  # fmt: skip
         self.parameters |= {"threads": threads, "connection": connection, **postgres.sizes}
@@ -82,7 +82,7 @@ class Storefront:
         self.load: Load = self.environment.load(
             "--to", f"{self.environment.host_address}:{self.port}", "--rate", rate, "--timeout-s", timeout_s,
             "--range", range_, *(word for path in paths for word in ("--path", path)),
-            "--seed", self.rng.randrange(10_000), program="web_clients.py",
+            "--seed", self.rng.randrange(10_000), program="web/web_clients.py",
         )  # fmt: skip
 
     def measure_baseline(self, seconds: float = 3.0, *, warm_s: float = 0.0) -> None:

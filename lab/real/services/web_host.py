@@ -1,4 +1,4 @@
-"""A web host of production: the catalogue behind nginx, services beside it, and its clients."""
+"""A web host of production: the catalog behind nginx, services next to it, and its clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WARNINGS = (
 
 
 class WebHost:
-    """The catalogue of gunicorn, behind nginx or alone, with neighbors and clients. Numbers come from `rng`."""
+    """The catalog of gunicorn, behind nginx or alone, with neighbors and clients. Numbers come from `rng`."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class WebHost:
         workers: int = 3,
         threads: int = 1,
         variables: Mapping[str, str] | None = None,
-        application: str = "catalogue_app.py",
+        application: str = "catalog_app.py",
         options: tuple[str, ...] = (),
         limits: tuple[str, ...] = (),
         group: Group | None = None,
@@ -51,15 +51,15 @@ class WebHost:
         self.gunicorn = Gunicorn(
             environment, inner, application, workers=workers, threads=threads, variables=variables,
             options=options, limits=limits, group=group,
-            access_log=not self.proxied and application == "catalogue_app.py",
+            access_log=not self.proxied and application == "catalog_app.py",
             address="127.0.0.1" if self.proxied else "",
         )  # fmt: skip
         self.nginx: Nginx | None = None
         self.access_log = self.gunicorn.log
         if self.proxied:
             settings = NginxSettings(
-                http_lines=build_upstream("catalogue", (f"127.0.0.1:{inner}",)),
-                server_lines=build_proxy("/", "catalogue"),
+                http_lines=build_upstream("catalog", (f"127.0.0.1:{inner}",)),
+                server_lines=build_proxy("/", "catalog"),
             )
             self.nginx = Nginx(environment, self.port, settings, group=group)
             self.access_log = self.nginx.access_log
@@ -71,7 +71,7 @@ class WebHost:
         self.load: Load = self.environment.load(
             "--to", f"{self.environment.host_address}:{self.port}", "--rate", rate, "--timeout-s", timeout_s,
             *(word for path in paths for word in ("--path", path)), "--seed", self.rng.randrange(10_000),
-            program="web_clients.py",
+            program="web/web_clients.py",
         )  # fmt: skip
 
     def measure_baseline(self, seconds: float = 3.0) -> None:
@@ -106,12 +106,12 @@ def choose_scope(environment: LabEnvironment, rng: random.Random, pid: int) -> d
 
 
 def choose_pages(rng: random.Random, *, total: int = 8) -> tuple[str, ...]:
-    """Return a mix of the catalogue's pages."""
+    """Return a mix of the catalog's pages."""
     return (*PAGES, *(rng.choice(PAGES) for _ in range(total - len(PAGES))))
 
 
 def start_background(environment: LabEnvironment, rng: random.Random) -> list[str]:
-    """Start healthy services that have nothing to do with the catalogue. Returns their names."""
+    """Start healthy services that have nothing to do with the catalog. Returns their names."""
     names = rng.sample(("redis", "memcached", "agent", "idle connections", "log"), rng.randrange(2, 5))
     directory = environment.directory / "background"
     directory.mkdir(exist_ok=True)

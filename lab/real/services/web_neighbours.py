@@ -142,5 +142,5 @@ def start_requests(
         rng.randrange(10_000),
         *words,
         *options,
-        program="web_clients.py",
+        program="web/web_clients.py",
     )

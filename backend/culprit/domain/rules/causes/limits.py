@@ -40,7 +40,7 @@ CAUSES: tuple[Cause, ...] = (
             "文件系统有空间但没有可用 inode，每次新建文件都以 ENOSPC 失败。",
         ),
         fix=Text(
-            "Find the directory with the most files (du --inodes -x) and delete files that nobody needs: sessions, "
+            "Find the directory with the most files (du --inodes -x) and delete files that no user needs: sessions, "
             "caches, queues of mail. Create the file system again with more inodes where that is not enough.",
             "找出文件最多的目录（du --inodes -x），删除不再需要的文件：会话、缓存、邮件队列；"
             "仍不够时以更多 inode 重建文件系统。",

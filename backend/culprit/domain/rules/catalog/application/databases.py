@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
         thresholds=(
             (
                 "info",
-                Threshold("info", 1000.0, "deadlock_timeout: a wait for a lock is unusual from here on"),
+                Threshold("info", 1000.0, "deadlock_timeout: a wait for a lock is atypical from here on"),
             ),
         ),
         strength=Strength.CONTEXT,

@@ -81,7 +81,7 @@ RULES: tuple[Rule, ...] = (
         refutes=("cpu-exhausted",),
         refuted_by=("F-CPU-THROTTLED-WAITING",),
         caveats=Text(
-            "Batch work with normal priority waits as well, and nobody may wait for it.",
+            "Batch work with normal priority waits as well, and perhaps no user waits for it.",
             "普通优先级的批处理也会等待，而可能没有人在等它。",
         ),
         source="/proc/PID/task/*/schedstat: time on a CPU and time waiting for one; /proc/stat",

@@ -1,4 +1,4 @@
-"""The shop's catalogue: products from files, a search, prices with tax, and stock levels of another service.
+"""The shop's catalog: products from files, a search, prices with tax, and stock levels of another service.
 
 Environment: DATA_DIRECTORY (products-NN.json), STOCK_URL (such as http://10.80.0.2:8088, asked by /stock; "" without),
 ACCESS_LOG (a file; "" without).
@@ -83,7 +83,7 @@ def search_products(number: int) -> Response:
 def get_prices(number: int) -> Response:
     """A signed price list."""
     lines = [f"{product['id']};{product['price'] * 1.19:.2f}" for product in load_shard(number)]
-    signature = hashlib.pbkdf2_hmac("sha256", "\n".join(lines).encode(), b"catalogue", 2000)
+    signature = hashlib.pbkdf2_hmac("sha256", "\n".join(lines).encode(), b"catalog", 2000)
     return jsonify(lines=lines, signature=signature.hex())
 
 

@@ -47,18 +47,20 @@ async def run(options: argparse.Namespace, log: TextIO) -> None:
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         if len(running) < IN_FLIGHT_LIMIT:
             path = draw.choice(options.path or ["/"]).replace("{n}", str(draw.randrange(options.range)))
-            task = asyncio.create_task(request(options, path, tls, log))
+            task = asyncio.create_task(send_request(options, path, tls, log))
             running.add(task)
             task.add_done_callback(running.discard)
         due += draw.expovariate(options.rate)
 
 
-async def request(options: argparse.Namespace, path: str, tls: ssl.SSLContext | None, log: TextIO) -> None:
+async def send_request(
+    options: argparse.Namespace, path: str, tls: ssl.SSLContext | None, log: TextIO
+) -> None:
     """Send one request and log its outcome."""
     began, start = time.time(), time.monotonic()
     try:
         async with asyncio.timeout(options.timeout_s):
-            outcome = await ask(options.to, path, tls)
+            outcome = await fetch_outcome(options.to, path, tls)
     except TimeoutError:
         outcome = "timeout"
     except OSError as error:
@@ -66,7 +68,7 @@ async def request(options: argparse.Namespace, path: str, tls: ssl.SSLContext | 
     log.write(f"{began:.3f} {outcome} {(time.monotonic() - start) * 1000:.2f}\n")
 
 
-async def ask(to: str, path: str, tls: ssl.SSLContext | None) -> str:
+async def fetch_outcome(to: str, path: str, tls: ssl.SSLContext | None) -> str:
     """Return the outcome of one request, read until the server closes the connection."""
     address, port = to.split(":")
     reader, writer = await asyncio.open_connection(address, int(port), ssl=tls)
