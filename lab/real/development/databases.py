@@ -11,12 +11,12 @@ from lab.application import DATA, LabApplication, limit_io
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.postgres import POSTGRES, Postgres
+from lab.real.services.postgres import POSTGRES, PostgresServer
 from lab.real.services.storefront import PROGRAMS, Storefront, choose_paths
 from lab.scenario import Live, Scenario
 
 
-def start_sync(environment: LabEnvironment, postgres: Postgres, rng: random.Random) -> None:
+def start_sync(environment: LabEnvironment, postgres: PostgresServer, rng: random.Random) -> None:
     """Start the worker that applies deliveries, and let it apply two for each warehouse."""
     deliveries = environment.directory / "deliveries.txt"
     deliveries.touch()
@@ -33,7 +33,7 @@ def start_sync(environment: LabEnvironment, postgres: Postgres, rng: random.Rand
 def _open_transaction(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A worker or an operator has changed the stock of a warehouse and does not commit."""
     storefront = Storefront(environment, rng)
-    postgres = Postgres(environment, rng)
+    postgres = PostgresServer(environment, rng)
     timeout_ms = rng.choice((0, 0, rng.randrange(1200, 2600)))
     dsn = postgres.build_dsn(statement_timeout=timeout_ms) if timeout_ms else ""
     storefront.start_python(postgres, threads=rng.choice((24, 32, 48)), dsn=dsn)
@@ -57,7 +57,7 @@ def _connections(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     """The reports got more workers, each with a connection; few are left for the shop, which opens one per request."""
     storefront = Storefront(environment, rng)
     most, left = rng.randrange(24, 60), rng.choice((0, 1, 1))
-    postgres = Postgres(
+    postgres = PostgresServer(
         environment, rng, settings={"max_connections": most, "superuser_reserved_connections": 3}
     )
     storefront.start_python(postgres, threads=rng.choice((16, 24)), connection="request")
@@ -78,7 +78,7 @@ def _connections(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     yield storefront.build_live(postgres.pid, max_connections=most, report_workers=workers)
 
 
-def count_sessions(postgres: Postgres, user: str) -> int:
+def count_sessions(postgres: PostgresServer, user: str) -> int:
     """Return how many sessions `user` has."""
     with postgres.connect() as database:
         row = database.execute("SELECT count(*) FROM pg_stat_activity WHERE usename = %s", [user]).fetchone()
@@ -89,7 +89,7 @@ def count_sessions(postgres: Postgres, user: str) -> int:
 def _index(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """After a migration, the orders of a customer are found by reading all orders."""
     storefront = Storefront(environment, rng)
-    postgres = Postgres(environment, rng, orders=rng.randrange(250_000, 450_000), note_words=1)
+    postgres = PostgresServer(environment, rng, orders=rng.randrange(250_000, 450_000), note_words=1)
     storefront.start_python(postgres, threads=rng.choice((12, 16, 24)))
     storefront.start_clients(rng.randrange(50, 90), choose_paths(rng))
     storefront.measure_baseline()
@@ -113,7 +113,7 @@ def _limited_io(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
     application.disk(rng.randrange(700, 900))
     environment.host_sh(f"chown 65534:65534 {DATA}")
     group = Group(f"{environment.app.path}/database").create()
-    postgres = Postgres(
+    postgres = PostgresServer(
         environment, rng, directory=f"{DATA}/main", group=group, settings={"max_wal_size": "400MB"},
         note_words=rng.randrange(4, 12),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from lab.application import DATA, LabApplication, slow_disk, use_cpus
 from lab.environment import LabEnvironment
 from lab.load import wait_for
 from lab.real.services.catalog_host import (
-    WebHost,
+    CatalogHost,
     choose_pages,
     write_pictures,
 )
@@ -33,7 +33,7 @@ NEEDS = ("gunicorn", "nginx", "redis-server")
 def _few_cpus(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The services are confined to one CPU, by their group or by their affinity."""
     dots = rng.randrange(60, 85)
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=rng.randrange(4, 7), application="posters_app.py",
         variables={"DOTS_PER_INCH": str(dots)},
     )  # fmt: skip
@@ -55,7 +55,7 @@ def _few_cpus(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]
 @contextmanager
 def _few_processes(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """No process can be started any more: the group or the user has as many as it may have."""
-    host = WebHost(
+    host = CatalogHost(
         environment,
         rng,
         workers=rng.randrange(3, 6),
@@ -116,7 +116,7 @@ def _start_locked_jobs(environment: LabEnvironment, rng: random.Random, director
 def _compression_job(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A job that starts at fixed times compresses the archive with many threads."""
     dots = rng.randrange(60, 85)
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=rng.randrange(3, 6), application="posters_app.py",
         variables={"DOTS_PER_INCH": str(dots)},
     )  # fmt: skip
@@ -172,7 +172,7 @@ def _volume_job(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
     write_pictures(environment, f"{DATA}/exports", 25, 10_000)
     rate = rng.randrange(110, 170)
     slow_disk(environment.app, image, bytes_per_s=int(rate * kilobytes * 1024 * rng.uniform(1.8, 2.5)))
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=rng.randrange(2, 4), proxied=True,
         server_lines=f"location /media/ {{ root {DATA}; sendfile off; directio 4k; }}\n",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from lab.application import DATA, LabApplication, slow_disk
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.catalog_host import PROGRAMS, WebHost, choose_pages, write_pictures
+from lab.real.services.catalog_host import PROGRAMS, CatalogHost, choose_pages, write_pictures
 from lab.scenario import Live, Scenario
 
 NEEDS = ("gunicorn", "nginx", "redis-server")
@@ -23,7 +23,7 @@ def _killed_workers(environment: LabEnvironment, rng: random.Random) -> Iterator
     """Pictures need more memory than the group has: a new release draws finer ones, or the limit is lower."""
     way = rng.choice(("release", "limit"))
     workers, fine = rng.randrange(3, 5), rng.randrange(170, 210)
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=workers, application="posters_app.py",
         variables={"DOTS_PER_INCH": str(72 if way == "release" else fine)},
     )  # fmt: skip
@@ -51,7 +51,7 @@ def _many_sessions(environment: LabEnvironment, rng: random.Random) -> Iterator[
     image = application.disk(700)
     files, kilobytes = rng.randrange(900, 1300), rng.choice((64, 96))
     write_pictures(environment, f"{DATA}/media", files, kilobytes)
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=2, proxied=True, server_lines=f"location /media/ {{ root {DATA}; }}\n"
     )
     rate = rng.randrange(90, 140)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.catalog_host import PROGRAMS, WebHost, choose_pages
+from lab.real.services.catalog_host import PROGRAMS, CatalogHost, choose_pages
 from lab.scenario import Live, Scenario
 
 SERVFAIL, NXDOMAIN, REFUSED, NO_ANSWER = 2, 3, 5, -1
@@ -68,12 +68,12 @@ class NameServers:
 
 def _start_named_catalog(
     environment: LabEnvironment, rng: random.Random, options: str, threads: int
-) -> tuple[WebHost, NameServers]:
+) -> tuple[CatalogHost, NameServers]:
     """Start a catalog that asks the stock service by its name, and its clients."""
     cached = rng.random() < 0.4
     names = NameServers(environment, rng, options, cached=cached)
     environment.serve("evented.py", 8088, "--name", "stock", "--backlog", 4096, client_side=True)
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=rng.randrange(2, 4), threads=threads,
         variables={"STOCK_URL": f"http://{names.name}:8088"},
     )  # fmt: skip
@@ -115,7 +115,7 @@ def _failing_names(environment: LabEnvironment, rng: random.Random) -> Iterator[
 @contextmanager
 def _backup_on_link(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A backup is fetched from the host, as fast as its link allows."""
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=rng.randrange(2, 5), proxied=True, server_lines="location /media/ { }\n"
     )
     assert host.nginx is not None
@@ -157,7 +157,7 @@ def _slow_readers(environment: LabEnvironment, rng: random.Random) -> Iterator[L
     """Partners fetch exports as ever, but read them slowly: threads of the service block while they send."""
     workers, threads = rng.randrange(2, 4), rng.choice((4, 6, 8))
     kilobytes = rng.randrange(3000, 9000)
-    host = WebHost(
+    host = CatalogHost(
         environment, rng, workers=workers, threads=threads, application="exports_app.py", proxied=False,
         variables={"EXPORT_KILOBYTES": str(kilobytes)}, options=("--timeout", "120"),
     )  # fmt: skip

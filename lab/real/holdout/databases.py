@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from lab.application import DATA, LabApplication, slow_disk
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
-from lab.real.services.postgres import POSTGRES, Postgres
+from lab.real.services.postgres import POSTGRES, PostgresServer
 from lab.real.services.storefront import Storefront, choose_paths
 from lab.scenario import Live, Scenario
 
@@ -43,7 +43,7 @@ COMMIT;
 def _long_statement(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A migration or a recalculation works for minutes in one transaction, on rows that the shop needs."""
     storefront = Storefront(environment, rng)
-    postgres = Postgres(
+    postgres = PostgresServer(
         environment, rng, warehouses=rng.randrange(3, 6), products=rng.randrange(6_000, 12_000)
     )
     timeout_ms = rng.choice((0, 0, rng.randrange(1500, 2800)))
@@ -75,7 +75,7 @@ def _checkpoints(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
         "max_wal_size": "700MB", "checkpoint_timeout": "30min", "log_checkpoints": "on", "wal_recycle": "on",
         "checkpoint_completion_target": 0.9, "shared_buffers": "256MB", "checkpoint_flush_after": 0,
     }  # fmt: skip
-    postgres = Postgres(
+    postgres = PostgresServer(
         environment, rng, directory=f"{DATA}/main", settings=settings, initdb_options=("--wal-segsize=1",),
         orders=rng.randrange(90_000, 150_000), note_words=rng.randrange(10, 16),
     )  # fmt: skip
@@ -99,7 +99,7 @@ def _lossy_network(environment: LabEnvironment, rng: random.Random) -> Iterator[
     """The database is on another machine; part of the segments between it and the shop is lost on the way."""
     router = environment.insert_router() if rng.random() < 0.5 else None
     storefront = Storefront(environment, rng)
-    postgres = Postgres(environment, rng, client_side=True)
+    postgres = PostgresServer(environment, rng, client_side=True)
     storefront.start_python(postgres, threads=rng.choice((24, 32)), connection=rng.choice(CONNECTIONS))
     storefront.start_clients(rng.randrange(60, 100), choose_paths(rng))
     storefront.measure_baseline()
@@ -125,7 +125,7 @@ def _small_group(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     environment.host_sh(f"chown 65534:65534 {DATA}")
     group = Group(f"{environment.app.path}/database").create()
     orders, words = rng.randrange(160_000, 220_000), rng.randrange(28, 36)
-    postgres = Postgres(
+    postgres = PostgresServer(
         environment, rng, directory=f"{DATA}/main", group=group, orders=orders,
         customers=rng.randrange(8_000, 12_000), note_words=words,
         settings={"shared_buffers": "24MB", "max_wal_size": "300MB", "effective_io_concurrency": 0},
@@ -150,7 +150,7 @@ def _full_volume(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     storefront, application = Storefront(environment, rng), LabApplication(environment, rng)
     application.disk(rng.randrange(350, 600), options="noatime")
     environment.host_sh(f"chown 65534:65534 {DATA}; install -d {DATA}/exports")
-    postgres = Postgres(
+    postgres = PostgresServer(
         environment, rng, directory=f"{DATA}/main", settings={"max_wal_size": "200MB"}, note_words=rng.randrange(8, 30),
         initdb_options=(f"--waldir={environment.directory}/postgresql/wal",),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
-from lab.real.services.postgres import POSTGRES, Postgres
+from lab.real.services.postgres import POSTGRES, PostgresServer
 from lab.real.services.site_host import (
     PROGRAMS,
     SiteHost,
@@ -53,7 +53,7 @@ def _busy_postgres(environment: LabEnvironment, rng: random.Random) -> Iterator[
         "checkpoint_timeout": "30s", "max_connections": rng.choice((60, 100)), "log_checkpoints": "on",
         "synchronous_commit": rng.choice(("on", "on", "off")),
     }  # fmt: skip
-    database = Postgres(environment, rng, settings=settings)
+    database = PostgresServer(environment, rng, settings=settings)
     rate, connections = rng.randrange(180, 320), rng.randrange(8, 20)
     load = environment.load(
         "--database", database.build_dsn(), "--rate", rate, "--connections", connections,

@@ -57,7 +57,7 @@ class Visitor:
             self.disconnect()
 
     async def exchange(self, path: str) -> str:
-        """Return the outcome; a kept connection that the server closed in the meantime is replaced once, as browsers do."""
+        """Return the outcome; a kept connection that the server has closed is replaced once, as browsers do."""
         kept = self.connection is not None
         try:
             return await self.ask(path)

@@ -25,7 +25,7 @@ WARNINGS = (
 )
 
 
-class WebHost:
+class CatalogHost:
     """The catalog of gunicorn, behind nginx or alone, with neighbors and clients. Numbers come from `rng`."""
 
     def __init__(

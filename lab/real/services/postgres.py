@@ -37,7 +37,7 @@ BINARIES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=T
 POSTGRES = str(BINARIES / "postgres")
 
 
-class Postgres:
+class PostgresServer:
     """A PostgreSQL that runs. `sizes` has the numbers of rows, `server` is the postmaster."""
 
     def __init__(

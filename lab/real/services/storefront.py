@@ -13,7 +13,7 @@ from lab.load import Load, wait_for
 from lab.real.services.mariadb import MariaDb
 from lab.real.services.nginx import ACCESS_LOG, Nginx, NginxSettings, build_fastcgi
 from lab.real.services.php import Php, PhpSettings
-from lab.real.services.postgres import Postgres
+from lab.real.services.postgres import PostgresServer
 from lab.real.services.unrelated import choose_scope, start_unrelated
 from lab.scenario import Live
 
@@ -44,7 +44,7 @@ class Storefront:
         self.access_log = LOG
 
     def start_python(
-        self, postgres: Postgres, *, threads: int = 16, connection: str = "thread", dsn: str = ""
+        self, postgres: PostgresServer, *, threads: int = 16, connection: str = "thread", dsn: str = ""
     ) -> None:
         """Start the Python shop; `connection` states whether a thread or a request has its own."""
         sizes = [word for name in ("products", "customers", "orders", "note_words")

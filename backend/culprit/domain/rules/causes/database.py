@@ -15,8 +15,8 @@ CAUSES: tuple[Cause, ...] = (
             "某个会话持有行锁或表锁，其他会话依次等待它；此时数据库是空闲的。",
         ),
         fix=Text(
-            "See what the session at the head of the queue does (pg_blocking_pids). Cancel it if it is not needed. Then "
-            "shorten its transaction, commit in batches, or run schema changes with lock_timeout.",
+            "See what the session at the head of the queue does (pg_blocking_pids). Cancel it if it is not needed. "
+            "Then shorten its transaction, commit in batches, or run schema changes with lock_timeout.",
             "查看队首会话在做什么（pg_blocking_pids），不需要时取消它；随后缩短其事务、分批提交，"
             "或以 lock_timeout 执行表结构变更。",
         ),
