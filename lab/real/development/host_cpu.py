@@ -11,7 +11,7 @@ from pathlib import Path
 from lab.application import DATA, LabApplication, slow_disk, use_cpus
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.catalog_host import (
+from lab.real.services.hosts.catalog_host import (
     CatalogHost,
     choose_pages,
     write_pictures,

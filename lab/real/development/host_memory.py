@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from lab.application import DATA, LabApplication, slow_disk
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.catalog_host import PROGRAMS, CatalogHost, choose_pages, write_pictures
+from lab.real.services.hosts.catalog_host import PROGRAMS, CatalogHost, choose_pages, write_pictures
 from lab.scenario import Live, Scenario
 
 NEEDS = ("gunicorn", "nginx", "redis-server")

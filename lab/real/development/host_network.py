@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.catalog_host import PROGRAMS, CatalogHost, choose_pages
+from lab.real.services.hosts.catalog_host import PROGRAMS, CatalogHost, choose_pages
 from lab.scenario import Live, Scenario
 
 SERVFAIL, NXDOMAIN, REFUSED, NO_ANSWER = 2, 3, 5, -1
@@ -164,7 +164,8 @@ def _slow_readers(environment: LabEnvironment, rng: random.Random) -> Iterator[L
     host.start_clients(rng.randrange(80, 140), ("/summary/{n}", *["/customers/{n}"] * rng.randrange(2, 5)))
     readers = workers * threads + rng.randrange(2, 10)
     command = [
-        sys.executable, "-B", str(PROGRAMS / "export_readers.py"), "--to", f"{environment.host_address}:{host.port}",
+        sys.executable, "-B", str(PROGRAMS / "clients" / "export_readers.py"),
+        "--to", f"{environment.host_address}:{host.port}",
         "--readers", str(readers), "--rest-s", f"{readers / rng.uniform(3, 6):.1f}",
     ]  # fmt: skip
     partners = environment.on_client(command)

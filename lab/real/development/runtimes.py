@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from lab.environment import LabEnvironment
 from lab.load import wait_for
 from lab.real.services.golang import GO, GoService
+from lab.real.services.hosts.runtime_host import RuntimeHost
 from lab.real.services.java import JavaService
 from lab.real.services.node import NodeService
 from lab.real.services.redis import Redis
-from lab.real.services.runtime_host import RuntimeHost
 from lab.scenario import Live, Scenario
 
 # What a review must not contain, before and after an update of the rules. Text, length range of a line, its mark.

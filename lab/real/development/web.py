@@ -168,7 +168,15 @@ def _syn_backlog(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     environment.client_net.sh("ip route add blackhole 198.18.0.0/15")
     scan = backlog * rng.uniform(1.4, 2.5) / (2 ** (retries + 1) - 1)
     environment.on_client(
-        [sys.executable, "-B", str(PROGRAMS / "port_scan.py"), "--to", nginx.address, "--rate", str(scan)]
+        [
+            sys.executable,
+            "-B",
+            str(PROGRAMS / "clients" / "port_scan.py"),
+            "--to",
+            nginx.address,
+            "--rate",
+            str(scan),
+        ]
     )
     time.sleep(4.0)
     load.mark()

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
-from lab.real.services.postgres import POSTGRES, PostgresServer
-from lab.real.services.site_host import (
+from lab.real.services.hosts.site_host import (
     PROGRAMS,
     SiteHost,
     choose_pages,
@@ -21,6 +20,7 @@ from lab.real.services.site_host import (
     start_neighbors,
     start_web_clients,
 )  # fmt: skip
+from lab.real.services.postgres import POSTGRES, PostgresServer
 from lab.scenario import Live, Scenario
 
 
@@ -92,7 +92,7 @@ def _busy_redis(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
     load = environment.load(
         "--to", f"{environment.host_address}:{port}", "--rate", rate, "--batch", batch, "--connections", 10,
         "--keys", keys, "--idle", rng.randrange(50, 300), "--seed", rng.randrange(10_000),
-        program=str(PROGRAMS / "store_clients.py"),
+        program=str(PROGRAMS / "clients" / "store_clients.py"),
     )  # fmt: skip
     neighbors = start_neighbors(environment, rng)
     healthy = _measure_again(load)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
-from lab.real.services.site_host import MAGAZINE_PAGES, PROGRAMS, SiteHost, choose_pages, start_magazine
+from lab.real.services.hosts.site_host import MAGAZINE_PAGES, PROGRAMS, SiteHost, choose_pages, start_magazine
 from lab.scenario import Live, Scenario
 
 JOBS = (

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.nginx import Nginx, NginxSettings, build_proxy, build_upstream
-from lab.real.services.site_host import (
+from lab.real.services.hosts.site_host import (
     MAGAZINE_PAGES,
     PROGRAMS,
     WORDS,
@@ -20,6 +19,7 @@ from lab.real.services.site_host import (
     start_neighbors,
     start_web_clients,
 )  # fmt: skip
+from lab.real.services.nginx import Nginx, NginxSettings, build_proxy, build_upstream
 from lab.scenario import Live, Scenario
 
 # What a process manager with "restart: always" does.

@@ -11,7 +11,13 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.site_host import MAGAZINE_PAGES, PROGRAMS, choose_pages, mount_volume, start_magazine
+from lab.real.services.hosts.site_host import (
+    MAGAZINE_PAGES,
+    PROGRAMS,
+    choose_pages,
+    mount_volume,
+    start_magazine,
+)
 from lab.scenario import Live, Scenario
 
 SSHD = """

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from lab.environment import LabEnvironment
 from lab.real.services.golang import GO, GoService
+from lab.real.services.hosts.runtime_host import RuntimeHost
 from lab.real.services.java import JavaService
 from lab.real.services.node import NodeService
 from lab.real.services.redis import Redis
-from lab.real.services.runtime_host import RuntimeHost
 from lab.scenario import Live, Scenario
 
 PROGRAMS = Path(__file__).parents[1] / "programs"

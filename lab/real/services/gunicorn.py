@@ -83,7 +83,7 @@ class Gunicorn:
     def install(self, application: str) -> None:
         """Put a file of lab/real/programs in place as the application."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(PROGRAMS / application, self.directory / f"{self.application}.py")
+        shutil.copyfile(PROGRAMS / "apps" / application, self.directory / f"{self.application}.py")
 
     def start(self) -> None:
         """Start gunicorn, and wait until it listens."""

@@ -12,7 +12,7 @@ from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-VISITORS = str(PROGRAMS / "visitors.py")
+VISITORS = str(PROGRAMS / "clients" / "visitors.py")
 ROTATE = 'while :; do gzip -c "$0" >"$0.gz.tmp" && mv "$0.gz.tmp" "$0.gz"; sleep %.1f; done'
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from lab.real.services.gunicorn import Gunicorn
 from lab.real.services.nginx import Nginx, NginxSettings, build_proxy, build_upstream
 from lab.scenario import Live
 
-PROGRAMS = Path(__file__).parents[1] / "programs"
+PROGRAMS = Path(__file__).parents[2] / "programs"
 PAGES = ("/products/{n}", "/search/{n}", "/prices/{n}")
 AGENT = 'while :; do cat /proc/stat /proc/meminfo /proc/net/dev | cksum >"$0"; sleep 1; done'
 WARNINGS = (
@@ -25,7 +24,7 @@ WARNINGS = (
 )
 
 
-class CatalogHost:
+class WebHost:
     """The catalog of gunicorn, behind nginx or alone, with neighbors and clients. Numbers come from `rng`."""
 
     def __init__(
@@ -41,7 +40,6 @@ class CatalogHost:
         limits: tuple[str, ...] = (),
         group: Group | None = None,
         proxied: bool | None = None,
-        server_lines: str = "",
     ) -> None:
         """Start the software. `proxied`: whether nginx is in front; None lets `rng` choose."""
         self.environment, self.rng = environment, rng
@@ -52,25 +50,26 @@ class CatalogHost:
         inner = self.port + 1 if self.proxied else self.port
         self.gunicorn = Gunicorn(
             environment, inner, application, workers=workers, threads=threads, variables=variables,
-            options=options, limits=limits, group=group, address="127.0.0.1" if self.proxied else "",
+            options=options, limits=limits, group=group,
             access_log=not self.proxied and application == "catalog_app.py",
+            address="127.0.0.1" if self.proxied else "",
         )  # fmt: skip
         self.nginx: Nginx | None = None
         self.access_log = self.gunicorn.log
         if self.proxied:
             settings = NginxSettings(
                 http_lines=build_upstream("catalog", (f"127.0.0.1:{inner}",)),
-                server_lines=build_proxy("/", "catalog") + server_lines,
+                server_lines=build_proxy("/", "catalog"),
             )
             self.nginx = Nginx(environment, self.port, settings, group=group)
             self.access_log = self.nginx.access_log
         self.parameters["background"] = start_background(environment, rng)
 
-    def start_clients(self, rate: float, paths: tuple[str, ...] = PAGES, numbers: int = 10_000) -> None:
-        """Start the clients. A path may be listed more than once to make it more frequent; {n} is below `numbers`."""
+    def start_clients(self, rate: float, paths: tuple[str, ...] = PAGES, timeout_s: float = 3.0) -> None:
+        """Start the clients; a path may be listed more than once to make it more frequent."""
         self.parameters |= {"rate": rate, "paths": list(paths)}
         self.load: Load = self.environment.load(
-            "--to", f"{self.environment.host_address}:{self.port}", "--rate", rate, "--range", numbers,
+            "--to", f"{self.environment.host_address}:{self.port}", "--rate", rate, "--timeout-s", timeout_s,
             *(word for path in paths for word in ("--path", path)), "--seed", self.rng.randrange(10_000),
             program="web/web_clients.py",
         )  # fmt: skip
@@ -91,17 +90,6 @@ class CatalogHost:
             {**self.parameters, **parameters, "healthy": self.healthy}, self.load.stats, self.access_log, repair,
             self.load.mark,
         )  # fmt: skip
-
-
-def write_pictures(environment: LabEnvironment, directory: str, files: int, kilobytes: int) -> None:
-    """Write pictures p0, p1, ... that compress as badly as pictures do, and leave none in the page cache."""
-    inside = environment.host.path(directory)
-    inside.mkdir(parents=True)
-    for number in range(files):
-        (inside / f"p{number}").write_bytes(os.urandom(kilobytes * 1024))
-    environment.host_sh(
-        f"sync -f {directory}; for f in {directory}/*; do dd if=$f iflag=nocache count=0 status=none; done"
-    )
 
 
 def read_cpu_times() -> tuple[int, int]:
@@ -135,7 +123,7 @@ def start_background(environment: LabEnvironment, rng: random.Random) -> list[st
         )  # fmt: skip
         wait_for(lambda: bool(environment.host_net.sh(f"ss -Hltn sport = :{port}")), "redis")
         environment.on_client(
-            [sys.executable, "-B", str(PROGRAMS / "session_cache_clients.py"),
+            [sys.executable, "-B", str(PROGRAMS / "clients" / "session_cache_clients.py"),
              "--to", f"{environment.host_address}:{port}", "--rate", str(rng.randrange(20, 120)),
              "--idle", str(rng.randrange(150, 600) if "idle connections" in names else 0)]
         )  # fmt: skip

@@ -12,7 +12,7 @@ from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
 from lab.scenario import Live
 
-PROGRAMS = Path(__file__).parents[1] / "programs"
+PROGRAMS = Path(__file__).parents[2] / "programs"
 AGENT = 'while :; do cat /proc/stat /proc/meminfo /proc/net/dev | cksum >"$0"; sleep 1; done'
 AUDIT = 'while :; do echo "$(date -Is) $1" >>"$0"; sleep $2; done'
 REPORTS = 'while :; do head -c $2 /dev/zero | gzip -5 >"$0.tmp"; mv "$0.tmp" "$0"; sleep $1; done'
@@ -69,7 +69,7 @@ class RuntimeHost:
         )  # fmt: skip
         wait_for(lambda: bool(self.environment.host_net.sh(f"ss -Hltn sport = :{port}")), "the neighbor")
         self.environment.on_client(
-            [sys.executable, "-B", str(PROGRAMS / "fragment_clients.py"), "--to",
+            [sys.executable, "-B", str(PROGRAMS / "clients" / "fragment_clients.py"), "--to",
              f"{self.environment.host_address}:{port}", "--rate", str(rate), "--idle", str(idle)]
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from lab.real.services.gunicorn import Gunicorn
 from lab.real.services.nginx import Nginx, NginxSettings, build_proxy, build_upstream
 from lab.scenario import Live
 
-PROGRAMS = Path(__file__).parents[1] / "programs"
+PROGRAMS = Path(__file__).parents[2] / "programs"
 CATALOG_PAGES = ("/products/{n}", "/search/{n}", "/prices/{n}")
 MAGAZINE_PAGES = ("/articles/{n}", "/topics/{n}")
 WORDS = (
@@ -179,7 +179,8 @@ def start_neighbors(environment: LabEnvironment, rng: random.Random) -> list[str
         )  # fmt: skip
         wait_for(lambda: bool(environment.host_net.sh(f"ss -Hltn sport = :{port}")), "redis")
         environment.on_client(
-            [sys.executable, "-B", str(PROGRAMS / "store_clients.py"), "--to", f"{environment.host_address}:{port}",
+            [sys.executable, "-B", str(PROGRAMS / "clients" / "store_clients.py"),
+            "--to", f"{environment.host_address}:{port}",
              "--rate", str(rng.randrange(20, 120)),
              "--idle", str(rng.randrange(150, 600) if "idle connections" in names else 4)]
         )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Hosts with several services of real software, their neighbors and their clients."""
