@@ -71,6 +71,35 @@ def _traffic_growth(environment: LabEnvironment, rng: random.Random) -> Iterator
 
 
 @contextmanager
+def _more_services(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """Services of another host are moved to this one; each is as small as those that were here."""
+    cpus = os.cpu_count() or 1
+    ports, burn_us = rng.sample(range(7000, 9900), 8), rng.randrange(3000, 7000)
+    rate = rng.uniform(0.14, 0.17) * cpus * 1e6 / burn_us
+    applications = [LabApplication(environment, rng) for _ in ports]
+    for number, (application, port) in enumerate(zip(applications, ports, strict=True)):
+        application.port = port
+        if number == 3:
+            applications[0].baseline()
+        application.items(burn_us=burn_us, log=f"/run/access-{port}.log")
+        application.clients(rate, "--poisson", "--seed", port)
+    yield applications[0].live(access_log=f"/run/access-{ports[0]}.log", burn_us=burn_us, rate=rate)
+
+
+@contextmanager
+def _spare_work(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """No CPU is ever idle, because searches at the lowest priority use what is left; no client waits."""
+    application = LabApplication(environment, rng)
+    rate, jobs = rng.randrange(50, 90), rng.randrange(4, 9)
+    application.items(burn_us=600)
+    application.clients(rate)
+    application.baseline()
+    for _ in range(jobs):
+        environment.on_host(["chrt", "--idle", "0", "sha256sum", "/dev/zero"])
+    yield application.live(rate=rate, jobs=jobs)
+
+
+@contextmanager
 def _busy_batch(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A batch job uses one CPU fully, at the lowest weight, and gives way to requests at once."""
     application = LabApplication(environment, rng)
@@ -83,6 +112,16 @@ def _busy_batch(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
 
 
 SCENARIOS = (
+    Scenario(
+        "cpu-exhausted-validation", "validation", "cpu-exhausted", ("cpu-exhausted",),
+        "Services of another host are moved to this one, which has too few CPUs for all of them.",
+        _more_services, needs=("gcc",), global_effect=("cpu",),
+    ),
+    Scenario(
+        "cpu-exhausted-decoy", "decoy", "cpu-exhausted", (),
+        "Searches of idle priority use every CPU; requests do not notice.", _spare_work, needs=("gcc",),
+        global_effect=("cpu",),
+    ),
     Scenario(
         "traffic-growth", "fault", "cpu-exhausted", ("cpu-exhausted",),
         "Four services get twice their traffic: together they want more CPU time than there is.",

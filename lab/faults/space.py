@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from lab.application import DATA, LOG, LabApplication
 from lab.environment import LabEnvironment, build_python_command
+from lab.load import wait_for
 from lab.scenario import Live, Scenario
 
 
@@ -26,7 +27,51 @@ def _filled_by_export(environment: LabEnvironment, rng: random.Random) -> Iterat
     yield application.live(size_mb=size_mb, rate=rate, kilobytes=kilobytes)
 
 
+@contextmanager
+def _filled_by_log(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """A debug log grows by megabytes per second on the same disk."""
+    application = LabApplication(environment, rng)
+    size_mb, rate, kilobytes = rng.randrange(120, 200), rng.randrange(20, 40), rng.randrange(10, 40)
+    application.disk(size_mb)
+    application.serve(
+        build_python_command("web/uploads.py", "--port", application.port, "--directory", DATA, "--log", LOG)
+    )
+    application.clients(rate, "--body-bytes", kilobytes * 1000)
+    application.baseline()
+    line = "debug: checked item in cart, nothing to do"
+    environment.on_host(["sh", "-c", f"exec yes '{line}' >>{DATA}/debug.log"])
+    wait_for(lambda: _used_pct(environment) >= 99, "the log to fill the disk", 60.0)
+    yield application.live(size_mb=size_mb, rate=rate, kilobytes=kilobytes)
+
+
+@contextmanager
+def _well_filled(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """A disk that is four fifths full, and stays so: the service removes old files itself."""
+    application = LabApplication(environment, rng)
+    size_mb, rate, kilobytes = rng.randrange(200, 300), rng.randrange(20, 40), rng.randrange(10, 40)
+    application.disk(size_mb)
+    application.serve(
+        build_python_command("web/uploads.py", "--port", application.port, "--directory", DATA, "--log", LOG)
+    )
+    application.clients(rate, "--body-bytes", kilobytes * 1000)
+    application.baseline()
+    environment.host_sh(f"head -c {size_mb * 3 // 4}M /dev/zero >{DATA}/archive.tar")
+    yield application.live(size_mb=size_mb, rate=rate, kilobytes=kilobytes)
+
+
+def _used_pct(environment: LabEnvironment) -> int:
+    return int(environment.host_sh(f"df -P {DATA} | tail -n 1").split()[4].rstrip("%"))
+
+
 SCENARIOS = (
+    Scenario(
+        "disk-full-validation", "validation", "disk-full", ("disk-full",),
+        "A debug log fills the disk of a service that keeps what its clients send.", _filled_by_log,
+    ),
+    Scenario(
+        "disk-full-decoy", "decoy", "disk-full", (),
+        "A disk is four fifths full, as it always is; no client notices.", _well_filled,
+    ),
     Scenario(
         "disk-full", "fault", "disk-full", ("disk-full",),
         "An export fills the disk of a service that keeps what its clients send.", _filled_by_export,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import select
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -87,7 +88,8 @@ def run_command(
         raise
     finally:
         connection.watchdog.until(None)
-        channel.close()
+        with contextlib.suppress(EOFError):  # the peer has already closed the connection
+            channel.close()
 
 
 def _pump(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str:
@@ -128,6 +130,14 @@ def _status(channel: paramiko.Channel, reason: str) -> int:
     if not channel.exit_status_ready() or channel.exit_status < 0:
         raise SshError("cut", reason=to_printable(reason) or "no exit status")
     return channel.exit_status
+
+
+def _receive(read: Callable[[int], bytes]) -> bytes:
+    """Read one chunk. Raises SshError if the peer closes the connection while paramiko acknowledges the chunk."""
+    try:
+        return read(CHUNK)
+    except EOFError as error:
+        raise SshError("cut", reason="the peer closed the connection") from error
 
 
 class _Pump:
@@ -175,14 +185,14 @@ class _Pump:
     def drain(self) -> None:
         """Read at most one chunk of each stream, so that neither blocks the other."""
         if self.channel.recv_stderr_ready():
-            data = self.channel.recv_stderr(CHUNK)
+            data = _receive(self.channel.recv_stderr)
             self.last_data_at = time.monotonic()
             self.stderr_bytes += len(data)
             if self.stderr_bytes > self.bounds.stderr_bytes:
                 raise SshError("flood", stream="stderr", limit=self.bounds.stderr_bytes)
             self.handler.stderr(data)
         if self.channel.recv_ready():
-            data = self.channel.recv(CHUNK)
+            data = _receive(self.channel.recv)
             self.last_data_at = time.monotonic()
             self.stdout_bytes += len(data)
             if self.stdout_bytes > self.bounds.stdout_bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 import paramiko
 import pytest
 from culprit.infra.network.addresses import AddressRule
+from culprit.infra.ssh import execute
 from culprit.infra.ssh.connection import CIPHERS, SshHop, SshTimeouts, connect_host, read_host_key
 from culprit.infra.ssh.errors import SshError
 from culprit.infra.ssh.execute import Bounds, run_command, start_command
@@ -301,3 +302,14 @@ def test_a_misbehaving_server_ends_in_its_own_error_and_leaves_nothing(tmp_path,
         thread.join(5)
     assert [thread for thread in threads if thread.is_alive()] == []
     assert len([*Path("/proc/self/fd").iterdir()]) <= open_before
+
+
+def test_connection_that_closes_while_a_chunk_is_acknowledged_is_cut():
+    """paramiko raises EOFError where it cannot send the message that opens the window again."""
+
+    def read(size):
+        raise EOFError
+
+    with pytest.raises(SshError) as raised:
+        execute._receive(read)
+    assert raised.value.kind == "cut"

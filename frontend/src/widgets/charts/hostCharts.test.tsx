@@ -62,14 +62,14 @@ describe("the grid of resources", () => {
       "true",
     );
     await user.click(within(grid).getByRole("button", { name: /^CPU, Saturation: critical/ }));
-    expect(await within(grid).findByRole("link", { name: "F-SCHED-RUNQ" })).toHaveAttribute(
+    expect(await within(grid).findByRole("link", { name: "F-CPU-EXHAUSTED" })).toHaveAttribute(
       "href",
-      expect.stringContaining("rule=F-SCHED-RUNQ"),
+      expect.stringContaining("rule=F-CPU-EXHAUSTED"),
     );
-    expect(within(grid).getByText(/3 matched of \d+ evaluated rules, \d+ in total/)).toBeVisible();
-    expect(within(grid).getByRole("link", { name: /^3 F-SCHED-RUNQ: open/ })).toHaveAttribute(
+    expect(within(grid).getByText(/4 matched of \d+ evaluated rules, \d+ in total/)).toBeVisible();
+    expect(within(grid).getByRole("link", { name: /F-CPU-EXHAUSTED: open/ })).toHaveAttribute(
       "href",
-      expect.stringMatching(/\/artifacts\/cpu_stat\?.*line=\d+/),
+      expect.stringMatching(/\/artifacts\/proc_schedstat\?.*line=\d+/),
     );
   });
 
