@@ -145,7 +145,7 @@ def _new_release(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     load = start_requests(environment, rng, nginx.address, rate, *pages)
     time.sleep(3.0)
     healthy = load.baseline(4.0)
-    span, release = rng.randrange(5, 9), rng.randrange(len(SEARCH_RELEASES))
+    span, release = rng.randrange(16, 21), rng.randrange(len(SEARCH_RELEASES))
     file = app.directory / f"{app.application}.py"
     text = file.read_text()
     file.with_suffix(".new").write_text(

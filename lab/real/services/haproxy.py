@@ -49,7 +49,7 @@ class HaproxySettings:
     backend: str = "app"
     servers: tuple[str, ...] = ()
     server_words: str = ""
-    global_maxconn: int = 20_000
+    global_maxconn: int = 8_000
     maxconn: int = 0
     threads: int = 2
     backlog: int = 1024
