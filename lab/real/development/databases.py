@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.application import DATA, LabApplication, limit_io
-from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.load import wait_for
 from lab.real.services.postgres import POSTGRES, PostgresServer
@@ -112,7 +111,7 @@ def _limited_io(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
     storefront, application = Storefront(environment, rng), LabApplication(environment, rng)
     application.disk(rng.randrange(700, 900))
     environment.host_sh(f"chown 65534:65534 {DATA}")
-    group = Group(f"{environment.app.path}/database").create()
+    group = application.group("database")
     postgres = PostgresServer(
         environment, rng, directory=f"{DATA}/main", group=group, settings={"max_wal_size": "400MB"},
         note_words=rng.randrange(4, 12),
@@ -129,7 +128,7 @@ def _limited_io(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
     )
     limit_io(group, application.loop_device(), **limits)
     scope = rng.choice((postgres.pid, storefront.server.pid))
-    yield storefront.build_live(scope, group=group.path, **limits)
+    yield storefront.build_live(scope, group=group, **limits)
 
 
 NEEDS = (POSTGRES, "setpriv")

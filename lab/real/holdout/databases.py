@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.application import DATA, LabApplication, slow_disk
-from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.real.services.postgres import POSTGRES, PostgresServer
 from lab.real.services.storefront import Storefront, choose_paths
@@ -79,10 +78,11 @@ def _checkpoints(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
         environment, rng, directory=f"{DATA}/main", settings=settings, initdb_options=("--wal-segsize=1",),
         orders=rng.randrange(90_000, 150_000), note_words=rng.randrange(10, 16),
     )  # fmt: skip
-    iops = rng.randrange(260, 420)
+    iops = rng.randrange(150, 230)
     storefront.start_python(postgres, threads=rng.choice((16, 24)))
     paths = choose_paths(rng, writes=("/payments/{n}", "/payments/{n}", "/checkout/{n}"))
-    storefront.start_clients(rng.randrange(70, 110), paths)
+    paths += ["/payments/{n}"] * rng.randrange(4, 7)
+    storefront.start_clients(rng.randrange(80, 120), paths)
     slow_disk(environment.app, image, iops=iops)
     storefront.measure_baseline(warm_s=2.0)
     changed = {
@@ -123,7 +123,7 @@ def _small_group(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     storefront, application = Storefront(environment, rng), LabApplication(environment, rng)
     image = application.disk(900)
     environment.host_sh(f"chown 65534:65534 {DATA}")
-    group = Group(f"{environment.app.path}/database").create()
+    group = application.group("database")
     orders, words = rng.randrange(160_000, 220_000), rng.randrange(28, 36)
     postgres = PostgresServer(
         environment, rng, directory=f"{DATA}/main", group=group, orders=orders,
@@ -139,9 +139,7 @@ def _small_group(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     storefront.measure_baseline(warm_s=1.0)
     limit_mb = 60 + int(table_mb * rng.uniform(0.2, 0.4))
     group.limit_memory(limit_mb * MIB)
-    yield storefront.build_live(
-        postgres.pid, group=group.path, table_mb=table_mb, limit_mb=limit_mb, iops=iops
-    )
+    yield storefront.build_live(postgres.pid, group=group, table_mb=table_mb, limit_mb=limit_mb, iops=iops)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
 from lab.real.services.mariadb import MariaDb
@@ -93,11 +94,18 @@ class Storefront:
         self.healthy = self.load.baseline(seconds)
 
     def build_live(
-        self, pid: int = 0, repair: Callable[[], None] | None = None, **parameters: object
+        self,
+        pid: int = 0,
+        repair: Callable[[], None] | None = None,
+        group: Group | None = None,
+        **parameters: object,
     ) -> Live:
-        """Return what the scenario hands out, and count from here on. `pid` may be named, the shop without."""
+        """Return what the scenario hands out, and count from here on.
+
+        `pid` may be named in place of the shop, and `group` in place of the group of the applications.
+        """
         self.load.mark()
-        scope = choose_scope(self.environment, self.rng, pid or self.server.pid)
+        scope = choose_scope(self.rng, pid or self.server.pid, group or self.environment.app)
         return Live(
             self.environment.host, scope, {**self.parameters, **parameters, "healthy": self.healthy},
             self.load.stats, self.access_log, repair, self.load.mark,

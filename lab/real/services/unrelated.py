@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from lab.cgroups import Group
 from lab.environment import LabEnvironment
 
 AGENT = 'while :; do cat /proc/stat /proc/meminfo /proc/net/dev /proc/diskstats | cksum >"$0"; sleep {pause}; done'
@@ -21,11 +22,11 @@ WARNINGS = (
 )
 
 
-def choose_scope(environment: LabEnvironment, rng: random.Random, pid: int) -> dict[str, str]:
-    """Return the whole host in two of three rounds, else the process or the group of the applications."""
+def choose_scope(rng: random.Random, pid: int, group: Group) -> dict[str, str]:
+    """Return the whole host in two of three rounds, else the process or the group."""
     if rng.random() < 2 / 3:
         return {}
-    return rng.choice([{"pid": str(pid)}, {"cgroup": environment.app.path}])
+    return rng.choice([{"pid": str(pid)}, {"cgroup": group.path}])
 
 
 def start_unrelated(environment: LabEnvironment, rng: random.Random) -> list[str]:
