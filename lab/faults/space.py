@@ -12,17 +12,25 @@ from lab.load import wait_for
 from lab.scenario import Live, Scenario
 
 
-@contextmanager
-def _filled_by_export(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
-    """One variable: an export that is written to the disk of the service until no room is left."""
+def _start_uploads(
+    environment: LabEnvironment, rng: random.Random, size_mb: int, rate: int, kilobytes: int
+) -> LabApplication:
+    """Start the service on a disk of its own, and measure its healthy phase."""
     application = LabApplication(environment, rng)
-    size_mb, rate, kilobytes = rng.randrange(120, 260), rng.randrange(30, 60), rng.randrange(20, 90)
     application.disk(size_mb)
     application.serve(
         build_python_command("web/uploads.py", "--port", application.port, "--directory", DATA, "--log", LOG)
     )
     application.clients(rate, "--body-bytes", kilobytes * 1000)
     application.baseline()
+    return application
+
+
+@contextmanager
+def _filled_by_export(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: an export that is written to the disk of the service until no room is left."""
+    size_mb, rate, kilobytes = rng.randrange(120, 260), rng.randrange(30, 60), rng.randrange(20, 90)
+    application = _start_uploads(environment, rng, size_mb, rate, kilobytes)
     environment.host_sh(f"head -c {size_mb}M /dev/zero >{DATA}/export.csv 2>/dev/null || :")
     yield application.live(size_mb=size_mb, rate=rate, kilobytes=kilobytes)
 
@@ -30,14 +38,8 @@ def _filled_by_export(environment: LabEnvironment, rng: random.Random) -> Iterat
 @contextmanager
 def _filled_by_log(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A debug log grows by megabytes per second on the same disk."""
-    application = LabApplication(environment, rng)
     size_mb, rate, kilobytes = rng.randrange(120, 200), rng.randrange(20, 40), rng.randrange(10, 40)
-    application.disk(size_mb)
-    application.serve(
-        build_python_command("web/uploads.py", "--port", application.port, "--directory", DATA, "--log", LOG)
-    )
-    application.clients(rate, "--body-bytes", kilobytes * 1000)
-    application.baseline()
+    application = _start_uploads(environment, rng, size_mb, rate, kilobytes)
     line = "debug: checked item in cart, nothing to do"
     environment.on_host(["sh", "-c", f"exec yes '{line}' >>{DATA}/debug.log"])
     wait_for(lambda: _used_pct(environment) >= 99, "the log to fill the disk", 60.0)
@@ -47,14 +49,8 @@ def _filled_by_log(environment: LabEnvironment, rng: random.Random) -> Iterator[
 @contextmanager
 def _well_filled(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """A disk that is four fifths full, and stays so: the service removes old files itself."""
-    application = LabApplication(environment, rng)
     size_mb, rate, kilobytes = rng.randrange(200, 300), rng.randrange(20, 40), rng.randrange(10, 40)
-    application.disk(size_mb)
-    application.serve(
-        build_python_command("web/uploads.py", "--port", application.port, "--directory", DATA, "--log", LOG)
-    )
-    application.clients(rate, "--body-bytes", kilobytes * 1000)
-    application.baseline()
+    application = _start_uploads(environment, rng, size_mb, rate, kilobytes)
     environment.host_sh(f"head -c {size_mb * 3 // 4}M /dev/zero >{DATA}/archive.tar")
     yield application.live(size_mb=size_mb, rate=rate, kilobytes=kilobytes)
 

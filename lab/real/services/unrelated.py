@@ -6,6 +6,7 @@ import random
 
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
+from lab.real.services.memcached import start_memcached
 
 AGENT = 'while :; do cat /proc/stat /proc/meminfo /proc/net/dev /proc/diskstats | cksum >"$0"; sleep {pause}; done'
 SESSIONS = """
@@ -51,7 +52,7 @@ def start_unrelated(environment: LabEnvironment, rng: random.Random) -> list[str
         )
         environment.on_host(["sh", "-c", SESSIONS.format(port=port, pause=rng.choice((0.2, 0.5)))])
     if "memcached" in names:
-        environment.on_host(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", "11211", "-m", "64"])
+        start_memcached(environment)
     if "agent" in names:
         environment.on_host(
             ["sh", "-c", AGENT.format(pause=rng.choice((1, 2))), str(directory / "agent.state")]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
+from lab.real.services.memcached import start_memcached
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 VISITORS = str(PROGRAMS / "clients" / "visitors.py")
@@ -64,9 +65,7 @@ def start_neighbours(environment: LabEnvironment, rng: random.Random, *, count: 
     ports = rng.sample(range(11_000, 12_000), 2)
     for name in names:
         if name == "memcached":
-            environment.on_host(
-                ["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(ports[0]), "-m", "64"]
-            )
+            start_memcached(environment, ports[0])
         elif name == "redis":
             environment.on_host(
                 ["redis-server", "--port", str(ports[1]), "--save", "", "--bind", "127.0.0.1", "--logfile", "",

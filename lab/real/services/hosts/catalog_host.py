@@ -12,6 +12,7 @@ from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
 from lab.real.services.gunicorn import Gunicorn
+from lab.real.services.memcached import start_memcached
 from lab.real.services.nginx import Nginx, NginxSettings, build_proxy, build_upstream
 from lab.scenario import Live
 
@@ -135,12 +136,12 @@ def start_background(environment: LabEnvironment, rng: random.Random) -> list[st
         )  # fmt: skip
         wait_for(lambda: bool(environment.host_net.sh(f"ss -Hltn sport = :{port}")), "redis")
         environment.on_client(
-            [sys.executable, "-B", str(PROGRAMS / "clients" / "session_cache_clients.py"),
+            [sys.executable, "-B", str(PROGRAMS / "clients" / "cache_clients.py"),
              "--to", f"{environment.host_address}:{port}", "--rate", str(rng.randrange(20, 120)),
              "--idle", str(rng.randrange(150, 600) if "idle connections" in names else 0)]
         )  # fmt: skip
     if "memcached" in names:
-        environment.on_host(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", "11211", "-m", "64"])
+        start_memcached(environment)
     if "agent" in names:
         environment.on_host(["sh", "-c", AGENT, str(directory / "agent.state")])
     if "log" in names:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
+from lab.real.services.memcached import start_memcached
 from lab.scenario import Live
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -49,7 +50,7 @@ class RuntimeHost:
                 rng.randrange(20, 90), idle=rng.randrange(150, 600) if "idle connections" in names else 0
             )
         if "memcached" in names:
-            environment.on_host(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", "11211", "-m", "64"])
+            start_memcached(environment)
         if "agent" in names:
             environment.on_host(["sh", "-c", AGENT, str(self.directory / "agent.state")])
         if "audit" in names:
@@ -69,7 +70,7 @@ class RuntimeHost:
         )  # fmt: skip
         wait_for(lambda: bool(self.environment.host_net.sh(f"ss -Hltn sport = :{port}")), "the neighbor")
         self.environment.on_client(
-            [sys.executable, "-B", str(PROGRAMS / "clients" / "fragment_clients.py"), "--to",
+            [sys.executable, "-B", str(PROGRAMS / "clients" / "cache_clients.py"), "--key", "fragment", "--to",
              f"{self.environment.host_address}:{port}", "--rate", str(rate), "--idle", str(idle)]
         )  # fmt: skip
 

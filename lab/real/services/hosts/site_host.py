@@ -12,6 +12,7 @@ from lab.cgroups import Group
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
 from lab.real.services.gunicorn import Gunicorn
+from lab.real.services.memcached import start_memcached
 from lab.real.services.nginx import Nginx, NginxSettings, build_proxy, build_upstream
 from lab.scenario import Live
 
@@ -185,7 +186,7 @@ def start_neighbors(environment: LabEnvironment, rng: random.Random) -> list[str
              "--idle", str(rng.randrange(150, 600) if "idle connections" in names else 4)]
         )  # fmt: skip
     if "memcached" in names:
-        environment.on_host(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", "11211", "-m", "64"])
+        start_memcached(environment)
     if "metrics" in names:
         environment.on_host(
             ["sh", "-c", METRICS.format(pause=rng.choice((1, 2))), str(directory / "metrics.gz")]

@@ -29,7 +29,7 @@ CAUSES: tuple[Cause, ...] = (
             "At least 5 % of the space is free, and no write fails.",
             "可用空间不低于 5%，且写入不再失败。",
         ),
-        explains=("worker-pool-exhausted", "duplicate-logging"),
+        explains=("worker-pool-exhausted",),
         proven_by=("disk-full",),
     ),
     Cause(

@@ -207,7 +207,7 @@ RULES: tuple[Rule, ...] = (
         summary=Text("{limit} is at {value} % of its limit.", "{limit} 已用限额的 {value} %。"),
         measure=waits.TASK_LIMIT_USE,
         op=">=",
-        thresholds=(("critical", Threshold("critical", 99.5, "the next call fails, within the rounding")),),
+        thresholds=(("critical", Threshold("critical", 100.0, "at the limit the next call fails")),),
         strength=Strength.DIRECT,
         use=Use("kernel", "errors"),
         causes=("process-limit",),
@@ -232,10 +232,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-FILES-REACHED",
         title=Text("No more files can be opened", "不能再打开文件"),
-        summary=Text("{limit} {name} is at {value} % of its limit.", "{limit} {name} 已用限额的 {value} %。"),
+        summary=Text(
+            "{limit} of {name}: {value} % of the limit.", "{name} 的 {limit}：已用限额的 {value} %。"
+        ),
         measure=waits.FILE_LIMIT_USE,
         op=">=",
-        thresholds=(("critical", Threshold("critical", 99.5, "the next call fails, within the rounding")),),
+        thresholds=(("critical", Threshold("critical", 100.0, "at the limit the next call fails")),),
         strength=Strength.DIRECT,
         use=Use("kernel", "errors"),
         causes=("file-descriptor-limit",),
@@ -245,7 +247,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-FILES-NEAR",
         title=Text("Limit of open files nearly reached", "打开文件数接近限额"),
-        summary=Text("{limit} {name} is at {value} % of its limit.", "{limit} {name} 已用限额的 {value} %。"),
+        summary=Text(
+            "{limit} of {name}: {value} % of the limit.", "{name} 的 {limit}：已用限额的 {value} %。"
+        ),
         measure=waits.FILE_LIMIT_USE,
         op=">=",
         thresholds=(

@@ -230,7 +230,7 @@ def _limit_use(*names: str) -> Callable[[HostView], Reading]:
                 place = {"cgroup": (("cgroup", where),), "process": (("pid", where),)}.get(
                     row.text("scope"), ()
                 )
-                detail: Detail = {"limit": row.text("name"), "name": row.text("comm")}
+                detail: Detail = {"limit": row.text("name"), "name": row.text("comm") or row.text("scope")}
                 results.append(Measurement(used, place, (row.citation,), 0, (), detail))
         return results
 

@@ -63,7 +63,7 @@ def _waiting(view: HostView) -> Iterator[Measurement]:
 def _stretch(view: HostView) -> Iterator[Measurement]:
     """How many times as long work takes as its CPU time: the time on a CPU and waiting for one, over the first."""
     rows = sorted(view.rows("processes"), key=lambda row: -(row.number("cpu") or 0.0))[:3]
-    busiest = ", ".join(f"{row.text('comm')} {row.number('cpu') or 0.0:.0f} %" for row in rows)
+    busiest = ", ".join(f"{row.text('comm')} {row.number('cpu') or 0.0:.0f} %" for row in rows) or "-"
     for crowd in list_crowds(view):
         if crowd.run_s > 0:
             yield _measured(crowd, (crowd.run_s + crowd.wait_s) / crowd.run_s, crowd.cites, busiest=busiest)

@@ -11,7 +11,7 @@ from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.measures.derived import Detail, build_measure, read_series, share_of
 from culprit.domain.rules.measures.places import build_process_subject
 from culprit.domain.rules.rule import MetricReading
-from culprit.domain.rules.view import HostView
+from culprit.domain.rules.view import HostView, TableRow
 
 RECLAIM_FRAMES = (
     "^(shrink_node|shrink_lruvec|shrink_folio_list|reclaim_high"
@@ -194,15 +194,26 @@ def _in_flight(view: HostView) -> list[Measurement]:
 
 def _full(view: HostView, column: str) -> list[Measurement]:
     """How full file systems are that can be written to; images that are full by design are read-only."""
-    results = []
-    for row in view.rows("mounts"):
-        value = row.number(column)
-        if value is not None and not row.number("read_only"):
-            detail: Detail = {"mount": row.text("mountpoint"), "device": row.text("device")}
-            results.append(
-                Measurement(value, (("mount", row.text("mountpoint")),), (row.citation,), 1, (), detail)
-            )
-    return results
+    return [
+        _measure_mount(row, value)
+        for row in view.rows("mounts")
+        if (value := row.number(column)) is not None and not row.number("read_only")
+    ]
+
+
+def _free_mb(view: HostView) -> list[Measurement]:
+    """MiB that users without privileges may still write: `used_pct` is of the space used and of that alone."""
+    return [
+        _measure_mount(row, used_kb / 1024 * (100.0 / used_pct - 1.0))
+        for row in view.rows("mounts")
+        if (used_kb := row.number("used_kb")) and (used_pct := row.number("used_pct"))
+    ]
+
+
+def _measure_mount(row: TableRow, value: float) -> Measurement:
+    mount = row.text("mountpoint")
+    detail: Detail = {"mount": mount, "device": row.text("device")}
+    return Measurement(value, (("mount", mount),), (row.citation,), 1, (), detail)
 
 
 def _ill(view: HostView) -> list[Measurement]:
@@ -295,6 +306,7 @@ IN_FLIGHT = build_measure(
 SPACE = build_measure(
     "mount.used_pct", "pct", "Space used", "空间使用率", (("mounts",),), lambda view: _full(view, "used_pct")
 )
+SPACE_FREE = build_measure("mount.free_mb", "mb", "Space left", "剩余空间", (("mounts",),), _free_mb)
 INODES = build_measure(
     "mount.inodes_used_pct",
     "pct",
