@@ -1,8 +1,8 @@
 """How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
 
-    ./culprit bench score [--only ID ...] [--kinds fault validation holdout decoy healthy] [--rounds N] [--seed N]
-                          [--healthy N] [--stacked N] [--distractors N] [--twice] [--save FILE [--add]] [--table FILE]
-                          [--home DIR]
+    ./culprit bench score [--set lab|real] [--only ID ...] [--kinds KIND ...] [--rounds N] [--seed N] [--healthy N]
+                          [--stacked N] [--distractors N] [--twice] [--save FILE [--add]] [--corpus DIR]
+                          [--table FILE] [--home DIR]
 
 Every round starts a host, lets it run healthy, injects the fault with parameters drawn at random, asks
 `POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
@@ -29,14 +29,17 @@ from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.json_types import Json
 from culprit.launcher.paths import ROOT
 
+from bench.accuracy.corpus import write_round
 from bench.accuracy.score_client import Platform
 from bench.accuracy.score_table import render_markdown
 from bench.support.platforms import purge_data, running_platform, stop_on_term
 from lab.environment import LabEnvironment
 from lab.faults import list_missing_programs, load_scenarios
+from lab.real import load_real_scenarios
 from lab.scenario import Live, Scenario
 
-KINDS = ("fault", "validation", "holdout", "decoy", "healthy")
+KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy")
+SETS = {"lab": load_scenarios, "real": load_real_scenarios}
 #: Next to nothing to do: distracts from nothing.
 IDLE = "idle"
 COUNTS = ("sample", "healthy", "stacked", "distractors")
@@ -95,6 +98,7 @@ class Round:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="culprit bench score", description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], metavar="ID", help="these scenarios")
+    parser.add_argument("--set", default="lab", choices=SETS, help="programs of the lab, or real software")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     parser.add_argument("--rounds", type=int, default=1, help="how often each scenario")
     parser.add_argument("--sample", type=int, default=0, help="only so many rounds, drawn at random")
@@ -111,6 +115,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="0 draws one")
     parser.add_argument("--seconds", type=int, default=8, help="of the first stage")
     parser.add_argument("--save", type=Path, help="write the rounds to this JSON file")
+    parser.add_argument("--corpus", type=Path, help="store the captures of every round in this folder")
     parser.add_argument("--table", type=Path, help="write the table to this Markdown file")
     parser.add_argument(
         "--add", action="store_true", help="add this batch to those that --save already holds"
@@ -130,10 +135,10 @@ def main() -> int:
     earlier = _load_batches(options.save) if options.save and options.add else []
     with _platform(options.home) as platform:
         for number, (chosen, its_seed) in enumerate(todo, 1):
-            item = _round(platform, chosen, its_seed, options.seconds)
+            item = _round(platform, chosen, its_seed, options)
             if options.twice and not item.good:
                 print(f"{number}/{len(todo)} {_line(item)}; once more", flush=True)
-                item = _round(platform, chosen, its_seed, options.seconds)
+                item = _round(platform, chosen, its_seed, options)
             rounds.append(item)
             print(f"{number}/{len(todo)} {_line(item)}", flush=True)
             if options.save:
@@ -154,6 +159,7 @@ def main() -> int:
 def _format_options(options: argparse.Namespace, seed: int) -> str:
     """The options that decide what is run."""
     lists = {
+        "set": [options.set] if options.set != "lab" else [],
         "only": options.only,
         "kinds": options.kinds if options.kinds != list(KINDS) else [],
         "rounds": [options.rounds] if options.rounds > 1 else [],
@@ -170,10 +176,12 @@ def _load_batches(path: Path) -> list[Json]:
 
 
 def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Scenario], int]]:
-    known = {name: item for name, item in load_scenarios().items() if not list_missing_programs(item)}
-    for name, item in load_scenarios().items():
-        if name not in known:
-            print(f"skipped {name}: no {', '.join(list_missing_programs(item))}", flush=True)
+    known: dict[str, Scenario] = {}
+    for name, item in SETS[options.set]().items():
+        if missing := list_missing_programs(item):
+            print(f"skipped {name}: no {', '.join(missing)}", flush=True)
+        else:
+            known[name] = item
     chosen = [
         item
         for name, item in known.items()
@@ -229,19 +237,19 @@ def _platform(home: Path | None) -> Iterator[Platform]:
             purge_data(ROOT, place)
 
 
-def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, seconds: int) -> Round:
+def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, options: argparse.Namespace) -> Round:
     truth = sorted({cause for item in chosen for cause in item.causes})
     done = Round("+".join(item.id for item in chosen), _kind(chosen), seed, truth)
     try:
         with ExitStack() as stack:
-            _diagnosed(platform, stack, chosen, done, seconds)
+            _diagnosed(platform, stack, chosen, done, options)
     except Exception as error:  # noqa: BLE001 - a broken round is a result, and the others go on
         done.error = f"{type(error).__name__}: {error}"[:300]
     return done
 
 
 def _diagnosed(
-    platform: Platform, stack: ExitStack, chosen: Sequence[Scenario], done: Round, seconds: int
+    platform: Platform, stack: ExitStack, chosen: Sequence[Scenario], done: Round, options: argparse.Namespace
 ) -> None:
     environment = stack.enter_context(LabEnvironment(max_s=240))
     rng = random.Random(done.seed)
@@ -257,7 +265,7 @@ def _diagnosed(
         stack.callback(platform.retire, f"/services/{platform.declare(name, lives[-1].access_log)}")
     time.sleep(max(0.0, max(item.seconds for item in chosen) - (time.monotonic() - began)))
     scope = lives[0].scope if len(lives) == 1 else {}
-    answer = platform.diagnose(host_id, scope, seconds)
+    answer = platform.diagnose(host_id, scope, options.seconds)
     done.client_stats = {name: value for live in lives for name, value in live.stats().items()}
     done.seconds = answer["elapsed_s"]
     if answer["state"] != "done":
@@ -268,8 +276,11 @@ def _diagnosed(
     findings = platform.findings(result["runs"])
     done.evaluated_ms = [finding["elapsed_ms"] for finding in findings]
     done.null = platform.null_model(findings, RULES)
-    ground = platform.ground(result)
+    stored = [platform.download(run) for run in result["runs"]]
+    ground = platform.ground(result, stored)
     done.cited, done.grounded, done.ungrounded = ground.cited, ground.good, ground.bad
+    if options.corpus:
+        write_round(options.corpus / f"{done.scenario}-{done.seed}.tar.zst", asdict(done), stored)
 
 
 def _line(item: Round) -> str:

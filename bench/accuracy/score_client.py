@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import gzip
-import io
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO
+from dataclasses import dataclass, field
+from typing import Any
 
 import httpx2
 import zstandard
-from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.rules.finding import MissingData
-from culprit.domain.rules.parsed_view import build_view
 from culprit.domain.rules.readings import take_reading
 from culprit.domain.rules.registry import RULES
 from culprit.domain.rules.rule import MetricReading, Rule
 from culprit.domain.rules.view import HostView
 from culprit.json_types import Json
 
-from collectors.clock.mapping import ClockMap
-from collectors.contract import Context, Parsed
-from collectors.parse.perf import folded, perf_script
-from collectors.profiles.samples import SampleTable
-from collectors.registry import COLLECTORS
+from bench.accuracy.corpus import StoredRun, merge_views
 from lab.hosts import LabHost
 
 SCOPES = {
@@ -144,10 +137,10 @@ class Platform:
                     best, worst = rule.causes[0], beyond
         return best
 
-    def ground(self, result: Json) -> Ground:
+    def ground(self, result: Json, stored: Sequence[StoredRun]) -> Ground:
         """Read every number of the named causes again, from the bytes of the artifacts that it cites."""
         ground = Ground()
-        runs = [self.reread(run) for run in result["runs"]]
+        runs = [run.parse() for run in stored]
         whole = merge_views(runs)
         by_run = dict(zip(result["runs"], runs, strict=True))
         numbers = [item for cause in result["causes"] for item in cause["evidence"]]
@@ -191,96 +184,17 @@ class Platform:
             return ""
         return f"{item['value']:.6g} is not among {[round(value, 4) for value in values[:5]]}"
 
-    def reread(self, run_id: str) -> HostView:
-        """The run as parsers alone make it of the bytes."""
+    def download(self, run_id: str) -> StoredRun:
+        """Return a run with all bytes that its host wrote."""
         run = self.get(f"/runs/{run_id}")
-        clock = ClockMap.from_json(run["clock"])
-        parts: dict[str, dict[str, Bytes]] = {}
+        parts: dict[str, dict[str, bytes]] = {}
         for artifact in run["artifacts"]:
             if artifact["collector"]:
                 content = self.http.get(f"/artifacts/{artifact['id']}/content").raise_for_status().content
-                parts.setdefault(artifact["collector"], {})[artifact["part"]] = Bytes(
-                    decompress_artifact(content, artifact["encoding"])
+                parts.setdefault(artifact["collector"], {})[artifact["part"]] = decompress_artifact(
+                    content, artifact["encoding"]
                 )
-        reported = {collector["id"]: collector for collector in run["collectors"]}
-        facts = run["facts"] or {}
-        parsed: dict[str, Parsed] = {}
-        profiles: dict[str, StackProfile] = {}
-        for name, files in parts.items():
-            if name not in COLLECTORS:
-                continue
-            context = Context(clock, reported[name]["method"] or "", reported[name]["seconds"] or 0.0, facts)
-            parsed[name] = COLLECTORS[name].parse(files, context)
-            for source in parsed[name].profiles:
-                table = _table(source.reader, files.get(source.part))
-                if table is not None:
-                    profiles[source.kind] = StackProfile(table)
-        view = build_view(parsed, profiles=profiles, facts=facts)
-        return replace(view, span_ns=(run["t0_ns"], run["t1_ns"]) if run["t0_ns"] else None)
-
-
-def merge_views(runs: Sequence[HostView]) -> HostView:
-    """The stages of one diagnosis as one view: of a collector that several hold, the last one counts."""
-    last = {
-        name: at
-        for at, view in enumerate(runs)
-        for name, item in view.outcomes.items()
-        if item.state == "done"
-    }
-    events = {(event.kind, event.t_ns, event.detail): event for view in runs for event in view.events}
-    spans = [view.span_ns for view in runs if view.span_ns is not None]
-    facts: Json = {}
-    for view in runs:
-        facts |= view.facts
-    return HostView(
-        {name: runs[at].outcomes[name] for name, at in last.items()},
-        [
-            series
-            for at, view in enumerate(runs)
-            for series in view.series
-            if last.get(series.citation.collector) == at
-        ],
-        {
-            kind: [
-                row
-                for at, view in enumerate(runs)
-                for row in view.rows(kind)
-                if last.get(row.citation.collector) == at
-            ]
-            for kind in {kind for view in runs for kind in view.tables}
-        },
-        sorted(events.values(), key=lambda event: event.t_ns),
-        facts,
-        {kind: stacks for view in runs for kind, stacks in view.stacks.items()},
-        span_ns=(min(t0 for t0, _ in spans), max(t1 for _, t1 in spans)) if spans else None,
-    )
-
-
-def _table(reader: str, part: Bytes | None) -> SampleTable | None:
-    """The heaviest event of a part with stacks."""
-    if part is None or reader not in {"perf_script", "folded"}:
-        return None
-    parse = perf_script.parse_perf_script if reader == "perf_script" else folded.parse_folded
-    table: SampleTable = parse(part.open())
-    heaviest = max(table.events, key=lambda name: table.of_event(name).total, default="")
-    return table.of_event(heaviest) if len(table.events) > 1 else table
-
-
-class Bytes:
-    """A part in memory."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.size = len(data)
-        self.sha256 = ""
-
-    def open(self) -> BinaryIO:
-        """From the beginning."""
-        return io.BytesIO(self.data)
-
-    def read(self, limit: int) -> bytes:
-        """At most `limit` bytes."""
-        return self.data[:limit]
+        return StoredRun.of_response(run, parts)
 
 
 def decompress_artifact(data: bytes, encoding: str) -> bytes:

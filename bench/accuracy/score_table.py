@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from culprit.json_types import Json
 
-KINDS = ("fault", "validation", "holdout", "decoy", "healthy", "stacked", "distractor")
+KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy", "stacked", "distractor")
 
 
 def render_markdown(batches: Sequence[Json]) -> str:
