@@ -113,7 +113,9 @@ class Rule:
     host. A guard that does not hold makes a match inconclusive. `related` numbers are shown with a match and
     compared with nothing. `use` is the column of the USE grid, None for rules about data quality. `causes`
     are supported by a match, `suspects` are causes whose hypothesis a match opens, and `refutes` are causes
-    that a missing match contradicts. A match of a rule in `refuted_by` refutes the finding.
+    that a missing match contradicts. A match of a rule in `refuted_by` refutes the finding. `harm` is True if a
+    match by itself shows that someone is worse off: requests slow, failing or refused, work queued, wanted packets
+    lost, processes killed, or a limit reached.
     """
 
     id: str
@@ -131,6 +133,7 @@ class Rule:
     suspects: tuple[str, ...] = ()
     refutes: tuple[str, ...] = ()
     refuted_by: tuple[str, ...] = ()
+    harm: bool = False
     caveats: Text | None = None
     source: str = ""
 
