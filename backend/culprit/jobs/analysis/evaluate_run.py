@@ -18,7 +18,8 @@ from culprit.analysis.findings.queries import resolve_overrides
 from culprit.domain.rules import json_form
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding
-from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.measures.application.time_accounts import read_accounts
+from culprit.domain.rules.rank import Ranking, rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.evidence.readiness_queries import (
     BEFORE_PROFILES,
@@ -60,13 +61,16 @@ def evaluate_run(run_id: UUID) -> int | None:
         labels = run.host.labels if run.host else {}
         rules = evaluate_rules(RULES.values(), view, resolve_overrides(session, run.host_id, labels))
         elapsed_ms = (time.perf_counter() - began) * 1e3
-        matched = _store(session, run, rules, elapsed_ms, early=early)
+        ranking = rank_causes(rules, RULES, CAUSES, read_accounts(view))
+        matched = _store(session, run, rules, ranking, elapsed_ms, early=early)
         if not is_evaluation_pending(session, run.id):
             _go_on(session, run)
         return matched
 
 
-def _store(session: Session, run: Run, result: list[Finding], elapsed_ms: float, *, early: bool) -> int:
+def _store(
+    session: Session, run: Run, result: list[Finding], ranking: Ranking, elapsed_ms: float, *, early: bool
+) -> int:
     session.execute(delete(StoredFinding).where(StoredFinding.run_id == run.id))
     matched = 0
     for item in result:
@@ -81,7 +85,7 @@ def _store(session: Session, run: Run, result: list[Finding], elapsed_ms: float,
             json_form.finding_to_json(item) for item in result if item.state == "not_evaluated"
         ],
         "ranking": {
-            **json_form.ranking_to_json(rank_causes(result, RULES, CAUSES), result),
+            **json_form.ranking_to_json(ranking, result),
             **({BEFORE_PROFILES: True} if early else {}),
         },
     }

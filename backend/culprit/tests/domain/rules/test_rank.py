@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+import pytest
 from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import Finding, Number, Strength
+from culprit.domain.rules.measures.application.time_accounts import Amount, TimeAccount
 from culprit.domain.rules.rank import rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.rule import MetricReading, Rule, Threshold
@@ -21,8 +23,9 @@ STRENGTHS = tuple(Strength)
 
 def rule(name: str, *causes: str, strength: Strength = Strength.DIRECT, **more) -> Rule:
     measure = MetricReading("tcp.listen_overflows_per_s")
+    thresholds = (("warn", Threshold("warn", 1)),)
     return Rule(
-        name, TEXT, TEXT, measure, ">", (("warn", Threshold("warn", 1)),), strength, causes=causes, **more
+        name, TEXT, TEXT, measure, ">", thresholds, strength, causes=causes, **({"harm": True} | more)
     )
 
 
@@ -60,6 +63,50 @@ def test_stronger_evidence_comes_first() -> None:
 def test_what_nothing_has_proven_is_only_possible() -> None:
     result = rule("R", "a")
     assert names(ranking([make_finding(result)], [result], [cause("a", proven_by=())])) == [("a", "possible")]
+
+
+def test_pattern_without_harm_is_only_possible() -> None:
+    pattern = rule("R", "a", harm=False)
+    harm = rule("H", strength=Strength.CONTEXT)
+    found = make_finding(pattern, value=1e6, cgroup="/batch")
+    assert names(ranking([found], [pattern], [cause("a")])) == [("a", "possible")]
+    elsewhere = make_finding(harm, cgroup="/web")
+    assert names(ranking([found, elsewhere], [pattern, harm], [cause("a")])) == [("a", "possible")]
+    beside = make_finding(harm, cgroup="/batch")
+    result = ranking([found, beside], [pattern, harm], [cause("a")])
+    assert (names(result), result.harm) == ([("a", "likely")], (beside,))
+
+
+def make_account(share_of: float = 1.0, samples: int = 1000, **numbers: float) -> TimeAccount:
+    amounts = {(name, "-"): Amount(number, samples, ()) for name, number in numbers.items()}
+    return TimeAccount(
+        "web 1", (("pid", "1"),), frozenset("1"), frozenset(), amounts, samples=samples, share_of=share_of
+    )
+
+
+def test_cause_that_explains_nothing_of_the_time_is_only_possible() -> None:
+    rules = [rule("R1", "steal"), rule("R2", "disk", strength=Strength.MECHANISM)]
+    causes = [cause("steal", mechanisms=("runnable",)), cause("disk", mechanisms=("disk",))]
+    findings = [make_finding(rules[0], value=1e6), make_finding(rules[1])]
+    account = make_account(disk=9.7, runnable=0.3)
+    result = rank_causes(findings, {r.id: r for r in rules}, {c.id: c for c in causes}, [account])
+    assert names(result) == [("disk", "likely"), ("steal", "possible")]
+    assert result.unexplained == pytest.approx(0.0)
+
+
+def test_few_samples_demote_no_cause() -> None:
+    rules, causes = [rule("R1", "steal")], [cause("steal", mechanisms=("runnable",))]
+    account = make_account(samples=5, disk=9.7, runnable=0.3)
+    result = rank_causes([make_finding(rules[0])], {"R1": rules[0]}, {"steal": causes[0]}, [account])
+    assert names(result) == [("steal", "likely")]
+
+
+def test_time_that_no_cause_explains_is_stated() -> None:
+    rules, causes = [rule("R1", "lock")], [cause("lock", mechanisms=("lock",))]
+    account = make_account(lock=2.0, disk=2.0, peer=1.0)
+    result = rank_causes([make_finding(rules[0])], {"R1": rules[0]}, {"lock": causes[0]}, [account])
+    assert result.unexplained == pytest.approx(0.6)
+    assert rank_causes([], {}, {}, [account]).unexplained == pytest.approx(1.0)
 
 
 def test_a_cause_absorbs_what_it_explains() -> None:

@@ -140,6 +140,7 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.CORRELATIONAL,
         use=Use("application", "saturation"),
         causes=("worker-pool-exhausted",),
+        harm=True,
         caveats=Text(
             "A short burst also reaches the limit. php-fpm logs it even if no request had to wait.",
             "瞬时突发也会达到上限；即使没有请求在等待，php-fpm 也会打印。",
@@ -158,6 +159,7 @@ RULES: tuple[Rule, ...] = (
         thresholds=(("warn", Threshold("warn", 1.0, "each is a request that got no connection in time")),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "saturation"),
+        harm=True,
         caveats=Text(
             "A pool that is empty because replies are slow is a consequence.",
             "因应答慢而耗尽的连接池是结果而非原因。",

@@ -32,6 +32,7 @@ RULES: tuple[Rule, ...] = (
         suspects=("database-lock-wait",),
         causes=("database-lock-wait",),
         refutes=("database-lock-wait",),
+        harm=True,
         caveats=Text(
             "This is a single sample. The first session may be idle in a transaction.",
             "这只是一次采样；队首会话可能处于 idle in transaction。",
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
         suspects=("idle-in-transaction",),
         causes=("idle-in-transaction",),
         refutes=("idle-in-transaction",),
+        harm=True,
         caveats=Text(
             "The client may be busy with its own work between two statements.",
             "客户端可能正忙于两条语句之间自身的工作。",
@@ -82,6 +84,7 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.CONTEXT,
         use=Use("application", "saturation"),
         suspects=("database-lock-wait", "idle-in-transaction"),
+        harm=True,
         caveats=Text("Reports take that long by nature.", "报表本就需要这么久。"),
         source="unanswered data on connections to the server, TCP only",
     ),
@@ -153,6 +156,7 @@ RULES: tuple[Rule, ...] = (
             Condition(redis_server.IN_HAND, ">=", Threshold("held", 3.0, "one is served, two are no queue")),
         ),
         causes=("slow-dependency",),
+        harm=True,
         caveats=Text(
             "An average over seconds hides a stall of one second. Long pipelines use the full CPU by design.",
             "数秒平均会掩盖一秒的停顿；长 pipeline 会有意占满它。",

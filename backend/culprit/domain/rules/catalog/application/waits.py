@@ -47,6 +47,7 @@ RULES: tuple[Rule, ...] = (
         ),
         causes=("slow-dependency",),
         refutes=("slow-dependency",),
+        harm=True,
         caveats=Text(
             "Long polls (SUBSCRIBE, BLPOP, watch) wait by design. In that case no request waits for them.",
             "长轮询（SUBSCRIBE、BLPOP、watch）本就在等待，但不会有请求随之等待。",
@@ -98,6 +99,7 @@ RULES: tuple[Rule, ...] = (
             ),
         ),
         causes=("lock-contention",),
+        harm=True,
         caveats=Text(
             "Thread pools also park idle threads on futexes. The share of futex calls is not evidence.",
             "线程池的空闲线程也停在 futex；futex 调用的占比不能作为证据。",
@@ -212,6 +214,7 @@ RULES: tuple[Rule, ...] = (
         use=Use("kernel", "errors"),
         causes=("process-limit",),
         refutes=("process-limit",),
+        harm=True,
         source="pids.max, threads-max, pid_max: fork() and clone() fail with EAGAIN at the limit",
     ),
     Rule(
@@ -242,6 +245,7 @@ RULES: tuple[Rule, ...] = (
         use=Use("kernel", "errors"),
         causes=("file-descriptor-limit",),
         refutes=("file-descriptor-limit",),
+        harm=True,
         source="RLIMIT_NOFILE, file-max: open(), socket() and accept() fail with EMFILE or ENFILE at the limit",
     ),
     Rule(

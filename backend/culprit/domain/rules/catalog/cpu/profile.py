@@ -137,6 +137,7 @@ RULES: tuple[Rule, ...] = (
         causes=("lock-contention",),
         refutes=("lock-contention",),
         refuted_by=("F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING"),
+        harm=True,
         caveats=Text(
             "One dump is one moment. The safepoint itself may also collect waiting threads.",
             "一次转储仅是一个瞬间，安全点也可能聚集等待者。",

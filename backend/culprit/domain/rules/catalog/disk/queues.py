@@ -196,6 +196,7 @@ _WAITING = (
         ),
         causes=("dstate-pileup",),
         refutes=("dstate-pileup",),
+        harm=True,
         caveats=Text(
             "An I/O limit holds requests back before the device counts them, so the disk looks idle.",
             "I/O 限流在设备计数之前就拦下请求：磁盘看起来空闲。",
@@ -270,6 +271,7 @@ _ROOM = (
         use=Use("disk", "errors"),
         causes=("disk-full",),
         refutes=("disk-full",),
+        harm=True,
         caveats=Text(
             "Root may still write into the reserve of ext4. Remote file systems and FUSE are not read.",
             "root 仍可写入 ext4 的保留空间；远程文件系统与 FUSE 未读取。",
@@ -307,6 +309,7 @@ _ROOM = (
         use=Use("disk", "errors"),
         causes=("inodes-exhausted",),
         refutes=("inodes-exhausted",),
+        harm=True,
         source="df -i",
     ),
     Rule(
@@ -345,6 +348,7 @@ _HEALTH = (
         ),
         causes=("failing-disk",),
         refutes=("failing-disk",),
+        harm=True,
         source="SMART, mdstat, device state; ioerr_cnt also counts rejected commands and is no evidence",
     ),
     Rule(
@@ -367,6 +371,7 @@ _HEALTH = (
         ),
         causes=("failing-disk",),
         refutes=("failing-disk",),
+        harm=True,
         caveats=Text(
             "A cable, a controller or a removed disk causes the same messages.",
             "线缆、控制器或被拔出的磁盘也会如此。",
@@ -391,6 +396,7 @@ _HEALTH = (
             MetricReading("disk.w_await_ms", "max"),
         ),
         causes=("failing-disk",),
+        harm=True,
         source="ext4, XFS and btrfs; may be left from an earlier crash",
     ),
 )

@@ -33,6 +33,7 @@ RULES: tuple[Rule, ...] = (
         ),
         causes=("memcg-oom-kill",),
         refutes=("memcg-oom-kill",),
+        harm=True,
         caveats=Text(
             "All containers of the host share the kernel log. Only groups of this capture are counted.",
             "内核日志由同机所有容器共享：只计入本次采集到的控制组。",
@@ -61,6 +62,7 @@ RULES: tuple[Rule, ...] = (
             MetricReading("mem.available_pct", "min"),
         ),
         causes=("memcg-oom-kill",),
+        harm=True,
         caveats=Text(
             "Engines keep the flag of a container that ended long ago, and miss kills of child processes.",
             "引擎会保留很久以前结束的容器的标记，也会漏掉子进程被终止的情况。",
@@ -118,6 +120,7 @@ RULES: tuple[Rule, ...] = (
             MetricReading("mem.total_kb", "last"),
         ),
         causes=("memory-leak",),
+        harm=True,
         caveats=Text(
             "The kernel kills the largest process, which is not necessarily the one that grew.",
             "被终止的是最大的进程，未必是增长的那个。",
@@ -146,6 +149,7 @@ RULES: tuple[Rule, ...] = (
         related=(kills.GROUP_LIMIT, kills.VICTIM, kills.OOM_KILLS, kills.LIMIT_HITS),
         causes=("jvm-heap-over-limit",),
         refuted_by=("F-JVM-HEAP-FITS",),
+        harm=True,
         caveats=Text(
             "Direct buffers, threads and metaspace are not part of the heap. Check "
             "-XX:MaxHeapSize of the running JVM.",

@@ -232,6 +232,7 @@ _SHORT = (
             MetricReading("mem.refault_per_s", "mean"),
         ),
         causes=("major-fault-thrashing",),
+        harm=True,
         caveats=Text(
             "Not available before kernel 4.20 and with psi=0.", "4.20 之前的内核或 psi=0 时不可用。"
         ),

@@ -54,6 +54,7 @@ _MTU: tuple[Rule, ...] = (
         use=Use("network", "errors"),
         related=(MTU, details.PEER_MTU, _SENT_AGAIN, details.DEVICE_PACKETS),
         causes=("mtu-too-small",),
+        harm=True,
         caveats=Text("Frames of unknown protocols also count as dropped.", "未知协议的帧也计入丢弃。"),
         source="rx_dropped and rx_length_errors of devices with an MTU below 1500",
     ),
@@ -121,6 +122,7 @@ _LINKS: tuple[Rule, ...] = (
         related=(details.DAMAGED, details.DEVICE_PACKETS, _SENT_AGAIN, details.SPEED),
         causes=("nic-link-degraded",),
         refutes=("nic-link-degraded",),
+        harm=True,
         source="ip -s -s link: crc, frame, length, carrier",
     ),
     Rule(
@@ -134,6 +136,7 @@ _LINKS: tuple[Rule, ...] = (
         use=Use("network", "errors"),
         related=(details.DEVICE_PACKETS, _SENT_AGAIN, details.SPEED, details.REFUSED),
         causes=("nic-link-degraded",),
+        harm=True,
         source="carrier_changes",
     ),
     Rule(

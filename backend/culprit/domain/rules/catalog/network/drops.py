@@ -250,6 +250,7 @@ _CONNTRACK: tuple[Rule, ...] = (
         use=Use("network", "saturation"),
         related=(MetricReading("conntrack.count", "max"), _ACCEPTED),
         causes=("conntrack-table-full",),
+        harm=True,
         caveats=Text(
             "Helpers increase the same counter, so the rule also requires a nearly full table.",
             "协议助手也计入此项，因此同时要求表已接近满。",
@@ -271,6 +272,7 @@ _CONNTRACK: tuple[Rule, ...] = (
         use=Use("network", "saturation"),
         related=(MetricReading("conntrack.count", "max"), _ACCEPTED),
         causes=("conntrack-table-full",),
+        harm=True,
         caveats=Text("All network namespaces share one log.", "所有网络命名空间共用一份内核日志。"),
         source="nf_conntrack: table full, dropping packet",
     ),

@@ -64,6 +64,7 @@ RULES: tuple[Rule, ...] = (
         ),
         causes=("packet-loss-upstream",),
         refuted_by=(*OWN, "F-NET-LISTEN-OVERFLOW", "F-DEP-HANDSHAKES-IGNORED"),
+        harm=True,
         caveats=Text(
             "One dead or overloaded peer causes many of them.", "单个失效或过载的对端就会造成大量重传。"
         ),
@@ -94,6 +95,7 @@ RULES: tuple[Rule, ...] = (
         use=Use("network", "errors"),
         causes=("slow-dependency",),
         refuted_by=OWN,
+        harm=True,
         caveats=Text(
             "From this host, a firewall in front of the peer that drops SYN packets looks the same.",
             "对端前的防火墙丢弃 SYN 时，从本机看表现相同。",
@@ -126,6 +128,7 @@ RULES: tuple[Rule, ...] = (
         causes=("packet-loss-upstream",),
         refutes=("packet-loss-upstream",),
         refuted_by=OWN,
+        harm=True,
         caveats=Text(
             "A peer that pauses for long looks the same for some time.",
             "长时间停顿的对端短期内表现相同。",

@@ -24,6 +24,7 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.CORRELATIONAL,
         use=Use("network", "errors"),
+        harm=True,
         caveats=Text(
             "A full accept queue also drops handshakes, without any loss on the path.",
             "全连接队列满时也会丢弃握手，此时途中并未丢包。",

@@ -59,6 +59,7 @@ _LISTENERS: tuple[Rule, ...] = (
         causes=("listen-queue-overflow",),
         refutes=("listen-queue-overflow",),
         refuted_by=("F-NET-QUEUE-STANDS",),
+        harm=True,
         caveats=Text(
             "The counter covers the complete network namespace. A restart causes a short burst.",
             "该计数属于整个网络命名空间；服务重启会造成短暂突增。",
@@ -106,6 +107,7 @@ _LISTENERS: tuple[Rule, ...] = (
         use=Use("application", "saturation"),
         related=(details.WAITING, details.BACKLOG, _ACCEPTED),
         causes=("worker-pool-exhausted",),
+        harm=True,
         caveats=Text(
             "Other rules determine why the program does not accept: CPU, locks, other services.",
             "程序为何不 accept 由其他规则判断：CPU、锁、下游服务。",
@@ -142,6 +144,7 @@ _LISTENERS: tuple[Rule, ...] = (
         causes=("worker-pool-exhausted",),
         refutes=("worker-pool-exhausted",),
         refuted_by=(*OWN, *_GONE, "F-NET-LOSS-ELSEWHERE", "F-FLAME-INET-HASH-CONNECT"),
+        harm=True,
         caveats=Text("A process that was stopped leaves the same queue.", "被暂停的进程也会留下同样的队列。"),
         source="ss -ltn, the minimum of all samples; states and wait channels of threads",
     ),
@@ -187,6 +190,7 @@ _PORTS: tuple[Rule, ...] = (
         use=Use("network", "saturation"),
         related=(details.PORTS, details.IN_TIME_WAIT, details.ESTABLISHED, _OPENED),
         causes=("ephemeral-port-exhaustion",),
+        harm=True,
         source="ss -tan by source and destination, ip_local_port_range, ip_local_reserved_ports",
     ),
     Rule(
@@ -210,6 +214,7 @@ _PORTS: tuple[Rule, ...] = (
         use=Use("network", "errors"),
         related=(CONNECT_US, _OPENED),
         causes=("ephemeral-port-exhaustion",),
+        harm=True,
         caveats=Text(
             "connect() on local sockets and on UDP sends nothing either.",
             "本地套接字与 UDP 的 connect() 同样不发包。",
@@ -235,6 +240,7 @@ _PORTS: tuple[Rule, ...] = (
         use=Use("network", "errors"),
         related=(_OPENED, MetricReading("tcp.attempt_fails_per_s", "mean")),
         causes=("ephemeral-port-exhaustion",),
+        harm=True,
         source="connect(2): EADDRNOTAVAIL",
     ),
     Rule(

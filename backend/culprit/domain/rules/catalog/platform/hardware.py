@@ -85,6 +85,7 @@ RULES: tuple[Rule, ...] = (
         related=(platform.ERROR_LINES, MetricReading("mem.hardware_corrupted_kb", "last")),
         causes=("hardware-error",),
         refutes=("hardware-error",),
+        harm=True,
         source="machine checks and EDAC in the kernel log",
     ),
     Rule(
@@ -122,6 +123,7 @@ RULES: tuple[Rule, ...] = (
         related=(platform.CLOCK_ERROR, platform.CLOCK_STRATUM),
         causes=("clock-unsynchronised",),
         refutes=("clock-unsynchronised",),
+        harm=True,
         source="chrony, ntpd or the kernel",
     ),
     Rule(
