@@ -1,10 +1,18 @@
-"""Debian packages that the tests need: installed as root, else the phase reports the command that installs them."""
+"""Debian packages that the tests need: installed as root, else the phase reports the command that installs them.
+
+python -m tools.checks.packages --set real       # the software at fault in lab/real; nothing else installs it
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from culprit.launcher.install import requirements
 from culprit.launcher.install.apt_packages import SYSTEM_PATH
@@ -42,6 +50,17 @@ HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
 VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93", "faketime")
 # What faults of the lab are made of.
 LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
+# Real software of lab/real, by package: several have no program of their own, or one whose name has a version.
+REAL_SOFTWARE = tuple(
+    """nginx-light php-fpm php-mysql php-pgsql haproxy gunicorn python3-flask mariadb-server redis-server postgresql
+    golang-go default-jdk-headless nodejs wrk apache2-utils sysbench dnsmasq-base sshfs fuse3 memcached
+    strace""".split()  # noqa: SIM905
+)
+SETS = {"real": REAL_SOFTWARE}
+INSTALL_COMMAND = ".venv/bin/python -m tools.checks.packages --set"
+#: Debian asks this program before a package starts its service; 101 forbids it (invoke-rc.d(8)).
+POLICY = Path("/usr/sbin/policy-rc.d")
+POLICY_TEXT = "#!/bin/sh\nexit 101\n"
 INSTALL_TIMEOUT_S = 900
 #: A certified OpenID provider, that sign-in is tried against.
 OIDC = ROOT / "tools" / "oidc"
@@ -59,9 +78,58 @@ def install_packages(programs: tuple[str, ...]) -> str:
     packages = list_missing_packages(programs)
     if not packages:
         return ""
-    remedy = f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {' '.join(packages)}"
-    if os.geteuid() != 0 or requirements.read_distribution() not in {"debian", "ubuntu"}:
-        return remedy
+    return "" if _can_install() and _run_apt(packages) else _format_command(packages)
+
+
+def list_missing_set(name: str) -> list[str]:
+    """Return the packages of a set that are not installed; all of them where dpkg is missing. Raises KeyError."""
+    packages = SETS[name]
+    try:
+        query = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\\n", *packages]
+        listing = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        return list(packages)
+    installed = {line.split()[0] for line in listing.splitlines() if line.endswith(" installed")}
+    return [package for package in packages if package not in installed]
+
+
+def install_set(name: str) -> str:
+    """Install a set without starting a service; return the command for it where that is not possible, else ''."""
+    packages = list_missing_set(name)
+    if not packages:
+        return ""
+    if not _can_install():
+        return f"sudo {INSTALL_COMMAND} {name}"
+    with forbid_service_starts():
+        return "" if _run_apt(packages) else _format_command(packages)
+
+
+@contextmanager
+def forbid_service_starts(policy: Path = POLICY) -> Iterator[None]:
+    """Forbid packages to start services meanwhile. A policy that is there already stays and applies."""
+    try:
+        with policy.open("x") as file:
+            file.write(POLICY_TEXT)
+    except FileExistsError:
+        yield
+        return
+    try:
+        policy.chmod(0o755)
+        yield
+    finally:
+        policy.unlink(missing_ok=True)
+
+
+def _can_install() -> bool:
+    return os.geteuid() == 0 and requirements.read_distribution() in {"debian", "ubuntu"}
+
+
+def _format_command(packages: list[str]) -> str:
+    return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {' '.join(packages)}"
+
+
+def _run_apt(packages: list[str]) -> bool:
+    """Install packages, with new lists where the first attempt fails. Return whether they are installed."""
     # Services that come with a package are not started: no runlevel in which they would be.
     environment = dict(os.environ) | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1", "LC_ALL": "C"}
     update = ["apt-get", "-q", "update"]
@@ -72,5 +140,24 @@ def install_packages(programs: tuple[str, ...]) -> str:
             stdin=subprocess.DEVNULL, timeout=INSTALL_TIMEOUT_S,
         )  # fmt: skip
         if command is install and done.returncode == 0:
-            return ""
-    return remedy
+            return True
+    return False
+
+
+def main() -> int:
+    """Install a set, or print the command that does it."""
+    parser = argparse.ArgumentParser(prog="packages", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--set", required=True, choices=SETS)
+    parser.add_argument("--list", action="store_true", help="only print what is missing")
+    options = parser.parse_args()
+    if options.list:
+        sys.stdout.write("".join(f"{package}\n" for package in list_missing_set(options.set)))
+        return 0
+    command = install_set(options.set)
+    if command:
+        sys.stderr.write(f"Cannot install the packages. Run: {command}\n")
+    return int(bool(command))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
