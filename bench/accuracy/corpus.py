@@ -106,8 +106,8 @@ def merge_views(runs: Sequence[HostView]) -> HostView:
     events = {(event.kind, event.t_ns, event.detail): event for view in runs for event in view.events}
     spans = [view.span_ns for view in runs if view.span_ns is not None]
     facts: Json = {}
-    for view in runs:
-        facts |= view.facts
+    for at, view in enumerate(runs):
+        facts |= {name: fact for name, fact in view.facts.items() if name != "target" or not at}
     return HostView(
         {name: runs[at].outcomes[name] for name, at in last.items()},
         [

@@ -2,8 +2,8 @@
 
 The job runs when a diagnosis is created, after each run of its stage is evaluated, and from the sweep. It
 locks the row, so additional jobs change nothing. The first stage is a triage of a few seconds. Each further
-stage captures only what the open hypotheses need, together with the light collectors. The last step stores
-the answer.
+stage captures only what the open hypotheses need: the light collectors have already looked at the whole host, and a
+second look at one process would replace their numbers. The last step stores the answer.
 """
 
 from __future__ import annotations
@@ -102,16 +102,8 @@ def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagno
         stage = _select_next_stage(session, actor, diagnosis, ranking, result)
         if stage is not None:
             scope = diagnosis.scope or _build_scope(stage.about)
-            light = {collector.id: max(stage.collectors.values()) for collector in PLANS[TRIAGE].collectors}
             _start_stage(
-                session,
-                store,
-                actor,
-                diagnosis,
-                {**light, **stage.collectors},
-                [diagnosis.host_id],
-                scope,
-                stage,
+                session, store, actor, diagnosis, dict(stage.collectors), [diagnosis.host_id], scope, stage
             )
             return
         _store_answer(session, diagnosis, runs, view, result, ranking)

@@ -53,7 +53,7 @@ def load_view(
     """Return one view of several runs of one host, given in order of time.
 
     Of a collector that several runs hold, the last result counts. Where the last one was limited to a scope, rows of
-    an earlier run about other processes are added. `only` limits what is read.
+    an earlier run about other processes are added. The target is that of the first run. `only` limits what is read.
     """
     rows = view_queries.load_runs(session, runs)
     ordered = [rows[run] for run in runs if run in rows]
@@ -61,7 +61,9 @@ def load_view(
     cites = _load_citations(session, owners.values())
     facts: Json = {}
     for run in ordered:
-        facts |= run.facts or {}
+        facts |= {
+            name: fact for name, fact in (run.facts or {}).items() if name != "target" or run is ordered[0]
+        }
     spans = [(run.t0_ns, run.t1_ns) for run in ordered if run.t0_ns is not None and run.t1_ns is not None]
     return HostView(
         outcomes={name: _build_outcome(row) for name, row in owners.items()},
