@@ -106,7 +106,7 @@ def install_set(name: str) -> str:
 
 @contextmanager
 def forbid_service_starts(policy: Path = POLICY) -> Iterator[None]:
-    """Forbid packages to start services meanwhile. A policy that is there already stays and applies."""
+    """Forbid packages to start services while they are installed. A policy that is there already stays and applies."""
     try:
         with policy.open("x") as file:
             file.write(POLICY_TEXT)

@@ -26,6 +26,7 @@ from culprit.automation import diagnosis_queries as queries
 from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeRequest
 from culprit.captures.service_collectors import service_collector_options
+from culprit.domain.hosts.consumers import Consumer, list_consumers
 from culprit.domain.rules import json_form
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding, Subject
@@ -33,7 +34,13 @@ from culprit.domain.rules.measures.application.time_accounts import read_account
 from culprit.domain.rules.peer_differences import compare_with_peers
 from culprit.domain.rules.rank import Ranking, rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
-from culprit.domain.rules.stages import MAX_STAGES, DiagnosisStage, plan_next_stage
+from culprit.domain.rules.stages import (
+    MAX_STAGES,
+    DeeperLook,
+    DiagnosisStage,
+    list_untried_collectors,
+    plan_next_stage,
+)
 from culprit.domain.rules.view import HostView
 from culprit.domain.runs.states import RUN_FINAL
 from culprit.evidence.baseline_queries import find_baseline_run
@@ -187,7 +194,6 @@ def _select_next_stage(
 ) -> DiagnosisStage | None:
     if len(diagnosis.stages) >= MAX_STAGES:
         return None
-    tried = {collector for stage in diagnosis.stages for collector in stage["collectors"]}
     host = session.get_one(Host, diagnosis.host_id)
     most = get_allowed_tiers(session, host, diagnosis.source)
     if diagnosis.source in UNATTENDED_SOURCES and not can_capture_unattended(session, host, Tier.STANDARD):
@@ -197,7 +203,7 @@ def _select_next_stage(
         findings,
         RULES,
         CAUSES,
-        tried=tried,
+        tried=_list_tried(diagnosis),
         may_run=lambda tier: tier in most and _is_tier_allowed(actor, tier),
     )
 
@@ -252,10 +258,36 @@ def _store_answer(  # noqa: PLR0917
         "runs": [str(run.id) for run in runs],
         "baseline_run": str(diagnosis.baseline_run_id) if diagnosis.baseline_run_id else None,
         "differences": compare_with_peers(view, view.peers) if view.peers else [],
+        "consumers": [_consumer_to_json(item) for item in list_consumers(view)],
+        "deeper": [
+            _look_to_json(item) for item in list_untried_collectors(ranking, CAUSES, _list_tried(diagnosis))
+        ],
         "link": f"{get_settings().public_url or ''}/diagnoses/{diagnosis.id}",
         "seconds": round((ended - diagnosis.created_at).total_seconds(), 3),
     }
     diagnosis.state, diagnosis.ended_at = "done", ended
+
+
+def _consumer_to_json(item: Consumer) -> Json:
+    return {
+        "resource": item.resource, "pid": item.pid, "name": item.name, "amount": item.amount, "unit": item.unit,
+        "share_pct": 100 * item.share,
+    }  # fmt: skip
+
+
+def _look_to_json(item: DeeperLook) -> Json:
+    collector = COLLECTORS[item.collector]
+    return {
+        "collector": item.collector,
+        "tier": str(collector.tier),
+        "seconds": item.seconds,
+        "cpu_pct": collector.cost.cpu_pct,
+        "decides": list(item.decides),
+    }
+
+
+def _list_tried(diagnosis: Diagnosis) -> set[str]:
+    return {collector for stage in diagnosis.stages for collector in stage["collectors"]}
 
 
 def _load_peers(session: Session, store: ArtifactStore, diagnosis: Diagnosis) -> dict[str, HostView]:

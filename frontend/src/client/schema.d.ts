@@ -5527,6 +5527,27 @@ export interface components {
             rows: number;
         };
         /**
+         * ConsumerResponse
+         * @description A process that uses much of a resource. CPU is in percent of one CPU, memory in bytes, disks in bytes/s.
+         */
+        ConsumerResponse: {
+            /** Amount */
+            amount: number;
+            /** Name */
+            name: string;
+            /** Pid */
+            pid: number;
+            /**
+             * Resource
+             * @enum {string}
+             */
+            resource: "cpu" | "memory" | "disk_read" | "disk_write";
+            /** Share Pct */
+            share_pct: number;
+            /** Unit */
+            unit: string;
+        };
+        /**
          * ContextCitationResponse
          * @description The source of a value: lines (1-based) of a part of an artifact.
          */
@@ -5856,6 +5877,25 @@ export interface components {
             zone: string;
         };
         /**
+         * DeeperLook
+         * @description A collector that was not run, its cost, and the causes that it would decide.
+         */
+        DeeperLook: {
+            /** Collector */
+            collector: string;
+            /** Cpu Pct */
+            cpu_pct: number;
+            /** Decides */
+            decides: string[];
+            /** Seconds */
+            seconds: number;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep" | "ptrace";
+        };
+        /**
          * DelayHistogramResponse
          * @description Number of waits by duration; `edges_us` are the lower edges of the bins.
          */
@@ -5985,6 +6025,8 @@ export interface components {
         /**
          * DiagnosisResult
          * @description The ranked causes of a diagnosis, as stored.
+         *
+         *     `consumers` are the processes that use most of each resource, `deeper` what could still be looked at.
          */
         DiagnosisResult: {
             /** Baseline Run */
@@ -5994,13 +6036,22 @@ export interface components {
              * @default []
              */
             causes: components["schemas"]["NamedCauseResponse"][];
+            /** Consumers */
+            consumers?: components["schemas"]["ConsumerResponse"][];
             /**
              * Context
              * @default []
              */
             context: components["schemas"]["FindingResponse"][];
+            /** Deeper */
+            deeper?: components["schemas"]["DeeperLook"][];
             /** Differences */
             differences: components["schemas"]["PeerDifference"][];
+            /**
+             * Harm
+             * @default []
+             */
+            harm: components["schemas"]["FindingResponse"][];
             /**
              * Inconclusive
              * @default []
@@ -6037,6 +6088,13 @@ export interface components {
             runs: string[];
             /** Seconds */
             seconds: number;
+            /**
+             * Time Accounts
+             * @default []
+             */
+            time_accounts: components["schemas"]["TimeAccountResponse"][];
+            /** Unexplained Pct */
+            unexplained_pct?: number | null;
         };
         /**
          * DiagnosisStageResponse
@@ -8918,6 +8976,8 @@ export interface components {
         /**
          * NamedCauseResponse
          * @description A named cause with its evidence and the causes that it explains.
+         *
+         *     `share_pct` is the part of the time of a slow service that it explains; null if that is unknown.
          */
         NamedCauseResponse: {
             /**
@@ -8935,6 +8995,8 @@ export interface components {
             scope: {
                 [key: string]: string;
             };
+            /** Share Pct */
+            share_pct?: number | null;
         };
         /**
          * NamedRef
@@ -10826,7 +10888,8 @@ export interface components {
          * @description Causes that follow from the findings.
          *
          *     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-         *     that another finding refutes.
+         *     that another finding refutes, `harm` are findings that show that someone is worse off. `unexplained_pct` is the part
+         *     of the time of the slowest service that no named cause explains; null if its time was not accounted for.
          */
         RankingResponse: {
             /**
@@ -10839,6 +10902,11 @@ export interface components {
              * @default []
              */
             context: components["schemas"]["FindingResponse"][];
+            /**
+             * Harm
+             * @default []
+             */
+            harm: components["schemas"]["FindingResponse"][];
             /**
              * Inconclusive
              * @default []
@@ -10869,6 +10937,13 @@ export interface components {
              * @default []
              */
             ruled_out: components["schemas"]["RuledOutCauseResponse"][];
+            /**
+             * Time Accounts
+             * @default []
+             */
+            time_accounts: components["schemas"]["TimeAccountResponse"][];
+            /** Unexplained Pct */
+            unexplained_pct?: number | null;
         };
         /**
          * RelatedNumberResponse
@@ -13232,6 +13307,28 @@ export interface components {
             why: string;
         };
         /**
+         * TimeAccountResponse
+         * @description Where the time of one service goes. `waiting` and `queued` are mean numbers of requests at a time.
+         */
+        TimeAccountResponse: {
+            /** Oldest Ms */
+            oldest_ms: number;
+            /** Queued */
+            queued: number;
+            /** Sample Count */
+            sample_count: number;
+            /** Service */
+            service: string;
+            /** Shares */
+            shares: components["schemas"]["TimeShareResponse"][];
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Waiting */
+            waiting: number;
+        };
+        /**
          * TimeRangeResponse
          * @description From the first to the last moment of which anything is known; null where nothing is.
          */
@@ -13240,6 +13337,29 @@ export interface components {
             first_ns: number | null;
             /** Last Ns */
             last_ns: number | null;
+        };
+        /**
+         * TimeShareResponse
+         * @description One activity of the threads and requests of a service, in percent of its time that is not idle.
+         */
+        TimeShareResponse: {
+            /** Activity */
+            activity: string;
+            /**
+             * Citations
+             * @default []
+             */
+            citations: {
+                [key: string]: unknown;
+            }[];
+            /** High Pct */
+            high_pct: number;
+            /** Low Pct */
+            low_pct: number;
+            /** Pct */
+            pct: number;
+            /** Target */
+            target: string;
         };
         /**
          * TimelineEventResponse

@@ -61,14 +61,40 @@ class PeerDifference(BaseModel):
     agreement: float
 
 
+class ConsumerResponse(BaseModel):
+    """A process that uses much of a resource. CPU is in percent of one CPU, memory in bytes, disks in bytes/s."""
+
+    resource: Literal["cpu", "memory", "disk_read", "disk_write"]
+    pid: int
+    name: str
+    amount: float
+    unit: str
+    share_pct: float
+
+
+class DeeperLook(BaseModel):
+    """A collector that was not run, its cost, and the causes that it would decide."""
+
+    collector: str
+    tier: TierName
+    seconds: int
+    cpu_pct: float
+    decides: list[str]
+
+
 class DiagnosisResult(RankingResponse):
-    """The ranked causes of a diagnosis, as stored."""
+    """The ranked causes of a diagnosis, as stored.
+
+    `consumers` are the processes that use most of each resource, `deeper` what could still be looked at.
+    """
 
     refused: list[str]
     runs: list[str]
     baseline_run: str | None
     differences: list[PeerDifference]
     seconds: float
+    consumers: list[ConsumerResponse] = Field(default_factory=list)
+    deeper: list[DeeperLook] = Field(default_factory=list)
 
 
 class DiagnosisResponse(BaseModel):

@@ -127,6 +127,8 @@ def _print_result(server: Server, read: Json) -> None:
     causes = {item["id"]: item for item in server.get("/causes")}
     if not result["causes"]:
         print_line(sys.stdout, f"No cause found on {read['host']['name']}.")
+        _print_leads(result, rules)
+    _print_time(result)
     for item in result["causes"]:
         cause = causes[item["id"]]
         at = f" ({_subject(item['scope'])})" if item["scope"] else ""
@@ -153,6 +155,40 @@ def _print_result(server: Server, read: Json) -> None:
             sys.stdout, f"different from its peers: {item['name']}: {item['local']} here, {item['peers']}"
         )
     print_line(sys.stdout, f"{read['elapsed_s']:.1f} s, {len(read['stages'])} stages. {result['link']}")
+
+
+def _print_leads(result: Json, rules: Mapping[str, Json]) -> None:
+    """Print what goes with "no cause": context findings, the largest consumers, and untried collectors."""
+    for item in result["context"]:
+        title = rules[item["rule"]]["title"]["en"] if item["rule"] in rules else item["rule"]
+        about = f" ({_subject(item['subject'])})" if item["subject"] else ""
+        print_line(sys.stdout, f"context: {title}{about}")
+    for item in result["consumers"]:
+        print_line(
+            sys.stdout,
+            f"uses most {item['resource']}: {item['name']} ({item['pid']}), {item['amount']:.4g} {item['unit']}, "
+            f"{item['share_pct']:.0f} %",
+        )
+    for item in result["deeper"]:
+        cost = f"{item['seconds']} s, tier {item['tier']}, {item['cpu_pct']:g} % of a CPU"
+        print_line(
+            sys.stdout, f"deeper look: {item['collector']} ({cost}) decides {', '.join(item['decides'])}"
+        )
+
+
+def _print_time(result: Json) -> None:
+    """Print where the time of slow services goes, and what of it no cause explains."""
+    for account in result["time_accounts"]:
+        shares = ", ".join(
+            f"{share['activity']}{' ' + share['target'] if share['target'] else ''} {share['pct']:.0f} % "
+            f"[{share['low_pct']:.0f}, {share['high_pct']:.0f}]"
+            for share in account["shares"][:MAX_NUMBERS]
+        )
+        print_line(sys.stdout, f"time of {account['service']}: {shares} ({account['sample_count']} samples)")
+    if result["unexplained_pct"] is not None and result["causes"]:
+        print_line(
+            sys.stdout, f"not explained: {result['unexplained_pct']:.0f} % of the time of the slowest service"
+        )
 
 
 def _number(item: Json, rules: Mapping[str, Json]) -> str:

@@ -2,8 +2,8 @@
 
 1. A finding is refuted if a rule in its rule's `refuted_by` matched for the same subject.
 2. A cause is *likely* if a direct or mechanism finding supports it, a fault of the lab has proven it, and harm is
-   shown beside it: a rule with `harm` matched for the same subject. Otherwise it is *possible*: a pattern that harms
-   no one is no cause, whatever its size. Context never supports a cause.
+   shown with it: a rule with `harm` matched for the same subject. Otherwise it is *possible*: a pattern that harms
+   no one is no cause at any size. Context never supports a cause.
 3. A cause of the kind "why is it slow" acts through mechanisms. Where the time of a harmed service is accounted for,
    its share is the time that these mechanisms take. A cause that explains less than a tenth is only possible.
    Causes are ordered by: likely before possible; strength; the share that they explain, in halves; severity; number

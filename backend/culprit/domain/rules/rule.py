@@ -114,7 +114,7 @@ class Rule:
     compared with nothing. `use` is the column of the USE grid, None for rules about data quality. `causes`
     are supported by a match, `suspects` are causes whose hypothesis a match opens, and `refutes` are causes
     that a missing match contradicts. A match of a rule in `refuted_by` refutes the finding. `harm` is True if a
-    match by itself shows that someone is worse off: requests slow, failing or refused, work queued, wanted packets
+    match alone shows that someone is worse off: requests slow, failing or refused, work queued, wanted packets
     lost, processes killed, or a limit reached.
     """
 

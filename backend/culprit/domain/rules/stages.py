@@ -31,6 +31,38 @@ class DiagnosisStage:
     about: Subject
 
 
+@dataclass(frozen=True, slots=True)
+class DeeperLook:
+    """A collector that was not run, for how many seconds it would run, and the causes that it decides."""
+
+    collector: str
+    seconds: int
+    decides: tuple[str, ...]
+
+
+def list_untried_collectors(
+    ranking: Ranking, causes: Mapping[str, Cause], tried: Collection[str]
+) -> list[DeeperLook]:
+    """Return the collectors that decide causes that are neither named likely nor ruled out, most causes first."""
+    settled = {item.cause for item in ranking.ruled_out}
+    settled |= {
+        name
+        for item in ranking.causes
+        if item.confidence == "likely"
+        for name in (item.cause, *item.explains)
+    }
+    decides: dict[str, list[str]] = {}
+    for cause in causes.values():
+        for collector in cause.tested_by:
+            if cause.id not in settled and collector in COLLECTORS and collector not in tried:
+                decides.setdefault(collector, []).append(cause.id)
+    untried = [
+        DeeperLook(collector, SECONDS.get(collector, DEFAULT_SECONDS), tuple(names))
+        for collector, names in decides.items()
+    ]
+    return sorted(untried, key=lambda look: -len(look.decides))
+
+
 def plan_next_stage(
     ranking: Ranking,
     findings: Sequence[Finding],

@@ -68,13 +68,13 @@ def test_what_nothing_has_proven_is_only_possible() -> None:
 def test_pattern_without_harm_is_only_possible() -> None:
     pattern = rule("R", "a", harm=False)
     harm = rule("H", strength=Strength.CONTEXT)
-    found = make_finding(pattern, value=1e6, cgroup="/batch")
-    assert names(ranking([found], [pattern], [cause("a")])) == [("a", "possible")]
+    match = make_finding(pattern, value=1e6, cgroup="/batch")
+    assert names(ranking([match], [pattern], [cause("a")])) == [("a", "possible")]
     elsewhere = make_finding(harm, cgroup="/web")
-    assert names(ranking([found, elsewhere], [pattern, harm], [cause("a")])) == [("a", "possible")]
-    beside = make_finding(harm, cgroup="/batch")
-    result = ranking([found, beside], [pattern, harm], [cause("a")])
-    assert (names(result), result.harm) == ([("a", "likely")], (beside,))
+    assert names(ranking([match, elsewhere], [pattern, harm], [cause("a")])) == [("a", "possible")]
+    related = make_finding(harm, cgroup="/batch")
+    result = ranking([match, related], [pattern, harm], [cause("a")])
+    assert (names(result), result.harm) == ([("a", "likely")], (related,))
 
 
 def make_account(share_of: float = 1.0, samples: int = 1000, **numbers: float) -> TimeAccount:

@@ -1,13 +1,15 @@
-"""Rules about disks and file systems: queues, uninterruptible tasks, free space, and device errors."""
+"""Rules about disks and file systems: queues, uninterruptible tasks, and free space."""
 
 from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.disk import queues
-from culprit.domain.rules.measures.disk import related as details
 from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
+
+_BUSY = Threshold("busy", 50.0, "a busy disk explains the waits")
+_NO_BUSY_DISK = (Guard(Condition(queues.BUSIEST, "<", _BUSY), Sentence("guard.disk_busy")),)
 
 _WAITING = (
     Rule(
@@ -179,12 +181,7 @@ _WAITING = (
             ("warn", Threshold("warn", 4.0, "case study of a high load: 4")),
             ("critical", Threshold("critical", 16.0, "estimate")),
         ),
-        guards=(
-            Guard(
-                Condition(queues.BUSIEST, "<", Threshold("busy", 50.0, "a busy disk explains the waits")),
-                Sentence("guard.disk_busy"),
-            ),
-        ),
+        guards=_NO_BUSY_DISK,
         strength=Strength.MECHANISM,
         use=Use("kernel", "saturation"),
         suspects=("dstate-pileup",),
@@ -326,79 +323,4 @@ _ROOM = (
     ),
 )
 
-_HEALTH = (
-    Rule(
-        id="F-DISK-ILL",
-        title=Text("A disk reports a fault", "磁盘自报故障"),
-        summary=Text(
-            "{dev}: {source} reports {state} ({value} signs of failure).",
-            "{dev}：{source} 报告 {state}（{value} 项）。",
-        ),
-        measure=queues.ILL,
-        op=">",
-        thresholds=(("critical", Threshold("ill", 0.0, "reported by the device")),),
-        strength=Strength.DIRECT,
-        use=Use("disk", "errors"),
-        suspects=("failing-disk",),
-        related=(
-            details.COUNTED_ERRORS,
-            details.ERROR_LINES,
-            MetricReading("disk.r_await_ms", "max"),
-            MetricReading("disk.r_iops", "mean"),
-        ),
-        causes=("failing-disk",),
-        refutes=("failing-disk",),
-        harm=True,
-        source="SMART, mdstat, device state; ioerr_cnt also counts rejected commands and is no evidence",
-    ),
-    Rule(
-        id="F-DISK-ERRORS",
-        title=Text("The kernel logs errors of a disk", "内核记录磁盘错误"),
-        summary=Text(
-            "The kernel log has {value} kinds of errors of {dev}.", "内核日志中 {dev} 有 {value} 组错误。"
-        ),
-        measure=queues.IO_ERRORS,
-        op=">",
-        thresholds=(("critical", Threshold("errors", 0.0, "a healthy disk has none")),),
-        strength=Strength.DIRECT,
-        use=Use("disk", "errors"),
-        suspects=("failing-disk",),
-        related=(
-            details.ERROR_LINES,
-            details.REFUSED_COMMANDS,
-            MetricReading("disk.r_await_ms", "max"),
-            MetricReading("disk.r_iops", "mean"),
-        ),
-        causes=("failing-disk",),
-        refutes=("failing-disk",),
-        harm=True,
-        caveats=Text(
-            "A cable, a controller or a removed disk causes the same messages.",
-            "线缆、控制器或被拔出的磁盘也会如此。",
-        ),
-        source="I/O error, timeout and reset lines",
-    ),
-    Rule(
-        id="F-FS-ERRORS",
-        title=Text("The kernel logs errors of a file system", "内核记录文件系统错误"),
-        summary=Text(
-            "The kernel log has {value} kinds of file system errors of {dev}.",
-            "{dev}：{value} 组文件系统错误。",
-        ),
-        measure=queues.FS_ERRORS,
-        op=">",
-        thresholds=(("critical", Threshold("errors", 0.0, "a healthy file system has none")),),
-        strength=Strength.CORRELATIONAL,
-        use=Use("disk", "errors"),
-        related=(
-            details.FS_ERROR_LINES,
-            MetricReading("disk.r_await_ms", "max"),
-            MetricReading("disk.w_await_ms", "max"),
-        ),
-        causes=("failing-disk",),
-        harm=True,
-        source="ext4, XFS and btrfs; may be left from an earlier crash",
-    ),
-)
-
-RULES: tuple[Rule, ...] = (*_WAITING, *_ROOM, *_HEALTH)
+RULES: tuple[Rule, ...] = (*_WAITING, *_ROOM)

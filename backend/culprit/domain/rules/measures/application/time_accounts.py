@@ -69,12 +69,12 @@ class TimeAccount:
 
     def share(self, activities: Iterable[str]) -> tuple[float, float, float]:
         """Return the share of these activities in the time that is not idle, with its bounds, 0 to 1."""
-        wanted = set(activities)
+        requested = set(activities)
         total = self.total
         if not total:
             return 0.0, 0.0, 1.0
         value = min(
-            1.0, sum(item.number for (name, _), item in self.amounts.items() if name in wanted) / total
+            1.0, sum(item.number for (name, _), item in self.amounts.items() if name in requested) / total
         )
         return (value, *wilson_interval(value, max(self.samples, 1)))
 
@@ -97,16 +97,16 @@ def read_accounts(view: HostView) -> list[TimeAccount]:
     while pending:
         account = pending.pop()
         for peer, share in _list_local_peers(account, owners).items():
-            found = by_key.get(owners[peer.rpartition(":")[2]])
-            if found is None or found.name in account.callers or found.pids == account.pids:
+            callee = by_key.get(owners[peer.rpartition(":")[2]])
+            if callee is None or callee.name in account.callers or callee.pids == account.pids:
                 continue
             through = replace(
-                found,
-                share_of=max(account.share_of * share, found.share_of if id(found) in chosen else 0.0),
+                callee,
+                share_of=max(account.share_of * share, callee.share_of if id(callee) in chosen else 0.0),
                 callers=(*account.callers, account.name),
             )
-            if id(found) not in chosen:
-                chosen[id(found)] = through
+            if id(callee) not in chosen:
+                chosen[id(callee)] = through
                 pending.append(through)
     return sorted(chosen.values(), key=lambda item: -(item.waiting + item.queued))
 
