@@ -223,6 +223,8 @@ export const RANKING: Ranking = {
   not_collected: [{ finding: absent.rule, reason: absent.reason }],
   inconclusive: [doubtful],
   refuted: [],
+  harm: [],
+  time_accounts: [],
   context: [load],
 };
 export const HEALTHY: Ranking = {
