@@ -224,7 +224,6 @@ export const RANKING: Ranking = {
   inconclusive: [doubtful],
   refuted: [],
   harm: [],
-  time_accounts: [],
   context: [load],
 };
 export const HEALTHY: Ranking = {

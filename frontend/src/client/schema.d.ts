@@ -5877,10 +5877,10 @@ export interface components {
             zone: string;
         };
         /**
-         * DeeperLook
+         * DeeperLookResponse
          * @description A collector that was not run, its cost, and the causes that it would decide.
          */
-        DeeperLook: {
+        DeeperLookResponse: {
             /** Collector */
             collector: string;
             /** Cpu Pct */
@@ -6044,7 +6044,7 @@ export interface components {
              */
             context: components["schemas"]["FindingResponse"][];
             /** Deeper */
-            deeper?: components["schemas"]["DeeperLook"][];
+            deeper?: components["schemas"]["DeeperLookResponse"][];
             /** Differences */
             differences: components["schemas"]["PeerDifference"][];
             /**
@@ -6088,13 +6088,6 @@ export interface components {
             runs: string[];
             /** Seconds */
             seconds: number;
-            /**
-             * Time Accounts
-             * @default []
-             */
-            time_accounts: components["schemas"]["TimeAccountResponse"][];
-            /** Unexplained Pct */
-            unexplained_pct?: number | null;
         };
         /**
          * DiagnosisStageResponse
@@ -8976,8 +8969,6 @@ export interface components {
         /**
          * NamedCauseResponse
          * @description A named cause with its evidence and the causes that it explains.
-         *
-         *     `share_pct` is the part of the time of a slow service that it explains; null if that is unknown.
          */
         NamedCauseResponse: {
             /**
@@ -8995,8 +8986,6 @@ export interface components {
             scope: {
                 [key: string]: string;
             };
-            /** Share Pct */
-            share_pct?: number | null;
         };
         /**
          * NamedRef
@@ -10888,8 +10877,7 @@ export interface components {
          * @description Causes that follow from the findings.
          *
          *     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-         *     that another finding refutes, `harm` are findings that show that someone is worse off. `unexplained_pct` is the part
-         *     of the time of the slowest service that no named cause explains; null if its time was not accounted for.
+         *     that another finding refutes, `harm` are findings that show that someone is worse off.
          */
         RankingResponse: {
             /**
@@ -10937,13 +10925,6 @@ export interface components {
              * @default []
              */
             ruled_out: components["schemas"]["RuledOutCauseResponse"][];
-            /**
-             * Time Accounts
-             * @default []
-             */
-            time_accounts: components["schemas"]["TimeAccountResponse"][];
-            /** Unexplained Pct */
-            unexplained_pct?: number | null;
         };
         /**
          * RelatedNumberResponse
@@ -13307,28 +13288,6 @@ export interface components {
             why: string;
         };
         /**
-         * TimeAccountResponse
-         * @description Where the time of one service goes. `waiting` and `queued` are mean numbers of requests at a time.
-         */
-        TimeAccountResponse: {
-            /** Oldest Ms */
-            oldest_ms: number;
-            /** Queued */
-            queued: number;
-            /** Sample Count */
-            sample_count: number;
-            /** Service */
-            service: string;
-            /** Shares */
-            shares: components["schemas"]["TimeShareResponse"][];
-            /** Subject */
-            subject: {
-                [key: string]: string;
-            };
-            /** Waiting */
-            waiting: number;
-        };
-        /**
          * TimeRangeResponse
          * @description From the first to the last moment of which anything is known; null where nothing is.
          */
@@ -13337,29 +13296,6 @@ export interface components {
             first_ns: number | null;
             /** Last Ns */
             last_ns: number | null;
-        };
-        /**
-         * TimeShareResponse
-         * @description One activity of the threads and requests of a service, in percent of its time that is not idle.
-         */
-        TimeShareResponse: {
-            /** Activity */
-            activity: string;
-            /**
-             * Citations
-             * @default []
-             */
-            citations: {
-                [key: string]: unknown;
-            }[];
-            /** High Pct */
-            high_pct: number;
-            /** Low Pct */
-            low_pct: number;
-            /** Pct */
-            pct: number;
-            /** Target */
-            target: string;
         };
         /**
          * TimelineEventResponse

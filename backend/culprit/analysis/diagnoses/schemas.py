@@ -72,7 +72,7 @@ class ConsumerResponse(BaseModel):
     share_pct: float
 
 
-class DeeperLook(BaseModel):
+class DeeperLookResponse(BaseModel):
     """A collector that was not run, its cost, and the causes that it would decide."""
 
     collector: str
@@ -94,7 +94,7 @@ class DiagnosisResult(RankingResponse):
     differences: list[PeerDifference]
     seconds: float
     consumers: list[ConsumerResponse] = Field(default_factory=list)
-    deeper: list[DeeperLook] = Field(default_factory=list)
+    deeper: list[DeeperLookResponse] = Field(default_factory=list)
 
 
 class DiagnosisResponse(BaseModel):

@@ -88,40 +88,13 @@ class EvidenceResponse(BaseModel):
 
 
 class NamedCauseResponse(BaseModel):
-    """A named cause with its evidence and the causes that it explains.
-
-    `share_pct` is the part of the time of a slow service that it explains; null if that is unknown.
-    """
+    """A named cause with its evidence and the causes that it explains."""
 
     id: str
     scope: dict[str, str]
     confidence: Literal["likely", "possible", "confirmed"]
     evidence: list[EvidenceResponse]
     explains: list[str]
-    share_pct: float | None = None
-
-
-class TimeShareResponse(BaseModel):
-    """One activity of the threads and requests of a service, in percent of its time that is not idle."""
-
-    activity: str
-    target: str
-    pct: float
-    low_pct: float
-    high_pct: float
-    citations: list[dict[str, Any]] = []
-
-
-class TimeAccountResponse(BaseModel):
-    """Where the time of one service goes. `waiting` and `queued` are mean numbers of requests at a time."""
-
-    service: str
-    subject: dict[str, str]
-    waiting: float
-    queued: float
-    oldest_ms: float
-    sample_count: int
-    shares: list[TimeShareResponse]
 
 
 class RuledOutCauseResponse(BaseModel):
@@ -142,8 +115,7 @@ class RankingResponse(BaseModel):
     """Causes that follow from the findings.
 
     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-    that another finding refutes, `harm` are findings that show that someone is worse off. `unexplained_pct` is the part
-    of the time of the slowest service that no named cause explains; null if its time was not accounted for.
+    that another finding refutes, `harm` are findings that show that someone is worse off.
     """
 
     causes: list[NamedCauseResponse] = []
@@ -155,8 +127,6 @@ class RankingResponse(BaseModel):
     refuted: list[FindingResponse] = []
     context: list[FindingResponse] = []
     harm: list[FindingResponse] = []
-    time_accounts: list[TimeAccountResponse] = []
-    unexplained_pct: float | None = None
 
 
 class RunFindingsResponse(BaseModel):

@@ -128,7 +128,6 @@ def _print_result(server: Server, read: Json) -> None:
     if not result["causes"]:
         print_line(sys.stdout, f"No cause found on {read['host']['name']}.")
         _print_leads(result, rules)
-    _print_time(result)
     for item in result["causes"]:
         cause = causes[item["id"]]
         at = f" ({_subject(item['scope'])})" if item["scope"] else ""
@@ -173,21 +172,6 @@ def _print_leads(result: Json, rules: Mapping[str, Json]) -> None:
         cost = f"{item['seconds']} s, tier {item['tier']}, {item['cpu_pct']:g} % of a CPU"
         print_line(
             sys.stdout, f"deeper look: {item['collector']} ({cost}) decides {', '.join(item['decides'])}"
-        )
-
-
-def _print_time(result: Json) -> None:
-    """Print where the time of slow services goes, and what of it no cause explains."""
-    for account in result["time_accounts"]:
-        shares = ", ".join(
-            f"{share['activity']}{' ' + share['target'] if share['target'] else ''} {share['pct']:.0f} % "
-            f"[{share['low_pct']:.0f}, {share['high_pct']:.0f}]"
-            for share in account["shares"][:MAX_NUMBERS]
-        )
-        print_line(sys.stdout, f"time of {account['service']}: {shares} ({account['sample_count']} samples)")
-    if result["unexplained_pct"] is not None and result["causes"]:
-        print_line(
-            sys.stdout, f"not explained: {result['unexplained_pct']:.0f} % of the time of the slowest service"
         )
 
 

@@ -7,16 +7,11 @@ from typing import Any
 
 from collectors.contract import Sentence
 from culprit.domain.rules.finding import Citation, Finding, Number, Strength, Subject
-from culprit.domain.rules.measures.application.time_accounts import Amount, TimeAccount
 from culprit.domain.rules.rank import NamedCause, Ranking
-from culprit.domain.statistics.intervals import wilson_interval
 from culprit.json_types import Json
 
 #: Numbers per cause at most; the findings of its runs have the rest.
 MAX_EVIDENCE = 5
-#: Time accounts per answer, and shares per account.
-MAX_ACCOUNTS = 5
-MAX_SHARES = 8
 
 
 def sentence_to_json(sentence: Sentence | None) -> Json | None:
@@ -134,35 +129,6 @@ def cause_to_json(named_cause: NamedCause) -> Json:
         "confidence": named_cause.confidence,
         "evidence": evidence_to_json(named_cause.evidence),
         "explains": list(named_cause.explains),
-        "share_pct": None if named_cause.share is None else 100 * named_cause.share,
-    }
-
-
-def account_to_json(account: TimeAccount) -> Json:
-    """Return the JSON of a time account, the largest share first."""
-    largest = sorted(account.amounts.items(), key=lambda item: -item[1].number)[:MAX_SHARES]
-    return {
-        "service": account.name.rpartition(" ")[0],
-        "subject": dict(account.subject),
-        "waiting": account.waiting,
-        "queued": account.queued,
-        "oldest_ms": account.oldest_ms,
-        "sample_count": account.samples,
-        "shares": [_share_to_json(account, key, amount) for key, amount in largest],
-    }
-
-
-def _share_to_json(account: TimeAccount, key: tuple[str, str], amount: Amount) -> Json:
-    activity, target = key
-    share = amount.number / account.total
-    low, high = wilson_interval(min(share, 1.0), max(account.samples, 1))
-    return {
-        "activity": activity,
-        "target": "" if target == "-" else target,
-        "pct": 100 * share,
-        "low_pct": 100 * low,
-        "high_pct": 100 * high,
-        "citations": [citation_to_json(each) for each in amount.citations],
     }
 
 
@@ -184,8 +150,6 @@ def ranking_to_json(ranking: Ranking, findings: Iterable[Finding]) -> Json:
         ],
         "refuted": [finding_to_json(item) for item in ranking.refuted],
         "harm": [finding_to_json(item) for item in ranking.harm],
-        "time_accounts": [account_to_json(account) for account in ranking.accounts[:MAX_ACCOUNTS]],
-        "unexplained_pct": None if ranking.unexplained is None else 100 * ranking.unexplained,
         "context": [
             finding_to_json(finding)
             for finding in matching_findings

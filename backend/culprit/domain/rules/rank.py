@@ -4,10 +4,8 @@
 2. A cause is *likely* if a direct or mechanism finding supports it, a fault of the lab has proven it, and harm is
    shown with it: a rule with `harm` matched for the same subject. Otherwise it is *possible*: a pattern that harms
    no one is no cause at any size. Context never supports a cause.
-3. A cause of the kind "why is it slow" acts through mechanisms. Where the time of a harmed service is accounted for,
-   its share is the time that these mechanisms take. A cause that explains less than a tenth is only possible.
-   Causes are ordered by: likely before possible; strength; the share that they explain, in halves; severity; number
-   of independent rules; how far the strongest number is beyond its threshold, in octaves.
+3. Causes are ordered by: likely before possible; strength; severity; number of independent rules; how far the
+   strongest number is beyond its threshold, in octaves.
 4. A cause absorbs the causes that it explains and that are not more certain, in any order, because consequences are
    often measured more directly. Causes of different control groups or processes do not absorb each other. Absorbed
    causes are listed with it. All remaining causes are independent and are named.
@@ -18,37 +16,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import STRENGTH_ORDER, Finding, Strength, Subject
-from culprit.domain.rules.measures.application.time_accounts import TimeAccount
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
 
 Confidence = Literal["likely", "possible"]
 _SEVERITY = {"info": 0, "warn": 1, "critical": 2}
 _PLACES = ("cgroup", "pid")
-#: Below this share of the time, removing a cause changes little.
-MINOR_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class NamedCause:
-    """One named cause with its supporting findings, the strongest first.
-
-    `share` is the part of the time of a harmed service that its mechanisms take, 0 to 1; None if it has no mechanism
-    or no time was accounted for.
-    """
+    """One named cause with its supporting findings, the strongest first."""
 
     cause: str
     confidence: Confidence
     scope: Subject
     evidence: tuple[Finding, ...]
     explains: tuple[str, ...] = ()
-    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +53,7 @@ class RuledOutCause:
 class Ranking:
     """The conclusion of a ranking. `open` are causes that are suspected and neither named nor ruled out.
 
-    `harm` are the findings that show harm. `accounts` are the services whose time was accounted for. `unexplained` is
-    the share of the time of the most harmed one that no named cause explains, 0 to 1; None without an account.
+    `harm` are the findings that show harm.
     """
 
     causes: tuple[NamedCause, ...]
@@ -73,28 +62,20 @@ class Ranking:
     open: tuple[str, ...]
     refuted: tuple[Finding, ...]
     harm: tuple[Finding, ...] = ()
-    accounts: tuple[TimeAccount, ...] = ()
-    unexplained: float | None = None
 
 
 def rank_causes(
     findings: Sequence[Finding],
     rules: Mapping[str, Rule],
     causes: Mapping[str, Cause],
-    accounts: Sequence[TimeAccount] = (),
 ) -> Ranking:
-    """Name causes. `findings` are from one evaluation; `rules` and `causes` are all definitions by ID.
-
-    `accounts` are those of the services whose requests wait, and of the local services that they wait for.
-    """
+    """Name causes. `findings` are from one evaluation; `rules` and `causes` are all definitions by ID."""
     matched = [finding for finding in findings if finding.state == "matched" and finding.rule in rules]
     dismissed = [item for item in matched if _refuted(item, matched, rules)]
     status = [item for item in matched if item not in dismissed]
     harm = tuple(item for item in status if rules[item.rule].harm)
     candidates = [
-        named
-        for cause in causes.values()
-        if (named := _candidate(cause, status, rules, harm, accounts)) is not None
+        named for cause in causes.values() if (named := _candidate(cause, status, rules, harm)) is not None
     ]
     candidates.sort(key=_key, reverse=True)
     stored = _absorb(candidates, causes)
@@ -124,24 +105,7 @@ def rank_causes(
         tuple(list_open_hypotheses(findings, rules, causes, settled)),
         tuple(dismissed),
         harm,
-        tuple(accounts),
-        _compute_unexplained(stored, causes, accounts),
     )
-
-
-def _compute_unexplained(
-    named: Sequence[NamedCause], causes: Mapping[str, Cause], accounts: Sequence[TimeAccount]
-) -> float | None:
-    """Return the share of the time of the most harmed service that the named causes do not explain."""
-    if not accounts:
-        return None
-    mechanisms = {activity for item in named for activity in causes[item.cause].mechanisms}
-    return 1.0 - _get_share(mechanisms, accounts)
-
-
-def _get_share(mechanisms: Collection[str], accounts: Sequence[TimeAccount]) -> float:
-    """Return the largest share of the time of harmed services that these mechanisms take."""
-    return max((account.share_of * account.share(mechanisms)[0] for account in accounts), default=0.0)
 
 
 def list_open_hypotheses(
@@ -170,7 +134,6 @@ def _candidate(
     matched: Sequence[Finding],
     rules: Mapping[str, Rule],
     harm: Sequence[Finding],
-    accounts: Sequence[TimeAccount],
 ) -> NamedCause | None:
     speaking = [
         item
@@ -181,27 +144,11 @@ def _candidate(
         return None
     speaking.sort(key=_weight, reverse=True)
     scope = speaking[0].subject
-    share = _get_explained_share(cause, scope, accounts)
     strong = STRENGTH_ORDER[speaking[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM] and bool(
         cause.proven_by
     )
     harmful = any(is_compatible(scope, item.subject) for item in harm)
-    minor = share is not None and share < MINOR_SHARE
-    return NamedCause(
-        cause.id,
-        "likely" if strong and harmful and not minor else "possible",
-        scope,
-        tuple(speaking),
-        share=share,
-    )
-
-
-def _get_explained_share(cause: Cause, scope: Subject, accounts: Sequence[TimeAccount]) -> float | None:
-    """Return the share of the time of harmed services that a cause explains, or None if that is unknown."""
-    fitting = [account for account in accounts if _is_same_place(account.subject, scope)]
-    if not cause.mechanisms or not fitting:
-        return None
-    return max(account.share_of * account.share(cause.mechanisms)[2] for account in fitting)
+    return NamedCause(cause.id, "likely" if strong and harmful else "possible", scope, tuple(speaking))
 
 
 def _weight(finding: Finding) -> tuple[int, int, float]:
@@ -217,14 +164,12 @@ def _octaves(finding: Finding) -> float:
     return min(10.0, math.log2(high / low)) if low > 0 else 10.0
 
 
-def _key(named_cause: NamedCause) -> tuple[int, int, int, int, int, float]:
+def _key(named_cause: NamedCause) -> tuple[int, int, int, int, float]:
     strongest = named_cause.evidence[0]
     strength, severity, octaves = _weight(strongest)
-    share = 0.5 if named_cause.share is None else named_cause.share
     return (
         int(named_cause.confidence == "likely"),
         strength,
-        int(share >= 0.5) - int(share < MINOR_SHARE),
         severity,
         len({e.rule for e in named_cause.evidence}),
         octaves,
@@ -265,10 +210,8 @@ def _root(at: int, owner: Mapping[int, int | None]) -> int:
 
 
 def _same(named_cause: NamedCause, other: NamedCause) -> bool:
-    return _is_same_place(named_cause.scope, other.scope)
-
-
-def _is_same_place(subject: Subject, other: Subject) -> bool:
-    """Return whether two subjects do not name different control groups or processes."""
-    mine, theirs = dict(subject), dict(other)
+    """Return whether two causes may be about the same subject: they do not name different groups or
+    processes.
+    """
+    mine, theirs = dict(named_cause.scope), dict(other.scope)
     return all(mine.get(p, theirs.get(p)) == theirs.get(p, mine.get(p)) for p in _PLACES)

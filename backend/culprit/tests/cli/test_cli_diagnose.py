@@ -29,7 +29,7 @@ def number(metric: str, value: float, unit: str, op: str | None, threshold: floa
 EMPTY: dict[str, list[object]] = {
     name: []
     for name in (
-        "ruled_out", "not_checked", "not_collected", "inconclusive", "differences", "context", "time_accounts",
+        "ruled_out", "not_checked", "not_collected", "inconclusive", "differences", "context",
         "consumers", "deeper",
     )
 }  # fmt: skip
@@ -41,7 +41,7 @@ def test_a_number_that_was_compared_with_nothing_is_printed_under_its_own_name(c
         number("cgroup.memory_limit_mb", 256, "mb", None, None),
     ]
     named = {"id": "c", "confidence": "likely", "scope": {}, "evidence": reported, "explains": []}
-    result = {"causes": [named], "link": "https://x/1", "unexplained_pct": None, **EMPTY}
+    result = {"causes": [named], "link": "https://x/1", **EMPTY}
     _print_result(Answers(), {"result": result, "host": {"name": "h"}, "elapsed_s": 9.0, "stages": []})  # type: ignore[arg-type]
     out = capsys.readouterr().out.splitlines()
     assert out[1:3] == [
@@ -51,13 +51,10 @@ def test_a_number_that_was_compared_with_nothing_is_printed_under_its_own_name(c
 
 
 def test_answer_without_cause_prints_leads(capsys: pytest.CaptureFixture[str]) -> None:
-    share = {"activity": "peer", "target": "10.0.0.7:5432", "pct": 61.2, "low_pct": 55.0, "high_pct": 67.0}
     result = {
         "causes": [],
         "link": "https://x/1",
         **EMPTY,
-        "unexplained_pct": 100.0,
-        "time_accounts": [{"service": "web", "shares": [share], "sample_count": 240}],
         "consumers": [
             {"resource": "cpu", "name": "zstd", "pid": 7, "amount": 133.0, "unit": "pct", "share_pct": 81.0}
         ],
@@ -66,9 +63,8 @@ def test_answer_without_cause_prints_leads(capsys: pytest.CaptureFixture[str]) -
         ],
     }
     _print_result(Answers(), {"result": result, "host": {"name": "h"}, "elapsed_s": 9.0, "stages": []})  # type: ignore[arg-type]
-    assert capsys.readouterr().out.splitlines()[:4] == [
+    assert capsys.readouterr().out.splitlines()[:3] == [
         "No cause found on h.",
         "uses most cpu: zstd (7), 133 pct, 81 %",
         "deeper look: perf_record (8 s, tier standard, 1.5 % of a CPU) decides hot",
-        "time of web: peer 10.0.0.7:5432 61 % [55, 67] (240 samples)",
     ]

@@ -87,7 +87,6 @@ CAUSES: tuple[Cause, ...] = (
             "wait for pages.",
             "相同负载再次采集：重读接近 0，主缺页下降，无线程等待页。",
         ),
-        mechanisms=("fault", "disk"),
         explains=(
             "cpu-exhausted",
             "dstate-pileup",
@@ -120,7 +119,6 @@ CAUSES: tuple[Cause, ...] = (
             "Pages swapped in and out stay near 0 over minutes of the same load.",
             "相同负载数分钟内换入换出接近 0。",
         ),
-        mechanisms=("fault", "disk"),
         explains=(
             "dstate-pileup",
             "disk-saturation",
@@ -176,7 +174,6 @@ CAUSES: tuple[Cause, ...] = (
             "pages on the local node.",
             "相同负载再次采集：other_node 几乎不增长，numa_maps 显示页位于近端节点。",
         ),
-        mechanisms=("running",),
         explains=("worker-pool-exhausted",),
         tested_by=("numa_maps",),
         proven_by=("numa-remote",),

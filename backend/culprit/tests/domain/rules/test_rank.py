@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-import pytest
 from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import Finding, Number, Strength
-from culprit.domain.rules.measures.application.time_accounts import Amount, TimeAccount
 from culprit.domain.rules.rank import rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.rule import MetricReading, Rule, Threshold
-from culprit.domain.rules.stages import plan_next_stage
+from culprit.domain.rules.stages import list_untried_collectors, plan_next_stage
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,38 +73,6 @@ def test_pattern_without_harm_is_only_possible() -> None:
     related = make_finding(harm, cgroup="/batch")
     result = ranking([match, related], [pattern, harm], [cause("a")])
     assert (names(result), result.harm) == ([("a", "likely")], (related,))
-
-
-def make_account(share_of: float = 1.0, samples: int = 1000, **numbers: float) -> TimeAccount:
-    amounts = {(name, "-"): Amount(number, samples, ()) for name, number in numbers.items()}
-    return TimeAccount(
-        "web 1", (("pid", "1"),), frozenset("1"), frozenset(), amounts, samples=samples, share_of=share_of
-    )
-
-
-def test_cause_that_explains_nothing_of_the_time_is_only_possible() -> None:
-    rules = [rule("R1", "steal"), rule("R2", "disk", strength=Strength.MECHANISM)]
-    causes = [cause("steal", mechanisms=("runnable",)), cause("disk", mechanisms=("disk",))]
-    findings = [make_finding(rules[0], value=1e6), make_finding(rules[1])]
-    account = make_account(disk=9.7, runnable=0.3)
-    result = rank_causes(findings, {r.id: r for r in rules}, {c.id: c for c in causes}, [account])
-    assert names(result) == [("disk", "likely"), ("steal", "possible")]
-    assert result.unexplained == pytest.approx(0.0)
-
-
-def test_few_samples_demote_no_cause() -> None:
-    rules, causes = [rule("R1", "steal")], [cause("steal", mechanisms=("runnable",))]
-    account = make_account(samples=5, disk=9.7, runnable=0.3)
-    result = rank_causes([make_finding(rules[0])], {"R1": rules[0]}, {"steal": causes[0]}, [account])
-    assert names(result) == [("steal", "likely")]
-
-
-def test_time_that_no_cause_explains_is_stated() -> None:
-    rules, causes = [rule("R1", "lock")], [cause("lock", mechanisms=("lock",))]
-    account = make_account(lock=2.0, disk=2.0, peer=1.0)
-    result = rank_causes([make_finding(rules[0])], {"R1": rules[0]}, {"lock": causes[0]}, [account])
-    assert result.unexplained == pytest.approx(0.6)
-    assert rank_causes([], {}, {}, [account]).unexplained == pytest.approx(1.0)
 
 
 def test_a_cause_absorbs_what_it_explains() -> None:
@@ -240,3 +206,19 @@ def test_rules_and_causes_refer_to_existing_ids() -> None:
         assert set(rule.explains) <= CAUSES.keys(), rule.id
         for text in (rule.title, rule.what, rule.fix, rule.risk, rule.verify):
             assert text.en.strip() and any("\u4e00" <= letter <= "\u9fff" for letter in text.zh), rule.id
+
+
+def test_untried_collectors_decide_what_is_not_settled() -> None:
+    rules = [rule("R1", "a"), rule("R2", refutes=("c",))]
+    causes = [
+        cause("a", tested_by=("perf_record",)),
+        cause("b", tested_by=("perf_record", "offcpu")),
+        cause("c", tested_by=("offcpu",)),
+        cause("d", tested_by=("offcpu", "perf_trace")),
+    ]
+    result = ranking([make_finding(rules[0]), make_finding(rules[1], "not_matched")], rules, causes)
+    untried = list_untried_collectors(result, {item.id: item for item in causes}, tried={"perf_trace"})
+    assert [(item.collector, item.decides) for item in untried] == [
+        ("offcpu", ("b", "d")),
+        ("perf_record", ("b",)),
+    ]

@@ -10,6 +10,29 @@ from culprit.domain.rules.use_method import Use
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        id="F-REQUESTS-WAIT",
+        title=Text("Requests wait", "请求在等待"),
+        summary=Text(
+            "Requests to {name} wait up to {value} ms. On average {waiting} wait at the same time.",
+            "发往 {name} 的请求最长等待 {value} ms；平均同时有 {waiting} 个在等待。",
+        ),
+        measure=waits.OLDEST_REQUEST,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 100.0, "users notice a tenth of a second")),
+            ("critical", Threshold("critical", 1000.0, "after one second users lose their flow of thought")),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        also=(Condition(waits.HELD, ">=", Threshold("held", 1.0, "at any time one request waits")),),
+        harm=True,
+        caveats=Text(
+            "Long polls and reports wait by design. A cause needs evidence of its own.",
+            "长轮询与报表本就等待；原因另需自己的证据。",
+        ),
+        source="tcp_info of ss: last data sent and received. Limits of attention: R. B. Miller, 1968",
+    ),
+    Rule(
         id="F-DEP-SLOW-REPLY",
         title=Text("A peer answers late", "对端迟迟不应答"),
         summary=Text(

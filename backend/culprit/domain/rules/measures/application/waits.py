@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Measurement, MissingData, Reading, Subject
+from culprit.domain.rules.measures.places import group_of
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -110,6 +111,17 @@ def _held(view: HostView) -> Iterator[Measurement]:
         yield Measurement(
             value, (("pid", pid),), tuple(row.citation for row in rows[:3]), _count_samples(view)
         )
+
+
+def _oldest_request(view: HostView) -> Iterator[Measurement]:
+    """The longest wait of a request that a process has received and not answered, with the group of the process."""
+    groups = group_of(view)
+    for pid, rows in _list_requested_connections(view).items():
+        place = (("cgroup", groups[pid]), ("pid", pid)) if pid in groups else (("pid", pid),)
+        cites = tuple(row.citation for row in rows[:3])
+        detail: Detail = {"name": rows[0].text("comm"), "waiting": round(sum_column(rows, "waiting"), 1)}
+        oldest = max(row.number("oldest") or 0.0 for row in rows)
+        yield Measurement(oldest, place, cites, _count_samples(view), (), detail)
 
 
 def _elsewhere(view: HostView) -> Iterator[Measurement]:
@@ -257,6 +269,8 @@ SINGLE_PEER = Measure("dep.one_peer_pct", "pct", Text("Waits for one and the sam
                    _measure_single_peer)  # fmt: skip
 HELD = Measure("app.requests_held_count", "count", Text("Requests in hand", "在手请求数"), _WAITS,
                lambda view: list(_held(view)))  # fmt: skip
+OLDEST_REQUEST = Measure("app.oldest_request_ms", "ms", Text("Longest wait of a request", "请求最长等待"), _WAITS,
+                         lambda view: list(_oldest_request(view)))  # fmt: skip
 ELSEWHERE = Measure("app.unanswered_count", "count", Text("Questions of its own", "自身未获应答的请求"), _WAITS,
                     lambda view: list(_elsewhere(view)))  # fmt: skip
 PILEUP = Measure("lock.futex_threads_pct", "pct", Text("Active threads in futex", "停在 futex 的活跃线程"),
