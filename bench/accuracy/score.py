@@ -7,13 +7,14 @@
 Every round starts a host, lets it run healthy, injects the fault with parameters drawn at random, asks
 `POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
 which is printed. A wrong cause is one that is named `likely` and is not declared. Every cited number is read again
-from the bytes of its artifact, by the parsers alone. The null model names the cause of the number is furthest
-beyond its threshold.
+from the bytes of its artifact, by the parsers alone. Null models (bench/accuracy/null_models.py) answer without
+knowledge of causes. `--corpus` stores the redacted captures of each round for `./culprit bench replay`.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import sys
@@ -21,15 +22,19 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from xml.etree import ElementTree
 
+from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.json_types import Json
 from culprit.launcher.paths import ROOT
 
-from bench.accuracy.corpus import write_round
+from bench.accuracy.corpus import merge_views, write_round
+from bench.accuracy.corpus_redaction import list_private_names, redact_run
+from bench.accuracy.null_models import name_causes
+from bench.accuracy.rounds import KINDS, Round, describe_round, load_round, record_round
 from bench.accuracy.score_client import Platform
 from bench.accuracy.score_table import render_markdown
 from bench.support.platforms import purge_data, running_platform, stop_on_term
@@ -38,61 +43,10 @@ from lab.faults import list_missing_programs, load_scenarios
 from lab.real import load_real_scenarios
 from lab.scenario import Live, Scenario
 
-KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy")
 SETS = {"lab": load_scenarios, "real": load_real_scenarios}
 #: Next to nothing to do: distracts from nothing.
 IDLE = "idle"
 COUNTS = ("sample", "healthy", "stacked", "distractors")
-
-
-@dataclass(slots=True)
-class Round:
-    """One diagnosis of one known fault. `error`: why the round broke.
-
-    `evaluated_ms`: how long all rules took, for each capture of the diagnosis.
-    """
-
-    scenario: str
-    kind: str
-    seed: int
-    truth: list[str]
-    parameters: Json = field(default_factory=dict)
-    named: list[tuple[str, str]] = field(default_factory=list)
-    null: str = ""
-    seconds: float = 0.0
-    cited: int = 0
-    grounded: int = 0
-    ungrounded: list[str] = field(default_factory=list)
-    client_stats: Json = field(default_factory=dict)
-    evaluated_ms: list[float] = field(default_factory=list)
-    error: str = ""
-
-    @property
-    def top1(self) -> bool:
-        """The first cause is a true one; on a healthy host, nothing is named likely."""
-        if not self.truth:
-            return not self.wrong
-        return bool(self.named) and self.named[0][0] in self.truth
-
-    @property
-    def top3(self) -> bool:
-        """One of the first three is a true one."""
-        return any(name in self.truth for name, _ in self.named[:3]) if self.truth else not self.wrong
-
-    @property
-    def all_named(self) -> bool:
-        """Every true cause is among those named."""
-        return set(self.truth) <= {name for name, _ in self.named}
-
-    @property
-    def good(self) -> bool:
-        """The right cause first, no wrong cause, every cited number found again."""
-        return self.top1 and not (self.wrong or self.error or self.ungrounded)
-
-    @property
-    def wrong(self) -> list[str]:
-        """Causes that were named likely and are not there."""
-        return [name for name, confidence in self.named if confidence == "likely" and name not in self.truth]
 
 
 def main() -> int:
@@ -131,16 +85,18 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     todo = _plan(options, random.Random(seed))
     rounds: list[Round] = []
-    batch = {"seed": seed, "planned": len(todo), "options": _format_options(options, seed)}
+    batch = {
+        "seed": seed, "planned": len(todo), "options": _format_options(options, seed), "rules": digest_rules(),
+    }  # fmt: skip
     earlier = _load_batches(options.save) if options.save and options.add else []
     with _platform(options.home) as platform:
         for number, (chosen, its_seed) in enumerate(todo, 1):
             item = _round(platform, chosen, its_seed, options)
             if options.twice and not item.good:
-                print(f"{number}/{len(todo)} {_line(item)}; once more", flush=True)
+                print(f"{number}/{len(todo)} {describe_round(item)}; once more", flush=True)
                 item = _round(platform, chosen, its_seed, options)
             rounds.append(item)
-            print(f"{number}/{len(todo)} {_line(item)}", flush=True)
+            print(f"{number}/{len(todo)} {describe_round(item)}", flush=True)
             if options.save:
                 batches = [*earlier, {**batch, "rounds": [asdict(each) for each in rounds]}]
                 options.save.write_text(json.dumps({"batches": batches}, indent=1))
@@ -148,7 +104,11 @@ def main() -> int:
         options.junit.write_text(build_junit(rounds, seed))
     batches = [*earlier, {**batch, "rounds": [asdict(each) for each in rounds]}]
     text = render_markdown(
-        [{**batch, "rounds": [_record(each) for each in batch["rounds"]]} for batch in batches]
+        [
+            {**batch, "rounds": [record_round(load_round(each)) for each in batch["rounds"]]}
+            for batch in batches
+        ],
+        digest_rules(),
     )
     print(text)
     if options.table:
@@ -239,7 +199,8 @@ def _platform(home: Path | None) -> Iterator[Platform]:
 
 def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, options: argparse.Namespace) -> Round:
     truth = sorted({cause for item in chosen for cause in item.causes})
-    done = Round("+".join(item.id for item in chosen), _kind(chosen), seed, truth)
+    software = sorted({name for item in chosen for name in item.software})
+    done = Round("+".join(item.id for item in chosen), _kind(chosen), seed, truth, software=software)
     try:
         with ExitStack() as stack:
             _diagnosed(platform, stack, chosen, done, options)
@@ -264,8 +225,8 @@ def _diagnosed(
     if lives[-1].access_log:
         stack.callback(platform.retire, f"/services/{platform.declare(name, lives[-1].access_log)}")
     time.sleep(max(0.0, max(item.seconds for item in chosen) - (time.monotonic() - began)))
-    scope = lives[0].scope if len(lives) == 1 else {}
-    answer = platform.diagnose(host_id, scope, options.seconds)
+    done.scope = lives[0].scope if len(lives) == 1 else {}
+    answer = platform.diagnose(host_id, done.scope, options.seconds)
     done.client_stats = {name: value for live in lives for name, value in live.stats().items()}
     done.seconds = answer["elapsed_s"]
     if answer["state"] != "done":
@@ -273,24 +234,17 @@ def _diagnosed(
         return
     result = answer["result"]
     done.named = [(cause["id"], cause["confidence"]) for cause in result["causes"]]
-    findings = platform.findings(result["runs"])
-    done.evaluated_ms = [finding["elapsed_ms"] for finding in findings]
-    done.null = platform.null_model(findings, RULES)
+    done.harmed, done.unexplained_pct = bool(result.get("harm")), result.get("unexplained_pct")
+    done.evaluated_ms = [finding["elapsed_ms"] for finding in platform.findings(result["runs"])]
     stored = [platform.download(run) for run in result["runs"]]
+    view = merge_views([run.parse() for run in stored])
+    done.nulls = name_causes(evaluate_rules(RULES.values(), view), RULES, view)
     ground = platform.ground(result, stored)
     done.cited, done.grounded, done.ungrounded = ground.cited, ground.good, ground.bad
     if options.corpus:
-        write_round(options.corpus / f"{done.scenario}-{done.seed}.tar.zst", asdict(done), stored)
-
-
-def _line(item: Round) -> str:
-    mark = "ok  " if item.good else "MISS"
-    named = " ".join(f"{name}({confidence[0]})" for name, confidence in item.named) or "-"
-    bad = f" ungrounded: {item.ungrounded[:3]}" if item.ungrounded else ""
-    return (
-        f"{mark} {item.scenario:34} {item.seconds:5.1f} s  truth {' '.join(item.truth) or '-':28} named {named}"
-        f"  null {item.null or '-'}  cited {item.grounded}/{item.cited}{bad} {item.error}"
-    )
+        names = list_private_names()
+        redacted = [redact_run(run, names) for run in stored]
+        write_round(options.corpus / f"{done.scenario}-{done.seed}.tar.zst", asdict(done), redacted)
 
 
 def build_junit(rounds: Sequence[Round], seed: int) -> str:
@@ -305,16 +259,18 @@ def build_junit(rounds: Sequence[Round], seed: int) -> str:
             time=f"{item.seconds}",
         )
         if not item.good:
-            ElementTree.SubElement(case, "failure", message=_line(item))
+            ElementTree.SubElement(case, "failure", message=describe_round(item))
     return ElementTree.tostring(suite, encoding="unicode")
 
 
-def _record(stored: Json) -> Json:
-    item = Round(**stored)
-    return stored | {
-        "top1": item.top1, "top3": item.top3, "wrong": item.wrong, "all_named": item.all_named,
-        "null_right": item.null in item.truth if item.truth else not item.null,
-    }  # fmt: skip
+def digest_rules() -> str:
+    """Return a digest of everything that decides an answer: rules, measures, causes and parsers. Tests do not count."""
+    digest = hashlib.sha256()
+    for folder in (ROOT / "backend/culprit/domain/rules", ROOT / "collectors"):
+        for path in sorted(folder.rglob("*.py")):
+            if "tests" not in path.parts:
+                digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 if __name__ == "__main__":

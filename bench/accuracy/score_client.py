@@ -14,7 +14,7 @@ import zstandard
 from culprit.domain.rules.finding import MissingData
 from culprit.domain.rules.readings import take_reading
 from culprit.domain.rules.registry import RULES
-from culprit.domain.rules.rule import MetricReading, Rule
+from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView
 from culprit.json_types import Json
 
@@ -120,22 +120,6 @@ class Platform:
     def findings(self, runs: Sequence[str]) -> list[Json]:
         """Return the findings of every rule for each run, and how long the evaluation took."""
         return [self.get(f"/runs/{run}/findings") for run in runs]
-
-    @staticmethod
-    def null_model(findings: Sequence[Json], rules: Mapping[str, Rule]) -> str:
-        """The cause of the number that is furthest beyond its threshold, in any unit."""
-        best, worst = "", 0.0
-        for finding in findings:
-            for item in (*finding["findings"], *finding["not_matched"]):
-                rule = rules.get(item["rule"])
-                if rule is None or not rule.causes or not item["numbers"]:
-                    continue
-                number = item["numbers"][0]
-                value, bound = abs(number["value"]), abs(number["threshold"])
-                beyond = value / bound if bound else value * 1e6
-                if number["op"] in {">", ">="} and beyond > worst:
-                    best, worst = rule.causes[0], beyond
-        return best
 
     def ground(self, result: Json, stored: Sequence[StoredRun]) -> Ground:
         """Read every number of the named causes again, from the bytes of the artifacts that it cites."""

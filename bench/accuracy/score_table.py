@@ -7,11 +7,16 @@ from collections.abc import Sequence
 
 from culprit.json_types import Json
 
+from bench.accuracy.null_models import MODELS
+
 KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy", "stacked", "distractor")
 
 
-def render_markdown(batches: Sequence[Json]) -> str:
-    """What it is, the sums by kind of every batch, of all together, and one line for every scenario."""
+def render_markdown(batches: Sequence[Json], rules: str) -> str:
+    """Return the sums by kind and software of every batch, of all together, and one line for every scenario.
+
+    `rules` is the digest of the rules now: a batch with another one is marked as out of date.
+    """
     every = [item for batch in batches for item in batch["rounds"]]
     lines = [_ABOUT]
     for batch in batches:
@@ -19,9 +24,10 @@ def render_markdown(batches: Sequence[Json]) -> str:
         lines += [
             f"`./culprit bench score {batch['options']}`",
             "",
-            f"{len(rounds)} rounds in random order, of {batch['planned']} that were planned.",
+            f"{len(rounds)} rounds in random order, of {batch['planned']} that were planned."
+            + ("" if batch.get("rules") == rules else " **Out of date**: rules changed after these rounds."),
             "",
-            *_by_kind(rounds),
+            *render_tables(rounds),
             "",
         ]
     if len(batches) > 1:
@@ -33,6 +39,16 @@ def render_markdown(batches: Sequence[Json]) -> str:
             _row(f"{name} ({kind})", [item for item in every if item["scenario"] == name]) for name in names
         ]
     return "\n".join(lines) + "\n"
+
+
+def render_tables(rounds: Sequence[Json]) -> list[str]:
+    """Return the tables by kind and, where rounds are of real software, by software."""
+    software = sorted({name for item in rounds for name in item.get("software", ())})
+    rows = [
+        _row(name, [item for item in rounds if name in item.get("software", ())], with_causes=False)
+        for name in software
+    ]
+    return [*_by_kind(rounds), *(["", "By software:", "", _HEAD, _RULE, *rows] if rows else [])]
 
 
 def _by_kind(rounds: Sequence[Json]) -> list[str]:
@@ -70,29 +86,30 @@ added to the earlier ones, and their misses stay. A seed draws the same rounds o
 - **distractor**: a fault on a host that also runs a busy, healthy program.
 - **top-1**: the first cause is a true one; on a healthy host, nothing is named likely.
 - **top-3**: one of the first three is. **all found**: every true cause is named.
-- **wrong causes**: named likely, and not there.
-- **null model**: how often "name the largest number" is right: the cause of the number furthest beyond its threshold.
+- **wrong likely**: rounds in which a cause is named likely that is not there. **wrong possible**: the same for possible
+  causes.
+- **null**: how often answers without knowledge are right: the cause of the number furthest beyond its threshold, the
+  cause of the busiest resource, and no cause.
 - **grounded**: cited numbers that were found again in the bytes of their artifact, by the parsers alone.
 
 ## By kind
 """
 
 _HEAD = (
-    "| scenario | rounds | top-1 | top-3 | all found | wrong causes | null model | grounded | median s"
-    " | true | named |"
+    "| scenario | rounds | top-1 | top-3 | all found | wrong likely | wrong possible | null: number | resource | silent"
+    " | grounded | median s | true | named |"
 )
-_RULE = "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|---|"
+_RULE = "|---|" + "--:|" * 11 + "---|---|"
 
 
-def _row(title: str, rounds: Sequence[Json]) -> str:
+def _row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str:
     whole = [item for item in rounds if not item["error"]]
     cited = sum(item["cited"] for item in whole)
     grounded = f"{100 * sum(item['grounded'] for item in whole) / cited:.0f} %" if cited else "-"
     seconds = f"{statistics.median(item['seconds'] for item in whole):.1f}" if whole else "-"
-    truth = " ".join(sorted({cause for item in rounds for cause in item["truth"]})) if len(rounds) < 9 else ""
-    named = (
-        " ".join(sorted({item["named"][0][0] for item in rounds if item["named"]})) if len(rounds) < 9 else ""
-    )
+    is_short = with_causes and len(rounds) < 9
+    truth = " ".join(sorted({cause for item in rounds for cause in item["truth"]})) if is_short else ""
+    named = " ".join(sorted({item["named"][0][0] for item in rounds if item["named"]})) if is_short else ""
     broken = sum(bool(item["error"]) for item in rounds)
     count = f"{len(rounds)}" + (f" ({broken} broken)" if broken else "")
     cells = [
@@ -101,8 +118,9 @@ def _row(title: str, rounds: Sequence[Json]) -> str:
         _share(rounds, "top1"),
         _share(rounds, "top3"),
         _share(rounds, "all_named"),
-        str(sum(len(item["wrong"]) for item in rounds)),
-        _share(rounds, "null_right"),
+        _share(rounds, "wrong"),
+        _share(rounds, "wrong_possible"),
+        *(_share_of_model(rounds, model) for model in MODELS),
         grounded,
         seconds,
         truth or "-",
@@ -113,3 +131,8 @@ def _row(title: str, rounds: Sequence[Json]) -> str:
 
 def _share(rounds: Sequence[Json], name: str) -> str:
     return f"{100 * sum(bool(item[name]) for item in rounds) / len(rounds):.0f} %" if rounds else "-"
+
+
+def _share_of_model(rounds: Sequence[Json], model: str) -> str:
+    known = [model in item["nulls_right"] for item in rounds if model == "silent" or model in item["nulls"]]
+    return f"{100 * sum(known) / len(known):.0f} %" if known else "-"

@@ -56,8 +56,16 @@ REAL_SOFTWARE = tuple(
     golang-go default-jdk-headless nodejs wrk apache2-utils sysbench dnsmasq-base sshfs fuse3 memcached
     strace""".split()  # noqa: SIM905
 )
-SETS = {"real": REAL_SOFTWARE}
-INSTALL_COMMAND = ".venv/bin/python -m tools.checks.packages --set"
+SETS = {
+    "real": tuple(
+        dict.fromkeys(
+            package
+            for names in (*(PACKAGES[program] for program in (*HOST_TOOLS, *LAB)), *REAL_SOFTWARE)
+            for package in names.split()
+        )
+    )
+}
+INSTALL_COMMAND = "PYTHONPATH=backend:. .venv/bin/python -m tools.checks.packages --set"
 #: Debian asks this program before a package starts its service; 101 forbids it (invoke-rc.d(8)).
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"

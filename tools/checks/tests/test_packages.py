@@ -40,8 +40,13 @@ def test_forbid_service_starts_keeps_a_foreign_policy(tmp_path: Path) -> None:
 def test_install_set_names_the_command_where_it_may_not_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(packages.SETS, "some", ("no-such-package-of-debian",))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert packages.install_set("some") == "sudo .venv/bin/python -m tools.checks.packages --set some"
+    assert packages.install_set("some") == f"sudo {packages.INSTALL_COMMAND} some"
 
 
 def test_sets_have_no_package_of_the_tests_only() -> None:
     assert len(set(packages.REAL_SOFTWARE)) == len(packages.REAL_SOFTWARE) == 21
+
+
+def test_set_of_real_software_includes_the_programs_of_the_lab() -> None:
+    assert {"openssh-server", "iptables", "libc6-dev", "nginx-light"} <= set(packages.SETS["real"])
+    assert len(set(packages.SETS["real"])) == len(packages.SETS["real"])

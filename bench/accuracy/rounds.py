@@ -1,0 +1,106 @@
+"""One played round: what was wrong, what was answered, and whether that is right."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+
+from culprit.json_types import Json
+
+#: Kinds of scenarios; stacked rounds and rounds with a distractor are drawn from faults.
+KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy")
+
+
+@dataclass(slots=True)
+class Round:
+    """One diagnosis of one known fault. `error`: why the round broke.
+
+    `evaluated_ms`: how long all rules took, for each capture of the diagnosis. `nulls`: the cause that each null model
+    names. `harmed`: whether the answer shows harm; `unexplained_pct`: the share of the time of the most harmed service
+    that no named cause explains, None if it is unknown.
+    """
+
+    scenario: str
+    kind: str
+    seed: int
+    truth: list[str]
+    parameters: Json = field(default_factory=dict)
+    named: list[tuple[str, str]] = field(default_factory=list)
+    nulls: dict[str, str] = field(default_factory=dict)
+    software: list[str] = field(default_factory=list)
+    scope: dict[str, str] = field(default_factory=dict)
+    harmed: bool = False
+    unexplained_pct: float | None = None
+    seconds: float = 0.0
+    cited: int = 0
+    grounded: int = 0
+    ungrounded: list[str] = field(default_factory=list)
+    client_stats: Json = field(default_factory=dict)
+    evaluated_ms: list[float] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def top1(self) -> bool:
+        """The first cause is a true one; on a healthy host, nothing is named likely. A broken round is not right."""
+        if self.error:
+            return False
+        if not self.truth:
+            return not self.wrong
+        return bool(self.named) and self.named[0][0] in self.truth
+
+    @property
+    def top3(self) -> bool:
+        """One of the first three is a true one."""
+        return any(name in self.truth for name, _ in self.named[:3]) if self.truth else self.top1
+
+    @property
+    def all_named(self) -> bool:
+        """Every true cause is among those named."""
+        return not self.error and set(self.truth) <= {name for name, _ in self.named}
+
+    @property
+    def good(self) -> bool:
+        """The right cause first, no wrong cause, every cited number found again."""
+        return self.top1 and not (self.wrong or self.error or self.ungrounded)
+
+    @property
+    def wrong_possible(self) -> list[str]:
+        """Causes that were named possible and are not there."""
+        return [
+            name for name, confidence in self.named if confidence == "possible" and name not in self.truth
+        ]
+
+    @property
+    def wrong(self) -> list[str]:
+        """Causes that were named likely and are not there."""
+        return [name for name, confidence in self.named if confidence == "likely" and name not in self.truth]
+
+
+def load_round(stored: Json) -> Round:
+    """Return a round from JSON. Keys that it does not know are left out."""
+    known = {item.name for item in fields(Round)}
+    values = {name: value for name, value in stored.items() if name in known}
+    return Round(**values | {"named": [(name, confidence) for name, confidence in values.get("named", ())]})
+
+
+def describe_round(item: Round) -> str:
+    """Return one line about a round."""
+    mark = "ok  " if item.good else "MISS"
+    named = " ".join(f"{name}({confidence[0]})" for name, confidence in item.named) or "-"
+    bad = f" ungrounded: {item.ungrounded[:3]}" if item.ungrounded else ""
+    return (
+        f"{mark} {item.scenario:34} {item.seconds:5.1f} s  truth {' '.join(item.truth) or '-':28} named {named}"
+        f"  null {item.nulls.get('largest-number') or '-'}  cited {item.grounded}/{item.cited}{bad} {item.error}"
+    )
+
+
+def record_round(item: Round) -> Json:
+    """Return a round with what is derived from it, for tables."""
+    return asdict(item) | {
+        "top1": item.top1, "top3": item.top3, "wrong": item.wrong, "all_named": item.all_named,
+        "wrong_possible": item.wrong_possible,
+        "nulls_right": [
+            model
+            for model, name in ({"silent": ""} | item.nulls).items()
+            if (name in item.truth if item.truth else not name)
+        ],
+    }  # fmt: skip
