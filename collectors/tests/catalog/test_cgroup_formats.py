@@ -153,3 +153,38 @@ def test_pages_of_a_process_bound_to_another_node() -> None:
     rows = tables("numa_maps", text)["numa_maps"]
     assert [row["memory_kb"] for row in rows] == [8000, 2000, 2048]
     assert rows[1]["node_pct"] == pytest.approx(100 * 2000 / 12_048)
+
+
+def test_io_of_v2_reads_limits_of_one_device_and_pressure() -> None:
+    """Formats of `io.max`, `io.stat` and `io.pressure` as Documentation/admin-guide/cgroup-v2.rst shows them."""
+    group = f"{TOP}/kube/pod"
+    before = {
+        f"{group}/io.max": "8:16 rbps=2097152 wbps=max riops=max wiops=120",
+        f"{group}/io.stat": "8:16 rbytes=1000 wbytes=2000 rios=10 wios=100 dbytes=0 dios=0",
+        f"{group}/io.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n"
+        "full avg10=0.00 avg60=0.00 avg300=0.00 total=500000",
+    }
+    after = before | {
+        f"{group}/io.stat": "8:0 rbytes=9 wbytes=9 rios=9 wios=9 dbytes=0 dios=0\n"
+        "8:16 rbytes=4195304 wbytes=2000 rios=90 wios=340 dbytes=0 dios=0",
+        f"{group}/io.pressure": "some avg10=99.00 avg60=0.00 avg300=0.00 total=3000000\n"
+        "full avg10=0.00 avg60=0.00 avg300=0.00 total=1000000",
+    }
+    parsed = tables("cgroup_io", build_samples((10.0, before), (12.0, after), rest="device 8:16 sdb\n"))
+    reads, writes = parsed["cgroup_io"]
+    assert (reads["path"], reads["dev"], reads["limit"]) == ("/kube/pod", "sdb", "read bytes")
+    assert reads["used_pct"] == pytest.approx(100.0) and reads["limit_per_s"] == 2097152
+    assert (writes["limit"], writes["used_per_s"], writes["used_pct"]) == ("writes", 120.0, 100.0)
+    assert reads["line"] == f"{group}/io.max:8:16 rbps=2097152 wbps=max riops=max wiops=120"
+    [pressure] = parsed["cgroup_pressure"]
+    assert (pressure["resource"], pressure["some_pct"], pressure["full_pct"]) == ("io", 100.0, 25.0)
+
+
+def test_io_limit_without_requests_is_unused_and_without_counters_unknown() -> None:
+    group = f"{TOP}/a"
+    limit = {f"{group}/io.max": "8:16 rbps=2097152 wbps=max riops=max wiops=max"}
+    unused = limit | {f"{group}/io.stat": "8:0 rbytes=1 wbytes=0 rios=1 wios=0 dbytes=0 dios=0"}
+    [row] = tables("cgroup_io", build_samples((10.0, unused), (12.0, unused)))["cgroup_io"]
+    assert (row["dev"], row["used_pct"]) == ("8:16", 0.0)
+    [row] = tables("cgroup_io", build_samples((10.0, limit), (12.0, limit)))["cgroup_io"]
+    assert row["used_pct"] is None
