@@ -30,6 +30,7 @@ from culprit.domain.hosts.consumers import Consumer, list_consumers
 from culprit.domain.rules import json_form
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding, Subject
+from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.peer_differences import compare_with_peers
 from culprit.domain.rules.rank import Ranking, rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
@@ -104,7 +105,7 @@ def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagno
             _fail_diagnosis(diagnosis, runs[-1].failure or {"key": "diagnosis.no_data", "params": {}})
             return
         view, result = _evaluate_stages(session, store, diagnosis, runs)
-        ranking = rank_causes(result, RULES, CAUSES)
+        ranking = rank_causes(result, RULES, CAUSES, read_service_times(view))
         stage = _select_next_stage(session, actor, diagnosis, ranking, result)
         if stage is not None:
             scope = diagnosis.scope or _build_scope(stage.about)

@@ -87,14 +87,81 @@ class EvidenceResponse(BaseModel):
     detail: dict[str, Any]
 
 
+class ShareResponse(BaseModel):
+    """A share in percent with its bounds."""
+
+    pct: float
+    low_pct: float
+    high_pct: float
+
+
 class NamedCauseResponse(BaseModel):
-    """A named cause with its evidence and the causes that it explains."""
+    """A named cause with its evidence and the causes that it explains.
+
+    `share` is the part of the time of a harmed service that it explains; null if that is unknown.
+    """
 
     id: str
     scope: dict[str, str]
     confidence: Literal["likely", "possible", "confirmed"]
     evidence: list[EvidenceResponse]
     explains: list[str]
+    share: ShareResponse | None = None
+
+
+class ServiceRefResponse(BaseModel):
+    """A service on the host: its program, and its busiest process with its control group."""
+
+    service: str
+    subject: dict[str, str]
+
+
+class TimeShareResponse(BaseModel):
+    """One activity of the threads and requests of a service.
+
+    `share` is its part of the time that is not idle, null for idle threads; `wall_pct` its part of all time. `callee`
+    is the service on this host that `target` reaches, whose account continues this one.
+    """
+
+    activity: str
+    target: str
+    operation: str
+    callee: ServiceRefResponse | None
+    wall_pct: float
+    share: ShareResponse | None
+    longest_ms: float
+    sample_count: int
+    citations: list[CitationResponse] = []
+
+
+class RanInsteadResponse(BaseModel):
+    """A process that used the CPUs while a service waited for one, with its part of the used CPU time."""
+
+    name: str
+    pid: str
+    pct: float
+
+
+class TimeAccountResponse(BaseModel):
+    """Where the time of one service goes.
+
+    `waiting` and `queued` are mean numbers of requests that it has taken, and that no thread has taken. `shares` and
+    `idle` together are all time of its threads and requests.
+    """
+
+    service: str
+    subject: dict[str, str]
+    process_count: int
+    is_harmed: bool
+    waiting: float
+    queued: float
+    oldest_ms: float
+    sample_count: int
+    busy_pct: float
+    citations: list[CitationResponse] = []
+    shares: list[TimeShareResponse]
+    idle: list[TimeShareResponse]
+    ran_instead: list[RanInsteadResponse] = []
 
 
 class RuledOutCauseResponse(BaseModel):
@@ -115,7 +182,9 @@ class RankingResponse(BaseModel):
     """Causes that follow from the findings.
 
     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-    that another finding refutes, `harm` are findings that show that someone is worse off.
+    that another finding refutes, `harm` are findings that show that someone is worse off. `unexplained_pct` is the part
+    of the time of the most harmed service that no likely cause explains; null if its time was not accounted for, or a
+    likely cause states no mechanism.
     """
 
     causes: list[NamedCauseResponse] = []
@@ -127,6 +196,8 @@ class RankingResponse(BaseModel):
     refuted: list[FindingResponse] = []
     context: list[FindingResponse] = []
     harm: list[FindingResponse] = []
+    time_accounts: list[TimeAccountResponse] = []
+    unexplained_pct: float | None = None
 
 
 class RunFindingsResponse(BaseModel):

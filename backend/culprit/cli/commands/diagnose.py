@@ -128,10 +128,13 @@ def _print_result(server: Server, read: Json) -> None:
     if not result["causes"]:
         print_line(sys.stdout, f"No cause found on {read['host']['name']}.")
         _print_leads(result, rules)
+    _print_time(result)
     for item in result["causes"]:
         cause = causes[item["id"]]
         at = f" ({_subject(item['scope'])})" if item["scope"] else ""
-        print_line(sys.stdout, f"{item['confidence'].upper()}: {cause['title']['en']} [{item['id']}]{at}")
+        explained = f", explains {_percent(item['share'])} of the time" if item.get("share") else ""
+        title = f"{item['confidence'].upper()}: {cause['title']['en']} [{item['id']}]{at}{explained}"
+        print_line(sys.stdout, title)
         for number in item["evidence"][:MAX_NUMBERS]:
             print_line(sys.stdout, f"  {_number(number, rules)}")
         if item["explains"]:
@@ -173,6 +176,24 @@ def _print_leads(result: Json, rules: Mapping[str, Json]) -> None:
         print_line(
             sys.stdout, f"deeper look: {item['collector']} ({cost}) decides {', '.join(item['decides'])}"
         )
+
+
+def _print_time(result: Json) -> None:
+    """Print where the time of services goes, and what of it no likely cause explains."""
+    for account in result.get("time_accounts", []):
+        shares = ", ".join(
+            f"{share['activity']}{' ' + share['target'] if share['target'] else ''} {_percent(share['share'])}"
+            for share in account["shares"][:MAX_NUMBERS]
+        )
+        who = f"{account['service']} ({_subject(account['subject'])})"
+        print_line(sys.stdout, f"time of {who}: {shares or 'idle'}; {account['sample_count']} samples")
+    if result.get("unexplained_pct") is not None:
+        figure = f"{result['unexplained_pct']:.0f} % of the time of the most harmed service"
+        print_line(sys.stdout, f"not explained by a likely cause: {figure}")
+
+
+def _percent(share: Json) -> str:
+    return f"{share['pct']:.0f} % [{share['low_pct']:.0f}, {share['high_pct']:.0f}]"
 
 
 def _number(item: Json, rules: Mapping[str, Json]) -> str:

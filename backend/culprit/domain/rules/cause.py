@@ -12,9 +12,10 @@ class Cause:
     """One root cause. Its ID is part of the API and never changes.
 
     `what` describes the effect, `fix` the change, `risk` its side effects and the rollback, `verify` the expected
-    result. `explains` are causes that are its consequences and are not named with it. `tested_by` are the collectors
-    of a later stage that decide it. `proven_by` are the faults of the fault lab in which it was named correctly;
-    without one, its confidence is at most `possible`.
+    result. `explains` are causes that are its consequences and are not named with it. `mechanisms` are the activities
+    of threads (see `service_time.activities`) through which it makes requests slow; none for a cause that makes them
+    fail or that has no single way. `tested_by` are the collectors of a later stage that decide it. `proven_by` are the
+    faults of the fault lab in which it was named correctly; without one, its confidence is at most `possible`.
     """
 
     id: str
@@ -24,5 +25,6 @@ class Cause:
     risk: Text
     verify: Text
     explains: tuple[str, ...] = ()
+    mechanisms: tuple[str, ...] = ()
     tested_by: tuple[str, ...] = ()
     proven_by: tuple[str, ...] = ()

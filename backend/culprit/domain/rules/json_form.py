@@ -7,11 +7,17 @@ from typing import Any
 
 from collectors.contract import Sentence
 from culprit.domain.rules.finding import Citation, Finding, Number, Strength, Subject
+from culprit.domain.rules.measures.service_time.accounts import TimeAccount
+from culprit.domain.rules.measures.service_time.amounts import Amount, Share
 from culprit.domain.rules.rank import NamedCause, Ranking
 from culprit.json_types import Json
 
 #: Numbers per cause at most; the findings of its runs have the rest.
 MAX_EVIDENCE = 5
+#: Time accounts per answer, shares per account, and citations per share.
+MAX_ACCOUNTS = 8
+MAX_SHARES = 12
+MAX_CITATIONS = 40
 
 
 def sentence_to_json(sentence: Sentence | None) -> Json | None:
@@ -129,6 +135,54 @@ def cause_to_json(named_cause: NamedCause) -> Json:
         "confidence": named_cause.confidence,
         "evidence": evidence_to_json(named_cause.evidence),
         "explains": list(named_cause.explains),
+        "share": share_to_json(named_cause.share),
+    }
+
+
+def share_to_json(share: Share | None) -> Json | None:
+    """Return the JSON of a share in percent, with its bounds."""
+    if share is None:
+        return None
+    return {"pct": 100 * share.value, "low_pct": 100 * share.low, "high_pct": 100 * share.high}
+
+
+def account_to_json(account: TimeAccount, *, is_harmed: bool) -> Json:
+    """Return the JSON of a time account: what its threads and requests are busy with, then its idle threads."""
+    busy = sorted(account.amounts.items(), key=lambda item: (-item[1].number, item[0]))
+    idle = sorted(account.idle.items(), key=lambda item: (-item[1].number, item[0]))
+    every = account.total + sum(amount.number for _, amount in idle)
+    return {
+        "service": account.service.name,
+        "subject": dict(account.service.subject),
+        "process_count": len(account.service.pids),
+        "is_harmed": is_harmed,
+        "waiting": account.waiting,
+        "queued": account.queued,
+        "oldest_ms": account.oldest_ms,
+        "sample_count": account.samples,
+        "busy_pct": 100 * account.total / every if every else 0.0,
+        "citations": [citation_to_json(item) for item in account.citations[:MAX_CITATIONS]],
+        "shares": [_amount_to_json(account, key, amount, every) for key, amount in busy[:MAX_SHARES]],
+        "idle": [_amount_to_json(account, key, amount, every) for key, amount in idle[:MAX_SHARES]],
+        "ran_instead": [
+            {"name": item.name, "pid": item.pid, "pct": 100 * item.share} for item in account.ran_instead
+        ],
+    }
+
+
+def _amount_to_json(account: TimeAccount, key: tuple[str, str], amount: Amount, every: float) -> Json:
+    share = account.share_of(*key) if key in account.amounts else None
+    callee = account.callees.get(key[1])
+    return {
+        "activity": key[0],
+        "target": key[1],
+        "operation": amount.operation,
+        "callee": None if callee is None else {"service": callee.name, "subject": dict(callee.subject)},
+        "wall_pct": 100 * amount.number / every if every else 0.0,
+        "share": share_to_json(share),
+        "longest_ms": amount.longest_ms,
+        "sample_count": amount.samples,
+        "citations": [citation_to_json(item) for item in amount.citations[:MAX_CITATIONS]],
     }
 
 
@@ -150,6 +204,11 @@ def ranking_to_json(ranking: Ranking, findings: Iterable[Finding]) -> Json:
         ],
         "refuted": [finding_to_json(item) for item in ranking.refuted],
         "harm": [finding_to_json(item) for item in ranking.harm],
+        "time_accounts": [
+            account_to_json(account, is_harmed=account in ranking.harmed)
+            for account in ranking.accounts[:MAX_ACCOUNTS]
+        ],
+        "unexplained_pct": None if ranking.unexplained is None else 100 * ranking.unexplained,
         "context": [
             finding_to_json(finding)
             for finding in matching_findings

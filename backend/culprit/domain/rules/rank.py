@@ -2,15 +2,21 @@
 
 1. A finding is refuted if a rule in its rule's `refuted_by` matched for the same subject.
 2. A cause is *likely* if a direct or mechanism finding supports it, a fault of the lab has proven it, and harm is
-   shown with it: a rule with `harm` matched for the same subject. Otherwise it is *possible*: a pattern that harms
-   no one is no cause at any size. Context never supports a cause.
-3. Causes are ordered by: likely before possible; strength; severity; number of independent rules; how far the
-   strongest number is beyond its threshold, in octaves.
+   shown with it: a rule with `harm` matched at the same place, or at a service that waits for that place. Where the
+   time of such a service is accounted for, the mechanisms of the cause must also explain at least a tenth of its time
+   that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is no cause at any
+   size. Context never supports a cause.
+3. Causes are ordered by: likely before possible; share of the time that they explain, in tenths; strength; severity;
+   number of independent rules; how far the strongest number is beyond its threshold, in octaves; ID.
 4. A cause absorbs the causes that it explains and that are not more certain, in any order, because consequences are
-   often measured more directly. Causes of different control groups or processes do not absorb each other. Absorbed
-   causes are listed with it. All remaining causes are independent and are named.
+   often measured more directly (see `explanations`). Causes of different control groups or processes do not absorb each
+   other, unless one is at a local service for which the other waits. That a local service answers late is a consequence
+   of every cause that is named at that service. Absorbed causes are listed with their cause. All remaining causes are
+   independent and are named.
 5. A hypothesis that a likely cause would explain is not followed up.
 6. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
+
+The order of findings and rules changes nothing.
 """
 
 from __future__ import annotations
@@ -21,24 +27,35 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from culprit.domain.rules.cause import Cause
+from culprit.domain.rules.explanations import ExplanationGraph, build_graph
 from culprit.domain.rules.finding import STRENGTH_ORDER, Finding, Strength, Subject
+from culprit.domain.rules.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim
+from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
+from culprit.domain.rules.measures.service_time.amounts import Share
+from culprit.domain.rules.measures.service_time.services import Service, ServiceMap
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
 
 Confidence = Literal["likely", "possible"]
 _SEVERITY = {"info": 0, "warn": 1, "critical": 2}
 _PLACES = ("cgroup", "pid")
+_LOCAL_WAIT = "slow-dependency"
+_NO_TIMES = ServiceTimes()
 
 
 @dataclass(frozen=True, slots=True)
 class NamedCause:
-    """One named cause with its supporting findings, the strongest first."""
+    """One named cause with its supporting findings, the strongest first.
+
+    `share` is the part of the time of a harmed service that it explains; None if that is unknown.
+    """
 
     cause: str
     confidence: Confidence
     scope: Subject
     evidence: tuple[Finding, ...]
     explains: tuple[str, ...] = ()
+    share: Share | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +70,9 @@ class RuledOutCause:
 class Ranking:
     """The conclusion of a ranking. `open` are causes that are suspected and neither named nor ruled out.
 
-    `harm` are the findings that show harm.
+    `harm` are the findings that show harm, `accounts` the time accounts of services, `harmed` those with harm, the
+    most harmed first. `unexplained` is the part of the time of the first that no likely cause explains, 0 to 1; None
+    if that is unknown.
     """
 
     causes: tuple[NamedCause, ...]
@@ -62,23 +81,37 @@ class Ranking:
     open: tuple[str, ...]
     refuted: tuple[Finding, ...]
     harm: tuple[Finding, ...] = ()
+    accounts: tuple[TimeAccount, ...] = ()
+    harmed: tuple[TimeAccount, ...] = ()
+    unexplained: float | None = None
 
 
 def rank_causes(
     findings: Sequence[Finding],
     rules: Mapping[str, Rule],
     causes: Mapping[str, Cause],
+    times: ServiceTimes = _NO_TIMES,
 ) -> Ranking:
-    """Name causes. `findings` are from one evaluation; `rules` and `causes` are all definitions by ID."""
+    """Name causes.
+
+    Args:
+        findings: The findings of one evaluation.
+        rules: All rules by ID.
+        causes: All causes by ID.
+        times: The time accounts of the same view.
+    """
     matched = [finding for finding in findings if finding.state == "matched" and finding.rule in rules]
     dismissed = [item for item in matched if _refuted(item, matched, rules)]
     status = [item for item in matched if item not in dismissed]
     harm = tuple(item for item in status if rules[item.rule].harm)
+    harmed = HarmedTime(harm, times)
     candidates = [
-        named for cause in causes.values() if (named := _candidate(cause, status, rules, harm)) is not None
+        named for cause in causes.values() if (named := _candidate(cause, status, rules, harmed)) is not None
     ]
+    candidates.sort(key=lambda item: item.cause)
     candidates.sort(key=_key, reverse=True)
-    stored = _absorb(candidates, causes)
+    graph = build_graph(causes, [item.cause for item in candidates], {item.rule for item in status})
+    stored = _absorb(candidates, graph, times)
     spoken = {candidate.cause for candidate in candidates}
     ruled, blank = [], []
     for cause in causes.values():
@@ -96,7 +129,7 @@ def rank_causes(
     settled = {item.cause for item in ruled}
     for item in stored:
         if item.confidence == "likely":
-            unsaid = {name for name in causes[item.cause].explains if name not in spoken}
+            unsaid = graph.reachable[item.cause] - spoken
             settled |= {item.cause, *item.explains, *unsaid}
     return Ranking(
         tuple(stored),
@@ -105,7 +138,27 @@ def rank_causes(
         tuple(list_open_hypotheses(findings, rules, causes, settled)),
         tuple(dismissed),
         harm,
+        times.accounts,
+        tuple(harmed.accounts),
+        harmed.compute_unexplained(_list_claims(stored, candidates, causes)),
     )
+
+
+def _list_claims(
+    stored: Sequence[NamedCause], candidates: Sequence[NamedCause], causes: Mapping[str, Cause]
+) -> list[TimeClaim]:
+    """Return what likely causes claim to explain, each with the mechanisms of the causes that it absorbed."""
+    scopes = {item.cause: item.scope for item in candidates}
+    claims: list[TimeClaim] = []
+    for item in stored:
+        if item.confidence == "likely":
+            claims.append(TimeClaim(frozenset(causes[item.cause].mechanisms), item.scope))
+            claims += [
+                TimeClaim(frozenset(causes[name].mechanisms), scopes[name])
+                for name in item.explains
+                if causes[name].mechanisms
+            ]
+    return claims
 
 
 def list_open_hypotheses(
@@ -133,22 +186,38 @@ def _candidate(
     cause: Cause,
     matched: Sequence[Finding],
     rules: Mapping[str, Rule],
-    harm: Sequence[Finding],
+    harmed: HarmedTime,
 ) -> NamedCause | None:
-    speaking = [
+    evidence = [
         item
         for item in matched
         if cause.id in rules[item.rule].causes and item.strength is not Strength.CONTEXT
     ]
-    if not speaking:
+    if not evidence:
         return None
-    speaking.sort(key=_weight, reverse=True)
-    scope = speaking[0].subject
-    strong = STRENGTH_ORDER[speaking[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM] and bool(
-        cause.proven_by
+    services = harmed.times.services
+    evidence.sort(key=lambda item: (item.rule, item.subject))
+    evidence.sort(
+        key=lambda item: _weigh_finding(item, _find_callee(item.subject, services) is None), reverse=True
     )
-    harmful = any(is_compatible(scope, item.subject) for item in harm)
-    return NamedCause(cause.id, "likely" if strong and harmful else "possible", scope, tuple(speaking))
+    scope = evidence[0].subject
+    share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope))
+    is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
+    is_minor = share is not None and share.low < MINOR_SHARE
+    is_likely = is_strong and bool(cause.proven_by) and harmed.is_harmed(scope) and not is_minor
+    return NamedCause(cause.id, "likely" if is_likely else "possible", scope, tuple(evidence), share=share)
+
+
+def _find_callee(scope: Subject, services: ServiceMap) -> Service | None:
+    """Return the service on this host that a cause waits for, or None."""
+    target = dict(scope).get("dst")
+    return services.find_by_target(target) if target else None
+
+
+def _weigh_finding(finding: Finding, is_end: bool) -> tuple[int, bool, int, float]:
+    """Return the weight of a finding; a wait for another service of this host is not the end of its chain."""
+    strength, severity, octaves = _weight(finding)
+    return strength, is_end, severity, octaves
 
 
 def _weight(finding: Finding) -> tuple[int, int, float]:
@@ -164,11 +233,11 @@ def _octaves(finding: Finding) -> float:
     return min(10.0, math.log2(high / low)) if low > 0 else 10.0
 
 
-def _key(named_cause: NamedCause) -> tuple[int, int, int, int, float]:
-    strongest = named_cause.evidence[0]
-    strength, severity, octaves = _weight(strongest)
+def _key(named_cause: NamedCause) -> tuple[int, int, int, int, int, float]:
+    strength, severity, octaves = _weight(named_cause.evidence[0])
     return (
         int(named_cause.confidence == "likely"),
+        _count_tenths(named_cause.share),
         strength,
         severity,
         len({e.rule for e in named_cause.evidence}),
@@ -176,8 +245,13 @@ def _key(named_cause: NamedCause) -> tuple[int, int, int, int, float]:
     )
 
 
-def _absorb(ordered: Sequence[NamedCause], causes: Mapping[str, Cause]) -> list[NamedCause]:
-    owner = {at: _owner(at, ordered, causes) for at in range(len(ordered))}
+def _count_tenths(share: Share | None) -> int:
+    """Return a share in tenths; an unknown one is in the middle, because it may be anything."""
+    return 5 if share is None else round(10 * share.value)
+
+
+def _absorb(ordered: Sequence[NamedCause], graph: ExplanationGraph, times: ServiceTimes) -> list[NamedCause]:
+    owner = {at: _owner(at, ordered, graph, times) for at in range(len(ordered))}
     explained: dict[int, list[str]] = {}
     for at, item in enumerate(ordered):
         if (root := _root(at, owner)) != at:
@@ -189,16 +263,38 @@ def _absorb(ordered: Sequence[NamedCause], causes: Mapping[str, Cause]) -> list[
     ]
 
 
-def _owner(at: int, ordered: Sequence[NamedCause], causes: Mapping[str, Cause]) -> int | None:
+def _owner(
+    at: int, ordered: Sequence[NamedCause], graph: ExplanationGraph, times: ServiceTimes
+) -> int | None:
     """Return the first cause that explains this one; of two that explain each other, the earlier one."""
     item = ordered[at]
+    callee = _find_callee(item.scope, times.services) if item.cause == _LOCAL_WAIT else None
     for place, other in enumerate(ordered):
-        explains = place != at and item.cause in causes[other.cause].explains and _same(other, item)
-        mutual = other.cause in causes[item.cause].explains
-        certain = other.confidence == "likely" or item.confidence == "possible"
-        if explains and certain and (place < at or not mutual):
+        if place == at:
+            continue
+        if callee is not None and (_is_named_at(other.scope, callee) or _explains_time(other)):
+            return place
+        is_mutual = graph.is_explained_by(other.cause, item.cause)
+        is_certain = other.confidence == "likely" or item.confidence == "possible"
+        explains = graph.is_explained_by(item.cause, other.cause) and _may_explain(other, item, times)
+        if explains and is_certain and (place < at or not is_mutual):
             return place
     return None
+
+
+def _is_named_at(scope: Subject, service: Service) -> bool:
+    """Return whether a cause names this very service; a cause about the whole host does not."""
+    return bool({"pid", "cgroup", "port"} & dict(scope).keys()) and service.has_place(scope)
+
+
+def _explains_time(named_cause: NamedCause) -> bool:
+    """Return whether a cause about the whole host explains time along the calls of a harmed service."""
+    share = named_cause.share
+    return (
+        share is not None
+        and share.low >= MINOR_SHARE
+        and not {"pid", "cgroup", "port"} & dict(named_cause.scope).keys()
+    )
 
 
 def _root(at: int, owner: Mapping[int, int | None]) -> int:
@@ -209,9 +305,15 @@ def _root(at: int, owner: Mapping[int, int | None]) -> int:
     return min(seen[seen.index(above) :]) if above is not None else seen[-1]
 
 
-def _same(named_cause: NamedCause, other: NamedCause) -> bool:
-    """Return whether two causes may be about the same subject: they do not name different groups or
-    processes.
+def _may_explain(cause: NamedCause, consequence: NamedCause, times: ServiceTimes) -> bool:
+    """Return whether a cause may be where its consequence is: they name no different groups or processes, or the
+    consequence is at a service that waits for the service of the cause.
     """
-    mine, theirs = dict(named_cause.scope), dict(other.scope)
-    return all(mine.get(p, theirs.get(p)) == theirs.get(p, mine.get(p)) for p in _PLACES)
+    mine, theirs = dict(cause.scope), dict(consequence.scope)
+    if all(mine.get(p, theirs.get(p)) == theirs.get(p, mine.get(p)) for p in _PLACES):
+        return True
+    service = times.services.find_by_pid(theirs.get("pid", ""))
+    account = times.find(service) if service is not None else None
+    if service is None or account is None:
+        return service is not None and _is_named_at(cause.scope, service)
+    return any(_is_named_at(cause.scope, item.service) for item in times.list_chain(account))

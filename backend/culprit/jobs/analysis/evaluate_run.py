@@ -18,6 +18,7 @@ from culprit.analysis.findings.queries import resolve_overrides
 from culprit.domain.rules import json_form
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding
+from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.rank import Ranking, rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.evidence.readiness_queries import (
@@ -60,7 +61,7 @@ def evaluate_run(run_id: UUID) -> int | None:
         labels = run.host.labels if run.host else {}
         rules = evaluate_rules(RULES.values(), view, resolve_overrides(session, run.host_id, labels))
         elapsed_ms = (time.perf_counter() - began) * 1e3
-        ranking = rank_causes(rules, RULES, CAUSES)
+        ranking = rank_causes(rules, RULES, CAUSES, read_service_times(view))
         matched = _store(session, run, rules, ranking, elapsed_ms, early=early)
         if not is_evaluation_pending(session, run.id):
             _go_on(session, run)

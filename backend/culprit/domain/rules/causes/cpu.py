@@ -34,6 +34,7 @@ CAUSES: tuple[Cause, ...] = (
             "normal, the same throughput with fewer threads.",
             "相同负载下：每次等待低于 1 毫秒，p99 恢复，以更少线程达到同样吞吐。",
         ),
+        mechanisms=("runnable", "throttled"),
         explains=(
             "cpu-exhausted",
             "cpu-quota-throttling",
@@ -70,6 +71,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: throttled periods near zero, wait per time slice below 1 ms.",
             "相同负载下：受限周期接近零，每次等待低于 1 毫秒。",
         ),
+        mechanisms=("throttled",),
         explains=("listen-queue-overflow", "worker-pool-exhausted"),
         proven_by=("quota-throttling", "quota-throttling-validation", "oversubscription-decoy"),
     ),
@@ -96,6 +98,7 @@ CAUSES: tuple[Cause, ...] = (
             "below 1 ms, latency back to normal.",
             "在邻居运行时以相同负载再测：每次等待低于 1 毫秒，延迟恢复。",
         ),
+        mechanisms=("runnable",),
         explains=("cpu-exhausted", "listen-queue-overflow", "worker-pool-exhausted"),
         proven_by=("neighbour", "neighbour-validation", "kernel-thread-decoy"),
     ),
@@ -122,6 +125,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: CPU work takes less than 1.5 times its CPU time.",
             "相同负载下：CPU 工作耗时低于其 CPU 时间的 1.5 倍。",
         ),
+        mechanisms=("runnable",),
         explains=("listen-queue-overflow", "worker-pool-exhausted"),
     ),
     Cause(
@@ -147,6 +151,7 @@ CAUSES: tuple[Cause, ...] = (
             "the CPU time per request are lower.",
             "相同速率下的差分火焰图：该函数占比下降，单请求 CPU 也下降。",
         ),
+        mechanisms=("running",),
         explains=("cpu-exhausted",),
         tested_by=("perf_record",),
         proven_by=("hot-function",),
@@ -175,6 +180,7 @@ CAUSES: tuple[Cause, ...] = (
             "time slice below 1 ms.",
             "相同负载下：该线程低于一个 CPU 的 5%，每次等待低于 1 毫秒。",
         ),
+        mechanisms=("runnable",),
         explains=(
             "cpu-exhausted",
             "listen-queue-overflow",
@@ -205,6 +211,7 @@ CAUSES: tuple[Cause, ...] = (
             "locks, and throughput grows with threads.",
             "相同负载下：几乎没有线程停在加锁函数之下，吞吐随线程增长。",
         ),
+        mechanisms=("lock", "semaphore", "park", "condition"),
         explains=("listen-queue-overflow", "worker-pool-exhausted"),
         tested_by=("offcpu", "jstack"),
         proven_by=("lock", "lock-validation"),
@@ -229,6 +236,7 @@ CAUSES: tuple[Cause, ...] = (
             "Under load, the clock rate reaches what the CPU supports, and there are no throttle events.",
             "负载下频率达到 CPU 能力，且无限频事件。",
         ),
+        mechanisms=("running", "runnable"),
         explains=("cpu-exhausted",),
     ),
     Cause(
@@ -249,6 +257,7 @@ CAUSES: tuple[Cause, ...] = (
             "会产生费用并需要一次重启。回退：恢复原规格。",
         ),
         verify=Text("Steal below 2 % under the same load.", "相同负载下 steal 低于 2%。"),
+        mechanisms=("running", "runnable"),
         explains=("cpu-exhausted",),
     ),
     Cause(

@@ -29,7 +29,7 @@ CAUSES: tuple[Cause, ...] = (
             "stays below 90 % of the limit.",
             "相同负载十分钟：该组 oom_kill 不再增长，用量低于限额的 90%。",
         ),
-        explains=("memory-leak", "worker-pool-exhausted"),
+        explains=("memory-leak", "slow-dependency", "worker-pool-exhausted"),
         proven_by=("memcg-oom",),
     ),
     Cause(
@@ -87,6 +87,7 @@ CAUSES: tuple[Cause, ...] = (
             "wait for pages.",
             "相同负载再次采集：重读接近 0，主缺页下降，无线程等待页。",
         ),
+        mechanisms=("fault", "disk"),
         explains=(
             "cpu-exhausted",
             "dstate-pileup",
@@ -119,6 +120,7 @@ CAUSES: tuple[Cause, ...] = (
             "Pages swapped in and out stay near 0 over minutes of the same load.",
             "相同负载数分钟内换入换出接近 0。",
         ),
+        mechanisms=("fault", "disk"),
         explains=(
             "dstate-pileup",
             "disk-saturation",
@@ -174,6 +176,7 @@ CAUSES: tuple[Cause, ...] = (
             "pages on the local node.",
             "相同负载再次采集：other_node 几乎不增长，numa_maps 显示页位于近端节点。",
         ),
+        mechanisms=("running",),
         explains=("worker-pool-exhausted",),
         tested_by=("numa_maps",),
         proven_by=("numa-remote",),

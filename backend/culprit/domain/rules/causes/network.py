@@ -287,6 +287,7 @@ _SOCKETS: tuple[Cause, ...] = (
             "time decreases.",
             "相同负载下：connect() 耗时回到几十微秒，系统态 CPU 下降。",
         ),
+        mechanisms=("running",),
         explains=("cpu-exhausted", "ephemeral-port-exhaustion", "worker-pool-exhausted"),
         tested_by=("perf_record",),
         proven_by=("port-search-validation",),

@@ -1,0 +1,106 @@
+"""Which causes explain which: the declared graph from causes to their consequences, and how pairs are decided.
+
+A cause works through mechanisms (activities of threads, `Cause.mechanisms`) and has other causes as consequences
+(`Cause.explains`). An explanation is transitive: a disk explains a lock that is held while writing, the lock explains
+full workers, so the disk explains full workers too, whether or not the lock was named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from culprit.domain.rules.cause import Cause
+
+
+@dataclass(frozen=True, slots=True)
+class MutualPair:
+    """Two causes that can explain each other.
+
+    `first` explains `second`, unless a rule in `reversed_by` matched. Without such rules, the cause that ranks higher
+    explains the other.
+    """
+
+    first: str
+    second: str
+    reversed_by: tuple[str, ...] = ()
+
+
+#: All pairs of causes that declare each other. A test requires that the graph has no other cycle.
+MUTUAL_PAIRS: tuple[MutualPair, ...] = (
+    MutualPair("ephemeral-port-exhaustion", "timewait-port-search"),
+    # Clients that give up while they queue leave closed connections behind. A leak fills the table of open files first.
+    MutualPair(
+        "worker-pool-exhausted", "fd-leak-close-wait", ("F-FD-LEAK", "F-FILES-REACHED", "F-FILES-NEAR")
+    ),
+    # A full queue drops handshakes, which looks like loss. Lost data segments are loss, and fill workers and queues.
+    MutualPair("worker-pool-exhausted", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
+    MutualPair("listen-queue-overflow", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationGraph:
+    """The consequences of each cause, direct ones in `edges` and all of them in `reachable`."""
+
+    edges: Mapping[str, frozenset[str]]
+    reachable: Mapping[str, frozenset[str]]
+
+    def is_explained_by(self, consequence: str, cause: str) -> bool:
+        """Return whether a cause explains another one, directly or through others."""
+        return consequence != cause and consequence in self.reachable.get(cause, frozenset())
+
+
+def build_graph(
+    causes: Mapping[str, Cause],
+    order: Sequence[str] = (),
+    matched: Collection[str] = (),
+    pairs: Iterable[MutualPair] = MUTUAL_PAIRS,
+) -> ExplanationGraph:
+    """Return the graph after each mutual pair is decided.
+
+    Args:
+        causes: All causes by ID.
+        order: IDs of candidates, the highest first; decides pairs that no rule decides.
+        matched: IDs of rules that matched.
+        pairs: The declared pairs.
+    """
+    edges = {cause.id: set(cause.explains) for cause in causes.values()}
+    rank = {name: at for at, name in enumerate(order)}
+    for pair in pairs:
+        if pair.first not in edges or pair.second not in edges:
+            continue
+        above, below = pair.first, pair.second
+        reverse = any(rule in matched for rule in pair.reversed_by)
+        if not pair.reversed_by:
+            reverse = rank.get(below, len(rank)) < rank.get(above, len(rank))
+        if reverse:
+            above, below = below, above
+        edges[below].discard(above)
+        edges[above].add(below)
+    frozen = {name: frozenset(targets) for name, targets in edges.items()}
+    return ExplanationGraph(frozen, {name: _reach(name, frozen) for name in frozen})
+
+
+def _reach(start: str, edges: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    reached: set[str] = set()
+    pending = list(edges[start])
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached.add(name)
+            pending += edges.get(name, ())
+    return frozenset(reached)
+
+
+def find_cycle(graph: ExplanationGraph) -> tuple[str, ...]:
+    """Return the causes of a cycle, sorted; empty if there is none."""
+    for name, reached in sorted(graph.reachable.items()):
+        if name in reached:
+            return tuple(sorted({name, *(item for item in reached if name in graph.reachable.get(item, ()))}))
+    return ()
+
+
+def list_unknown_ids(graph: ExplanationGraph) -> tuple[str, ...]:
+    """Return IDs that are explained and that are not defined, sorted."""
+    return tuple(sorted({item for targets in graph.edges.values() for item in targets} - graph.edges.keys()))

@@ -1,0 +1,1 @@
+"""Time accounts of services: where the time of their threads and requests goes."""

@@ -1,0 +1,39 @@
+"""Activities of threads, and which of them are work, waits of a request, or idleness.
+
+The names are those of the column `activity` of the table `thread_time`; `throttled` is split from `runnable` here.
+"""
+
+from __future__ import annotations
+
+#: The state of a thread that a capture could not read, and the time of requests that no thread was seen with.
+UNKNOWN = "unknown"
+RUNNING = "running"
+RUNNABLE = "runnable"
+THROTTLED = "throttled"
+PEER = "peer"
+DNS = "dns"
+
+#: A thread in one of these works on something, or waits for something that it needs to continue.
+BUSY = frozenset({RUNNING, RUNNABLE, THROTTLED, "disk", "fault", "filesystem", "lock", PEER, DNS, "tracer"})
+#: A thread in one of these waits for its next request. It is never a request's wait.
+IDLE = frozenset({"accept", "client", "events", "signal"})
+#: A thread in one of these is idle, or a request waits in it: both look the same. Only requests that are in progress
+#: and in no other thread make it busy.
+AMBIGUOUS = frozenset({"condition", "park", "semaphore", "child", "pipe", "sleep", UNKNOWN})
+#: Activities whose amounts are counted by the kernel, without sampling.
+EXACT = frozenset({RUNNING, RUNNABLE, THROTTLED})
+#: A thread that writes here waits for a reader who is slow.
+_WRITES = ("write", "writev", "sendto", "sendmsg", "sendfile", "send", "splice")
+
+
+def classify(activity: str, operation: str) -> str:
+    """Return `busy`, `idle` or `ambiguous`.
+
+    A thread that writes to a full pipe or to a client that does not read is busy. An activity that is not known here
+    is ambiguous: it is counted only where a request needs it.
+    """
+    if activity in ("pipe", "client") and operation in _WRITES:
+        return "busy"
+    if activity in BUSY:
+        return "busy"
+    return "idle" if activity in IDLE else "ambiguous"

@@ -1,0 +1,152 @@
+"""Amounts of one service from samples of its threads: `process_time` for each process, `thread_time` for each activity.
+
+Time on a CPU and in its queue is counted by the kernel; a thread that a quota holds back may be seen runnable without
+being counted, so the larger of both is taken. The rest of the time of a process is divided by the samples of
+its threads. The amounts of a service add up to the mean number of its threads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.measures.service_time.activities import (
+    EXACT,
+    RUNNABLE,
+    RUNNING,
+    THROTTLED,
+    UNKNOWN,
+    classify,
+)
+from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_amounts, bound_sampled
+from culprit.domain.rules.measures.service_time.services import Service, normalize_target, sum_column
+from culprit.domain.rules.view import TableRow
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAmounts:
+    """What the threads of a service do: busy, idle, and ambiguous (idle or holding a request)."""
+
+    busy: Mapping[Key, Amount]
+    idle: Mapping[Key, Amount]
+    ambiguous: Mapping[Key, Amount]
+
+
+def read_thread_amounts(
+    service: Service, rows: Mapping[str, Sequence[TableRow]], throttled: ThrottledGroups, window_ms: float
+) -> ThreadAmounts:
+    """Return the amounts of a service. `rows` are those of `thread_time` by pid."""
+    parts: dict[str, dict[Key, list[Amount]]] = {
+        "busy": defaultdict(list), "idle": defaultdict(list), "ambiguous": defaultdict(list)
+    }  # fmt: skip
+    for process in service.rows:
+        for kind, key, amount in _read_process(process, rows.get(process.text("pid"), ()), window_ms):
+            parts[kind][key].append(amount)
+    sums = {
+        kind: {key: add_amounts(items) for key, items in by_key.items()} for kind, by_key in parts.items()
+    }
+    return ThreadAmounts(throttled.split(service.group, sums["busy"]), sums["idle"], sums["ambiguous"])
+
+
+def get_window_ms(rows: Sequence[TableRow]) -> float:
+    """Return how long threads were sampled: as long as the process that was there longest."""
+    return max(((row.number("wall_ms") or 0.0) / (row.number("threads") or 1.0) for row in rows), default=0.0)
+
+
+def _read_process(
+    process: TableRow, rows: Sequence[TableRow], window: float
+) -> Iterator[tuple[str, Key, Amount]]:
+    wall, run, wait = (process.number(name) or 0.0 for name in ("wall_ms", "run_ms", "wait_ms"))
+    if window <= 0:
+        return
+    cite = (process.citation,)
+    wait = min(max(wait, _sum_time(rows, RUNNABLE)), max(0.0, wall - run))
+    for activity, spent in ((RUNNING, run), (RUNNABLE, wait)):
+        if spent > 0:
+            number = spent / window
+            yield "busy", (activity, ""), Amount(number, number, number, citations=cite)
+    sampled = [row for row in rows if row.text("activity") not in EXACT]
+    rest = max(0.0, wall - run - wait) / window
+    weights = [row.number("time_ms") or 0.0 for row in sampled]
+    total, samples = sum(weights), int(sum_column(sampled, "samples"))
+    if not total:
+        if rest > 0:
+            yield "ambiguous", (UNKNOWN, ""), Amount(rest, 0.0, rest, citations=cite)
+        return
+    for row, weight in zip(sampled, weights, strict=True):
+        number, seen = rest * weight / total, int(row.number("samples") or 0)
+        low, high = bound_sampled(number, seen, samples, rest)
+        operation = row.text("detail")
+        key = row.text("activity"), normalize_target(row.text("target"))
+        amount = Amount(
+            number, low, high, seen, row.number("longest_ms") or 0.0, operation, (row.citation, *cite)
+        )
+        yield classify(row.text("activity"), operation), key, amount
+
+
+def _sum_time(rows: Sequence[TableRow], activity: str) -> float:
+    return sum_column((row for row in rows if row.text("activity") == activity), "time_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledGroups:
+    """The part of the time in which groups were held back by their CPU quota.
+
+    `parts` are by control group, 0 to 1. The kernel adds up the time that a group is held back on each CPU, so it is
+    divided by the number of CPUs on which the group ran or wanted to run at once.
+    """
+
+    parts: Mapping[str, tuple[float, Citation]]
+
+    def split(self, group: str, busy: Mapping[Key, Amount]) -> Mapping[Key, Amount]:
+        """Split `throttled` from `runnable`: a thread of a group that is held back cannot run."""
+        waiting = busy.get((RUNNABLE, ""))
+        limit = self._find_limit(group)
+        if waiting is None or limit is None:
+            return busy
+        part, citation = limit
+        running = busy.get((RUNNING, ""))
+        wanted = waiting.number + (running.number if running else 0.0)
+        held = min(waiting.number, part * wanted)
+        if held <= 0:
+            return busy
+        cites = (*waiting.citations, citation)
+        result = {**busy, (THROTTLED, ""): Amount(held, held, held, citations=cites)}
+        rest = waiting.number - held
+        result[RUNNABLE, ""] = replace(waiting, number=rest, low=rest, high=rest)
+        return result
+
+    def _find_limit(self, group: str) -> tuple[float, Citation] | None:
+        """Return the largest part of the group and the groups above it."""
+        above = [self.parts[path] for path in self.parts if group == path or group.startswith(f"{path}/")]
+        return max(above, key=lambda item: item[0], default=None)
+
+
+def read_throttled_groups(
+    rows: Sequence[TableRow], services: Sequence[Service], seconds: float, cpus: int | None, window_ms: float
+) -> ThrottledGroups:
+    """Return the throttled parts of groups from the counters of `cgroup_cpu` over so many seconds.
+
+    Threads were sampled for `window_ms`, which may be shorter.
+    """
+    parts: dict[str, tuple[float, Citation]] = {}
+    for row in rows:
+        path, held_s = row.text("path").rstrip("/"), row.number("throttled_s") or 0.0
+        if not path or held_s <= 0 or seconds <= 0:
+            continue
+        wanted = sum(
+            _count_wanted(service, window_ms)
+            for service in services
+            if service.group == path or service.group.startswith(f"{path}/")
+        )
+        used = max(1.0, min(wanted, float(cpus or wanted)))
+        parts[path] = min(1.0, held_s / seconds / used), row.citation
+    return ThrottledGroups(parts)
+
+
+def _count_wanted(service: Service, window_ms: float) -> float:
+    """Return the mean number of threads of a service that run or want to run."""
+    wanted = sum_column(service.rows, "run_ms") + sum_column(service.rows, "wait_ms")
+    return wanted / window_ms if window_ms > 0 else 0.0

@@ -1,0 +1,216 @@
+"""Time accounts of services from samples of threads, counters and connections."""
+
+from __future__ import annotations
+
+import pytest
+from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount, read_service_times
+from culprit.domain.rules.measures.service_time.services import map_services
+from culprit.domain.rules.view import HostView
+from culprit.tests.domain.rules.service_rows import make_process, make_time, make_view, make_wait
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def find(times: ServiceTimes, name: str) -> TimeAccount:
+    return next(item for item in times.accounts if item.service.name == name)
+
+
+def shares(account: TimeAccount) -> dict[str, float]:
+    return {
+        f"{activity} {target}".strip(): round(
+            account.share(lambda *key, at=(activity, target): key == at).value, 3
+        )
+        for activity, target in account.amounts
+    }
+
+
+def lock_view() -> HostView:
+    """16 workers: one computes, 13 wait for a mutex, 2 wait for requests; 14 requests are in progress."""
+    return make_view(
+        process_time=[make_process(7, "items", threads=16, run=0.9, wait=0.1)],
+        thread_time=[
+            make_time(7, "running", 0.9),
+            make_time(7, "runnable", 0.1),
+            make_time(7, "lock", 13.0, "0x7f00"),
+            make_time(7, "client", 2.0, "8000"),
+        ],
+        tcp_waits=[make_wait(7, "items", "in", "8000", 14.0)],
+    )
+
+
+def test_account_holds_all_time_of_threads() -> None:
+    account = find(read_service_times(lock_view()), "items")
+    assert account.total + sum(item.number for item in account.idle.values()) == pytest.approx(16.0)
+    assert shares(account) == {"running": 0.064, "runnable": 0.007, "lock 0x7f00": 0.929}
+    lock = account.share(lambda activity, _: activity == "lock")
+    assert 0.85 < lock.low < lock.value < lock.high < 0.97
+    assert account.samples == 16 * 80
+
+
+@given(
+    st.floats(0, 1), st.floats(0, 1), st.lists(st.tuples(st.sampled_from(
+        ("disk", "lock", "peer", "events", "condition", "park", "unknown", "new-activity")
+    ), st.floats(0.01, 5)), max_size=6, unique_by=lambda item: item[0]), st.floats(0, 30),
+)  # fmt: skip
+def test_amounts_add_up_to_threads_and_requests(run, wait, activities, waiting) -> None:
+    threads = run + wait + sum(number for _, number in activities) or 1.0
+    view = make_view(
+        process_time=[make_process(7, "items", threads=threads, run=run, wait=wait)],
+        thread_time=[make_time(7, activity, number) for activity, number in activities],
+        tcp_waits=[make_wait(7, "items", "in", "80", waiting)],
+    )
+    for account in read_service_times(view).accounts:
+        every = account.total + sum(item.number for item in account.idle.values())
+        unseen = max(0.0, every - threads)
+        assert every >= threads - 1e-6 or threads <= 1.0
+        assert unseen <= waiting + 1e-6
+        for key, amount in account.amounts.items():
+            share = account.share(lambda *item, at=key: item == at)
+            assert -1e-9 <= share.low <= share.value + 1e-9 <= share.high + 2e-9 <= 1 + 1e-6
+            assert amount.low <= amount.number + 1e-9 <= amount.high + 2e-9
+
+
+def chain_view() -> HostView:
+    """The web server waits for workers over a Unix socket, the workers for a database over TCP, the database for a lock."""
+    return make_view(
+        process_time=[
+            make_process(10, "nginx", ppid=1),
+            make_process(11, "nginx", ppid=10, run=0.02),
+            make_process(20, "php-fpm", ppid=1),
+            make_process(21, "php-fpm", ppid=20, run=0.05),
+            make_process(22, "php-fpm", ppid=20, run=0.05),
+            make_process(30, "mariadbd", ppid=1, threads=10, run=0.1),
+        ],
+        thread_time=[
+            make_time(10, "signal", 1.0),
+            make_time(11, "events", 0.98),
+            make_time(20, "events", 1.0),
+            make_time(21, "peer", 0.95, "127.0.0.1:3306", "recvfrom"),
+            make_time(22, "peer", 0.95, "127.0.0.1:3306", "recvfrom"),
+            make_time(30, "condition", 8.0, "0x1"),
+            make_time(30, "events", 1.9),
+        ],
+        tcp_waits=[
+            make_wait(11, "nginx", "in", "80", 4.0, 3000),
+            make_wait(11, "nginx", "out", "unix:/run/php.sock", 4.0, 3000),
+        ],
+        listeners=[{"address": "127.0.0.1", "port": 3306, "process": "mariadbd", "pid": 30, "queue_min": 0}],
+        unix_calls=[
+            {"path": "/run/php.sock", "pid": 11, "comm": "nginx", "peer_pid": 21, "peer_comm": "php-fpm"}
+        ],
+    )
+
+
+def test_wait_for_local_peer_continues_at_the_peer() -> None:
+    times = read_service_times(chain_view())
+    names = [account.service.name for account in times.accounts]
+    assert names == ["nginx", "php-fpm", "mariadbd"]
+    assert [item.service.name for item in times.list_chain(times.accounts[0])] == names
+    database = find(times, "mariadbd")
+    assert database.waiting == pytest.approx(1.9)
+    assert shares(database) == {"running": 0.053, "condition 0x1": 0.947}
+    assert find(times, "php-fpm").waiting == pytest.approx(4.0)
+
+
+def test_requests_in_no_thread_are_unknown() -> None:
+    view = make_view(
+        process_time=[make_process(7, "node", run=0.1)],
+        thread_time=[make_time(7, "events", 0.9)],
+        tcp_waits=[make_wait(7, "node", "in", "80", 5.0)],
+    )
+    account = find(read_service_times(view), "node")
+    assert shares(account) == {"running": 0.02, "unknown": 0.98}
+
+
+def test_requests_behind_one_busy_thread_are_its_time() -> None:
+    view = make_view(
+        process_time=[make_process(7, "redis-server", threads=4, run=0.99)],
+        thread_time=[make_time(7, "condition", 3.0, "0x2"), make_time(7, "events", 0.01)],
+        tcp_waits=[make_wait(7, "redis-server", "in", "6379", 2.0, unread=9.0)],
+    )
+    account = find(read_service_times(view), "redis-server")
+    assert (shares(account), account.queued) == ({"running": 1.0}, 9.0)
+
+
+def test_unanswered_requests_count_where_an_event_loop_waits_for_many() -> None:
+    view = make_view(
+        process_time=[make_process(7, "haproxy", run=0.2)],
+        thread_time=[make_time(7, "events", 0.8)],
+        tcp_waits=[
+            make_wait(7, "haproxy", "in", "80", 9.0),
+            make_wait(7, "haproxy", "out", "[::ffff:10.9.9.9]:80", 9.0),
+        ],
+    )
+    assert shares(find(read_service_times(view), "haproxy")) == {"running": 0.022, "peer 10.9.9.9:80": 0.978}
+
+
+def test_two_services_that_call_each_other_end() -> None:
+    view = make_view(
+        process_time=[make_process(7, "a"), make_process(8, "b")],
+        thread_time=[
+            make_time(7, "peer", 1.0, "127.0.0.1:82"),
+            make_time(8, "peer", 1.0, "10.0.0.5:81"),
+            make_time(7, "client", 0.0, "81"),
+            make_time(8, "client", 0.0, "82"),
+        ],
+    )
+    times = read_service_times(view)
+    assert [account.service.name for account in times.accounts] == ["a", "b"]
+    assert [item.service.name for item in times.list_chain(times.accounts[1])] == ["b", "a"]
+
+
+@pytest.mark.parametrize(("cpus_held_s", "throttled"), [(0.0, 0.0), (6.0, 1.5), (12.0, 3.0)])
+def test_throttled_time_is_split_from_runnable(cpus_held_s: float, throttled: float) -> None:
+    """4 threads want to run, 0.5 do. Both CPUs of the group are held back for so many seconds of 8."""
+    view = make_view(
+        process_time=[make_process(7, "app", threads=4, run=0.5, wait=3.5)],
+        thread_time=[],
+        cgroup_cpu=[{"path": "/app", "throttled_s": cpus_held_s}],
+        tcp_waits=[make_wait(7, "app", "in", "80", 4.0)],
+    )
+    account = find(read_service_times(view), "app")
+    held = account.amounts.get(("throttled", ""))
+    assert (held.number if held else 0.0) == pytest.approx(throttled)
+    assert account.total == pytest.approx(4.0)
+
+
+def test_processes_that_ran_instead_are_named() -> None:
+    view = make_view(
+        process_time=[make_process(7, "web", run=0.2, wait=0.8), make_process(9, "backup", run=1.8)],
+        thread_time=[],
+        tcp_waits=[make_wait(7, "web", "in", "80", 4.0)],
+    )
+    [user] = find(read_service_times(view), "web").ran_instead
+    assert (user.name, round(user.share, 2)) == ("backup", 0.9)
+
+
+def test_a_supervisor_and_its_services_are_not_one_service() -> None:
+    processes = [
+        make_process(1, "python3", ppid=0),
+        make_process(2, "python3", ppid=1),
+        make_process(3, "python3", ppid=2),
+        make_process(4, "python3", ppid=1),
+    ]
+    times = [make_time(pid, "accept", 1.0, port) for pid, port in ((2, "80"), (3, "80"), (4, "81"))]
+    services = map_services(make_view(process_time=processes, thread_time=times)).services
+    assert sorted(sorted(service.pids) for service in services) == [["1"], ["2", "3"], ["4"]]
+
+
+def test_roles_of_a_program_are_one_service() -> None:
+    processes = [make_process(1, "gunicorn: maste"), make_process(2, "gunicorn: worke", ppid=1)]
+    [service] = map_services(make_view(process_time=processes, thread_time=[])).services
+    assert service.pids == {"1", "2"}
+
+
+def test_a_service_that_was_asked_about_has_an_account_without_requests() -> None:
+    view = make_view(
+        target={"kind": "process", "pid": 7},
+        process_time=[make_process(7, "job", run=0.9), make_process(8, "other", run=0.1)],
+        thread_time=[make_time(7, "disk", 0.1, "sda")],
+    )
+    assert [account.service.name for account in read_service_times(view).accounts] == ["job"]
+
+
+def test_no_samples_of_threads_give_no_account() -> None:
+    times = read_service_times(make_view(tcp_waits=[make_wait(7, "web", "in", "80", 4.0)]))
+    assert times.accounts == ()
