@@ -65,7 +65,8 @@ p=${{OPT_PORT-}}
 if [ -z "$p" ]; then
   p=$(ss -Hltnp 2>/dev/null | awk -v want=" ${{TARGET_PIDS:-${{TARGET_PID-}}}} " '/"(redis-server|valkey-server|redis|keydb-server)"/ {{
     match($0, /pid=[0-9]+/); q = substr($0, RSTART + 4, RLENGTH - 4); n = split($4, a, ":")
-    if (want !~ /[0-9]/ || index(want, " " q " ")) {{ print a[n]; exit }} }}')
+    if (first == "" || (!ours && index(want, " " q " "))) {{ first = a[n]; ours = index(want, " " q " ") }} }}
+    END {{ if (first != "") print first }}')
 fi
 [ -n "$p" ] || {{ echo "no redis is listening here" >&2; exit 69; }}
 c=$(command -v redis-cli || command -v valkey-cli) || {{ echo "no redis-cli" >&2; exit 69; }}

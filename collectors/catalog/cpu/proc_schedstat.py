@@ -40,10 +40,7 @@ _CGROUP_COLUMNS = (Column("cgroup"), Column("processes"), *_DELAYS)
 _SH = r"""
 LC_ALL=C
 export LC_ALL
-S= C= G=
-for p in ${TARGET_PIDS:-'[0-9]*'}; do
-  S="$S /proc/$p/task/[0-9]*/schedstat" C="$C /proc/$p/comm" G="$G /proc/$p/cgroup"
-done
+S='/proc/[0-9]*/task/[0-9]*/schedstat' C='/proc/[0-9]*/comm' G='/proc/[0-9]*/cgroup'
 all() {
   e=$1
   shift

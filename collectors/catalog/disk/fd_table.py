@@ -63,31 +63,29 @@ _COUNTS = (
     Column("anon"),
 )
 
-# `ls` and one awk: no fork for each descriptor; `-R` for the headings, which a single directory lacks. Without a
-# target: the 15 processes that moved most bytes in one second, the 10 with the largest tables, and the 10 whose
-# tables are largest for their own limit, as one that leaks under a small limit moves nothing in the end; of each,
-# fewer files are read.
+# `ls` and one awk: no fork for each descriptor; `-R` for the headings, which a single directory lacks. Processes are the
+# target's, and of the host the 15 that moved most bytes in one second, the 10 with the largest tables, and the 10 whose
+# tables are largest for their own limit, as one that leaks under a small limit moves nothing in the end. With a target,
+# more files of each are read.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
 cd /proc || exit 69
-pids=${TARGET_PIDS-} per=300 all=5000
-if [ -z "$pids" ]; then
-    moved() {
-        grep -Hs -e char -e ^read_b -e ^write_b [0-9]*/io | awk -v t="$1" -F '[/: ]+' '
-            { s[$1] += $4 } END { for (p in s) printf "%s %s %.0f\n", t, p, s[p] }'
-    }
-    pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && ($2 in a) && $3 > a[$2] {
-        printf "%.0f %s\n", $3 - a[$2], $2 }' | sort -rn | head -n 15 | cut -d ' ' -f 2
-        grep -s -e ^FDSize: -e '^Max open files' [0-9]*/status [0-9]*/limits | awk -F '[/: \t]+' '
-            $2 == "status" { size[$1] = $4 } $2 == "limits" { most[$1] = $6 }
-            END { for (p in size) { print "size", size[p], p
-                if (most[p] > 0) printf "share %.6f %s\n", size[p] / most[p], p } }' |
-            sort -k1,1 -k2,2nr | awk '$1 != was { was = $1; n = 0 } n++ < 10 { print $3 }')
-    per=150 all=2000
-    SECS=$((SECS - 1))
-fi
-dirs=$(for one in $pids; do echo "$one"; done | sort -nu | head -n 512 | while read -r one; do echo "$one/fd"; done)
+per=150 all=2000
+[ -z "${TARGET_PIDS-}" ] || per=300 all=5000
+moved() {
+    grep -Hs -e char -e ^read_b -e ^write_b [0-9]*/io | awk -v t="$1" -F '[/: ]+' '
+        { s[$1] += $4 } END { for (p in s) printf "%s %s %.0f\n", t, p, s[p] }'
+}
+pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && ($2 in a) && $3 > a[$2] {
+    printf "%.0f %s\n", $3 - a[$2], $2 }' | sort -rn | head -n 15 | cut -d ' ' -f 2
+    grep -s -e ^FDSize: -e '^Max open files' [0-9]*/status [0-9]*/limits | awk -F '[/: \t]+' '
+        $2 == "status" { size[$1] = $4 } $2 == "limits" { most[$1] = $6 }
+        END { for (p in size) { print "size", size[p], p
+            if (most[p] > 0) printf "share %.6f %s\n", size[p] / most[p], p } }' |
+        sort -k1,1 -k2,2nr | awk '$1 != was { was = $1; n = 0 } n++ < 10 { print $3 }')
+SECS=$((SECS - 1))
+dirs=$(for one in ${TARGET_PIDS-} $pids; do echo "$one"; done | awk '!seen[$0]++' | head -n 512 | while read -r one; do echo "$one/fd"; done)
 [ -n "$dirs" ] || exit 69
 reading() {
     read -r up rest < uptime

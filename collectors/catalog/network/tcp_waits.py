@@ -47,7 +47,7 @@ _WAITS = (
 #: last and the other side has acknowledged all of it. Only connections with data within the last minute count: one
 #: without is a stream or is idle. A request is still processed after its client has closed the connection (CLOSE_WAIT,
 #: where the end of the stream counts as one byte). A connection counts after it has waited for 20 ms.
-#: With a target, only connections of its processes count. The owner of a socket is found by a walk over the descriptors
+#: The owner of a socket is found by a walk over the descriptors
 #: of all processes, which happens only for new connections and for at most a hundredth of the time; until then a new
 #: connection is attributed to the owner of the last one with the same peer or port. The pause after a sample is 20 times
 #: its duration, or about a second, with jitter, so that it does not run in step with the workload.
@@ -56,7 +56,7 @@ _SH = (
     + r"""
 command -v ss > .err || exit 69
 trap ': > .over' TERM
-(trap '' TERM; exec awk -v ns="$ns" -v secs="$SECS" -v only=" ${TARGET_PIDS-} " '
+(trap '' TERM; exec awk -v ns="$ns" -v secs="$SECS" -v target="${TARGET_PIDS-}" '
     function now(  u) { getline u < "/proc/uptime"; close("/proc/uptime"); return u + 0 }
     function over(  l, k) { k = (getline l < ".over"); close(".over"); return k >= 0 }
     function field(name,  i) { i = index($0, " " name ":"); return i ? substr($0, i + length(name) + 2, 15) + 0 : -1 }
@@ -78,7 +78,6 @@ trap ': > .over' TERM
                 } else if (I[i] in owner) o = owner[I[i]]
                 else o = hint[inbound ? p : $5]
                 if (inbound ? o == "" : gone) continue
-                if (only ~ /[0-9]/ && !index(only, " " (o + 0) " ")) continue
                 g = (o == "" ? "0\t" : o) "\t" (inbound ? "in" : "out") "\t" (inbound ? p : $5)
             } else if (g != "" && / rto:/) { if (g in all || groups++ < 3000) tally(); g = "" }
         }
@@ -99,7 +98,7 @@ trap ': > .over' TERM
     BEGIN {
         c = ns " ss -Htln 2> /dev/null"; while (k++ < 2000 && (c | getline) > 0) { sub(/.*:/, "", $4); own[$4] }
         close(c)
-        owner[0] = owner[-1] = ""; step = only ~ /[0-9]/ ? 0.4 : 1
+        owner[0] = owner[-1] = ""; step = target ~ /[0-9]/ ? 0.4 : 1
         t = now(); end = t + secs
         while (t < end && looks < 60 && !over()) {
             looks++; read(""); walked = 0

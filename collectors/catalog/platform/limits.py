@@ -53,25 +53,19 @@ emit pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
 g=${TARGET_CGROUP-}
 while read -r x d k o x; do
   case $k,$o, in cgroup2,* | cgroup,*,pids,*) ;; *) continue ;; esac
-  if [ -z "$g" ]; then
-    (cd "$d" && find . -name pids.max -exec grep -Lx max {} + | sed -n 's|^\.\(.*\)/pids.max$|\1|p')
-  else
+  {
     while [ -n "$g" ]; do echo "$g"; g=${g%/*}; done
-    g=${TARGET_CGROUP-}
-  fi | head -n 200 | while IFS= read -r p; do
+    (cd "$d" && find . -name pids.max -exec grep -Lx max {} + | sed -n 's|^\.\(.*\)/pids.max$|\1|p')
+  } | awk '!seen[$0]++' | head -n 200 | while IFS= read -r p; do
     m= u=
     [ -r "$d$p/pids.max" ] && read -r m <"$d$p/pids.max" && read -r u <"$d$p/pids.current" || continue
     [ "$m" = max ] || emit tasks_of_group "$u" "$m" cgroup "$p" ""
   done
 done </proc/self/mounts 2>/dev/null
-P=${TARGET_PIDS-}
-[ -n "$P" ] || P=$(grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr |
-  sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
-F= G= n=0
+P=$(grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
+F= G=
 {
-  for p in $P; do
-    n=$((n + 1))
-    [ $n -le 100 ] || break
+  for p in $(printf '%s\n' $P ${TARGET_PIDS-} | awk '!seen[$0]++' | head -n 100); do
     F="$F /proc/$p/limits" G="$G /proc/$p/comm"
     [ -r /proc/$p/fd ] || continue
     set -- /proc/$p/fd/*

@@ -17,7 +17,7 @@ from collectors.contract import Collector, Context, Parsed, Script
 from collectors.registry import COLLECTORS
 from collectors.tests.record_fixtures import run_script
 from collectors.tests.recorder import Left
-from collectors.tests.support import BytesPart, here
+from collectors.tests.support import BytesPart, here, read_rows
 
 pytestmark = pytest.mark.long(100)
 SIDE_BY_SIDE = 4
@@ -123,3 +123,26 @@ def test_a_script_without_rights_falls_back_or_works(
         assert left.exit_code == 69
         assert not {"perf.data", "sched.data"} & left.parts.keys()
         assert left.stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("collector_id", "kind", "column"),
+    [
+        ("limits", "limits", "where"),
+        ("fd_table", "fd_counts", "pid"),
+        ("proc_schedstat", "sched_delay", "pid"),
+    ],
+)
+def test_a_target_is_added_to_the_host(collector_id: str, kind: str, column: str) -> None:
+    """A cause is often elsewhere on the host: rows of other processes stay, and the target is among them."""
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            collector = COLLECTORS[collector_id]
+            method = next(item for item in collector.methods if isinstance(item, Script))
+            target = {"TARGET_KIND": "process", "TARGET_PID": str(child.pid), "TARGET_PIDS": str(child.pid)}
+            result = parsed(collector, method, run_script(collector, method, 2, "dash", target).parts)
+            pids = {str(row[column]) for row in read_rows(result, kind)}
+            busy = {pid for pid in pids if pid.isdecimal()} - {str(child.pid)}
+            assert (str(child.pid) in pids or collector_id == "proc_schedstat") and busy
+        finally:
+            child.kill()
