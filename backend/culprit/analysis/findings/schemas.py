@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from culprit.web.schemas import LocalizedText, MessageRef
 
 Severity = Literal["info", "warn", "critical"]
+NumberKind = Literal["exact", "sampled", "events"]
 Strength = Literal["direct", "mechanism", "correlational", "context"]
 
 
@@ -30,7 +31,9 @@ class FindingNumberResponse(BaseModel):
     """One number of a finding. `baseline` is the value of the same number in the baseline run, if there is one.
 
     `op` and `threshold` are null for related numbers, which are not compared. `subject` is set if the number is about
-    more than the finding, for example the control group of a process.
+    more than the finding, for example the control group of a process. `kind` is how the number was obtained: `exact`,
+    from `sample_count` samples, or from events in a time. `low` and `high` are its 95 % interval; null where the
+    samples do not limit it.
     """
 
     measure: str
@@ -40,6 +43,9 @@ class FindingNumberResponse(BaseModel):
     threshold: float | None
     baseline: float | None
     sample_count: int
+    kind: NumberKind = "exact"
+    low: float | None = None
+    high: float | None = None
     subject: dict[str, str] | None = None
     citations: list[CitationResponse]
 
@@ -69,7 +75,10 @@ class EvidenceLocatorResponse(BaseModel):
 
 
 class EvidenceResponse(BaseModel):
-    """One number for or against a cause. `op` is null for related numbers."""
+    """One number for or against a cause. `op` is null for related numbers.
+
+    `kind`, `low` and `high` are as in a finding.
+    """
 
     finding: str
     strength: Strength
@@ -82,6 +91,9 @@ class EvidenceResponse(BaseModel):
     threshold: float | None
     baseline: float | None
     sample_count: int
+    kind: NumberKind = "exact"
+    low: float | None = None
+    high: float | None = None
     artifact: str | None
     locator: EvidenceLocatorResponse
     detail: dict[str, Any]

@@ -14,8 +14,10 @@ from culprit.domain.rules.finding import (
     Measurement,
     MissingData,
     Number,
+    Op,
     Reading,
     Severity,
+    Subject,
 )
 from culprit.domain.rules.readings import get_unit, is_compatible, take_reading
 from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, RuleInput, Threshold
@@ -29,6 +31,8 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+_UPWARD = frozenset({">", ">=", "==", "!="})
+_ORDER: tuple[FindingState, ...] = ("matched", "inconclusive", "not_evaluated", "not_matched")
 #: Findings of one rule at most; the worst subjects are kept.
 MAX_SUBJECTS = 20
 ThresholdValues = Mapping[str, float]
@@ -55,12 +59,20 @@ class _Session:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The result of a condition for one subject: True, False, or None if it is unknown."""
+    """The result of a condition for one subject: True, False, or None if it is not known.
+
+    It is not known because data is missing (`number` is None), or because the interval contains the threshold.
+    """
 
     holds: bool | None
     number: Number | None = None
     reason: Sentence | None = None
     quality_issues: tuple[Sentence, ...] = ()
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether there is no number to compare."""
+        return self.holds is None and self.number is None
 
 
 def evaluate_rules(
@@ -70,6 +82,9 @@ def evaluate_rules(
 
     `thresholds` are overrides (see `Thresholds`). A rule without data returns one finding `not_evaluated`
     with the reason. A rule that does not match returns one finding `not_matched` with its nearest number.
+
+    A number is beyond a threshold only if its whole 95 % interval is, and on the other side only if the whole
+    interval is there; otherwise the finding is inconclusive.
     """
     session = _Session(view, thresholds or {})
     return [finding for rule in rules for finding in _of(session, rule)]
@@ -81,71 +96,93 @@ def _of(session: _Session, rule: Rule) -> list[Finding]:
     if isinstance(reading, MissingData):
         return [Finding(rule.id, "not_evaluated", mildest[0], rule.strength, (), (), reading.reason)]
     findings = [_evaluate_rule(session, rule, measured) for measured in reading]
-    matched = [finding for finding in findings if finding.state in ("matched", "inconclusive")]
-    if matched:
-        matched.sort(key=lambda item: (item.state != "matched", -_excess(rule, item)))
-        return matched[:MAX_SUBJECTS]
-    unsaid = [finding for finding in findings if finding.state == "not_evaluated"]
-    if unsaid:
-        return [max(unsaid, key=lambda item: _excess(rule, item))]
-    if findings:
-        return [max(findings, key=lambda finding: _excess(rule, finding))]
+    findings.sort(key=lambda item: -_excess(rule, item))
+    by_state = {state: [item for item in findings if item.state == state] for state in _ORDER}
+    matched, beyond = by_state["matched"], by_state["inconclusive"]
+    if matched or beyond:
+        # a number on the other side of the threshold is reported once: its rule rules nothing out
+        passing = [item for item in beyond if _passes(rule, item)]
+        return [*matched, *(passing or beyond[: int(not matched)])][:MAX_SUBJECTS]
+    for state in ("not_evaluated", "not_matched"):
+        if by_state[state]:
+            return by_state[state][:1]
     return [Finding(rule.id, "not_matched", mildest[0], rule.strength, ())]
 
 
 def _excess(rule: Rule, finding: Finding) -> float:
     """Return how far a number is beyond its threshold, for sorting."""
     value = finding.numbers[0].value if finding.numbers else 0.0
-    return value if rule.op in (">", ">=", "==", "!=") else -value
+    return value if rule.op in _UPWARD else -value
+
+
+def _passes(rule: Rule, finding: Finding) -> bool:
+    """Return whether the value of an inconclusive finding is beyond the threshold; its interval is not."""
+    number = finding.numbers[0]
+    return number.threshold is not None and _COMPARE[rule.op](number.value, number.threshold)
 
 
 def _evaluate_rule(session: _Session, rule: Rule, measured: Measurement) -> Finding:
     severity: Severity = rule.thresholds[0][0]
-    passed: float | None = None
+    bound = session.get_threshold(rule, rule.thresholds[0][1])
+    passed: bool | None = False
     for level, limit in rule.thresholds:
-        bound = session.get_threshold(rule, limit)
-        if _COMPARE[rule.op](measured.value, bound):
-            severity, passed = level, bound
-    bound = session.get_threshold(rule, rule.thresholds[0][1]) if passed is None else passed
-    own = Number(
-        rule.measure.id, measured.value, get_unit(rule.measure), rule.op, bound, measured.citations,
-        _baseline_value(session, rule.measure, measured), measured.sample_count,
-    )  # fmt: skip
+        threshold = session.get_threshold(rule, limit)
+        result = _compare(rule.op, measured, threshold, threshold)
+        if result:
+            severity, bound, passed = level, threshold, True
+        elif result is None and not passed:
+            passed = None
+    baseline = _find_baseline(session, rule.measure, measured)
+    own = _build_number(rule.measure, measured, rule.op, bound, baseline)
     base = Finding(
         rule.id, "not_matched", severity, rule.strength, measured.subject, (own,), None, measured.detail
     )
-    if passed is None:
+    if passed is False:
         if measured.quality_issues:
             return _as(base, "not_evaluated", (own,), measured.quality_issues[0])
-        open_end = _other_end(rule, measured, bound, passed=False)
-        return base if open_end is None else _as(base, "not_evaluated", (own,), open_end)
+        return base
     held = [_holds(session, rule, item, measured) for item in rule.also]
     numbers = (own, *(item.number for item in held if item.number is not None))
     if any(item.holds is False for item in held):
         return _as(base, "not_matched", numbers)
-    unknown = next((item for item in held if item.holds is None), None)
-    if unknown is not None:
-        return _as(base, "not_evaluated", numbers, unknown.reason)
+    missing = next((item for item in held if item.is_missing), None)
+    if missing is not None:
+        return _as(base, "not_evaluated", numbers, missing.reason)
+    doubts = [
+        *((_explain_interval(measured, bound),) if passed is None else ()),
+        *(item.reason for item in held if item.holds is None and item.reason is not None),
+        *measured.quality_issues,
+        *(doubt for item in held for doubt in item.quality_issues),
+    ]
+    failed, added = _check_guards(session, rule, measured)
+    numbers = (*numbers, *added)
+    if failed is not None:
+        return _as(base, "inconclusive", numbers, failed)
+    if doubts:
+        return _as(base, "inconclusive", numbers, doubts[0])
+    return _as(base, "matched", (*numbers, *_list_related_numbers(session, rule, measured, numbers)))
+
+
+def _check_guards(
+    session: _Session, rule: Rule, measured: Measurement
+) -> tuple[Sentence | None, list[Number]]:
+    """Return the reason of the first guard that does not hold, or None, and the numbers of the guards."""
+    numbers: list[Number] = []
     for guard in rule.guards:
         stored = _holds(session, rule, guard.condition, measured)
         if guard.skip_when_missing:
-            if stored.holds is None:
+            if stored.is_missing:
                 continue
-            numbers = (*numbers, *((stored.number,) if stored.number else ()))
+            numbers += [stored.number] if stored.number else []
         if stored.holds is not True and guard.unless is not None:
             instead = _holds(session, rule, guard.unless, measured)
             if instead.holds and instead.number:
-                numbers = (*numbers, instead.number)
+                numbers.append(instead.number)
                 continue
         if stored.holds is not True:
             params = {"value": round(stored.number.value, 3)} if stored.number else {}
-            reason = Sentence(guard.reason.key, {**guard.reason.params, **params})
-            return _as(base, "inconclusive", numbers, reason)
-    quality_issues = (*measured.quality_issues, *(doubt for item in held for doubt in item.quality_issues))
-    open_end = _other_end(rule, measured, session.get_threshold(rule, rule.thresholds[0][1]), passed=True)
-    for doubt in (*quality_issues, *((open_end,) if open_end else ())):
-        return _as(base, "inconclusive", numbers, doubt)
-    return _as(base, "matched", (*numbers, *_list_related_numbers(session, rule, measured, numbers)))
+            return Sentence(guard.reason.key, {**guard.reason.params, **params}), numbers
+    return None, numbers
 
 
 def _list_related_numbers(
@@ -161,10 +198,8 @@ def _list_related_numbers(
         if not fitting:
             continue
         item = max(fitting, key=lambda each: len(each.subject))
-        yield Number(
-            read.id, item.value, get_unit(read), None, None, item.citations, _baseline_value(session, read, item),
-            item.sample_count, None if item.subject == about.subject else item.subject,
-        )  # fmt: skip
+        about_other = None if item.subject == about.subject else item.subject
+        yield _build_number(read, item, None, None, _find_baseline(session, read, item), subject=about_other)
 
 
 def _is_related(read: RuleInput, measurement: Measurement, about: Measurement) -> bool:
@@ -178,12 +213,61 @@ def _is_related(read: RuleInput, measurement: Measurement, about: Measurement) -
     return sound and set(measurement.subject) - where <= set(about.subject)
 
 
-def _other_end(rule: Rule, measured: Measurement, bound: float, *, passed: bool) -> Sentence | None:
-    """Return the reason why the result would differ at another value within the bounds, or None."""
-    if measured.bounds is None:
-        return None
-    low, high, why = measured.bounds
-    return why if any(_COMPARE[rule.op](end, bound) is not passed for end in (low, high)) else None
+def _compare(op: Op, measured: Measurement, low: float, high: float) -> bool | None:
+    """Return whether a number is beyond a threshold between `low` and `high`.
+
+    None if that is true of only a part of its interval. A threshold of zero events asks whether any was counted,
+    which the count answers exactly.
+    """
+    if measured.kind == "events" and low == high == 0:
+        return _COMPARE[op](measured.value, low)
+    if op in ("==", "!="):
+        apart = measured.high < low or measured.low > high
+        equal = measured.low == measured.high == low == high
+        return (op == "!=") if apart else (op == "==") if equal else None
+    compare = _COMPARE[op]
+    near, far = (measured.low, high) if op in _UPWARD else (measured.high, low)
+    if compare(near, far):
+        return True
+    near, far = (measured.high, low) if op in _UPWARD else (measured.low, high)
+    return None if compare(near, far) else False
+
+
+def _explain_interval(measured: Measurement, threshold: float) -> Sentence:
+    """Return why a number does not decide a comparison."""
+    interval = measured.interval
+    if interval is not None and interval.reason is not None:
+        return interval.reason
+    low, high = (
+        round(end, 3) if math.isfinite(end) else "∞" if end > 0 else "-∞"
+        for end in (measured.low, measured.high)
+    )
+    return Sentence(
+        "doubt.between",
+        {
+            "value": round(measured.value, 3), "samples": measured.sample_count, "low": low, "high": high,
+            "threshold": round(threshold, 3),
+        },
+    )  # fmt: skip
+
+
+def _build_number(
+    read: RuleInput,
+    item: Measurement,
+    op: Op | None,
+    threshold: float | None,
+    baseline: Measurement | None,
+    *,
+    subject: Subject | None = None,
+) -> Number:
+    interval = item.interval
+    if interval is not None and interval.reason is not None:
+        interval = replace(interval, reason=None)
+    before = None if baseline is None else baseline.value
+    return Number(
+        read.id, item.value, get_unit(read), op, threshold, item.citations, before, item.sample_count, subject,
+        interval,
+    )  # fmt: skip
 
 
 def _as(
@@ -206,27 +290,36 @@ def _holds(session: _Session, rule: Rule, condition: Condition | AnyCondition, a
     fitting = [item for item in reading if is_compatible(about.subject, item.subject)]
     if not fitting:
         return _Held(False)
-    up = condition.op in (">", ">=", "==", "!=")
-    worst = max(fitting, key=lambda item: item.value if up else -item.value)
-    bound = session.get_threshold(rule, condition.threshold)
-    before = _baseline_value(session, condition.read, worst)
+    results = [_hold_for_item(session, rule, condition, item) for item in fitting]
+    up = condition.op in _UPWARD
+    results.sort(key=lambda result: (result.number.value if result.number else 0.0) * (-1 if up else 1))
+    for state in (True, None, False):
+        for result in results:
+            if result.holds is state:
+                return result
+    raise AssertionError(results)
+
+
+def _hold_for_item(session: _Session, rule: Rule, condition: Condition, item: Measurement) -> _Held:
+    factor = session.get_threshold(rule, condition.threshold)
+    low = high = bound = factor
+    before = _find_baseline(session, condition.read, item)
     if condition.against == "baseline":
         if before is None:
             return _Held(None, reason=Sentence("missing.no_baseline", {"measure": condition.read.id}))
-        bound *= before
-    unit = get_unit(condition.read)
-    number = Number(
-        condition.read.id, worst.value, unit, condition.op, bound, worst.citations, before, worst.sample_count
-    )
-    return _Held(_COMPARE[condition.op](worst.value, bound), number, None, worst.quality_issues)
+        bound = factor * before.value
+        low, high = sorted((factor * before.low, factor * before.high))
+    number = _build_number(condition.read, item, condition.op, bound, before)
+    holds = _compare(condition.op, item, low, high)
+    reason = _explain_interval(item, bound) if holds is None else None
+    return _Held(holds, number, reason, item.quality_issues)
 
 
-def _baseline_value(session: _Session, read: RuleInput, measured: Measurement) -> float | None:
+def _find_baseline(session: _Session, read: RuleInput, measured: Measurement) -> Measurement | None:
     """Return the same measure of the same subject in the baseline."""
     if session.view.baseline is None:
         return None
     reading = session.read(session.view.baseline, read)
     if isinstance(reading, MissingData):
         return None
-    fitting = [item for item in reading if item.subject == measured.subject]
-    return fitting[0].value if fitting else None
+    return next((item for item in reading if item.subject == measured.subject), None)

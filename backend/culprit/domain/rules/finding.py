@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 from collectors.contract import Sentence
+from culprit.domain.rules.intervals import Interval, IntervalKind
 
 Subject = tuple[tuple[str, str], ...]
 """What a number is about, as sorted (name, value) pairs; () is the whole host."""
@@ -59,9 +60,8 @@ class Measurement:
     """One number with its subject and its sources.
 
     `sample_count` counts the readings, samples or requests. `quality_issues` are reasons not to rely on it,
-    such as lost events: a match becomes inconclusive, a missing match becomes not evaluated. The same applies
-    if the true value may be anywhere in `bounds` (low, high, reason) and the result differs at the other end.
-    `detail` fills the summary.
+    such as lost events: a match becomes inconclusive, a missing match becomes not evaluated. `interval` is where
+    the true value is; None for a number that is exact. `detail` fills the summary.
     """
 
     value: float
@@ -70,7 +70,22 @@ class Measurement:
     sample_count: int = 0
     quality_issues: tuple[Sentence, ...] = ()
     detail: Mapping[str, str | int | float] = field(default_factory=dict)
-    bounds: tuple[float, float, Sentence] | None = None
+    interval: Interval | None = None
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval; -inf if nothing limits it."""
+        return self.value if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval; inf if nothing limits it."""
+        return self.value if self.interval is None else self.interval.high
+
+    @property
+    def kind(self) -> IntervalKind:
+        """How the number was obtained."""
+        return "exact" if self.interval is None else self.interval.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +103,8 @@ class Number:
     """One number of a finding: measure, value, unit, threshold and source.
 
     `op` and `threshold` are None for related numbers. `subject` is set if the number is about more than the
-    finding, for example the control group of a process, or the host (()).
+    finding, for example the control group of a process, or the host (()). `interval` is the 95 % interval from
+    `sample_count` readings; None if the number is exact.
     """
 
     measure: str
@@ -100,6 +116,7 @@ class Number:
     baseline: float | None = None
     sample_count: int = 0
     subject: Subject | None = None
+    interval: Interval | None = None
 
     @property
     def is_compared(self) -> bool:

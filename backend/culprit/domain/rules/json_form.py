@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from collectors.contract import Sentence
 from culprit.domain.rules.finding import Citation, Finding, Number, Strength, Subject
+from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.service_time.accounts import TimeAccount
 from culprit.domain.rules.measures.service_time.amounts import Amount, Share
 from culprit.domain.rules.rank import NamedCause, Ranking
@@ -40,10 +42,25 @@ def number_to_json(number: Number) -> Json:
         "op": number.op,
         "threshold": number.threshold,
         "baseline": number.baseline,
-        "sample_count": number.sample_count,
+        **_interval_to_json(number),
         "subject": None if number.subject is None else dict(number.subject),
         "citations": [citation_to_json(each) for each in number.citations],
     }
+
+
+def _interval_to_json(number: Number) -> Json:
+    """Return how the number was obtained. An end that nothing limits is None."""
+    interval = number.interval or Interval("exact", number.value, number.value)
+    low, high = (end if math.isfinite(end) else None for end in (interval.low, interval.high))
+    return {"sample_count": number.sample_count, "kind": interval.kind, "low": low, "high": high}
+
+
+def _interval_from_json(stored: Mapping[str, Any]) -> Interval | None:
+    """Return the interval of a stored number; None if it is exact or was stored before there were intervals."""
+    if stored.get("kind", "exact") == "exact":
+        return None
+    low, high = stored["low"], stored["high"]
+    return Interval(stored["kind"], -math.inf if low is None else low, math.inf if high is None else high)
 
 
 def finding_to_json(finding: Finding) -> Json:
@@ -87,6 +104,7 @@ def _number_from_json(stored: Mapping[str, Any]) -> Number:
         baseline=stored["baseline"],
         sample_count=stored["sample_count"],
         subject=None if subject is None else tuple(sorted(subject.items())),
+        interval=_interval_from_json(stored),
     )
 
 
@@ -120,7 +138,7 @@ def _evidence(finding: Finding, each: Number, about: Subject) -> Json:
         "op": each.op,
         "threshold": each.threshold,
         "baseline": each.baseline,
-        "sample_count": each.sample_count,
+        **_interval_to_json(each),
         "artifact": first.get("artifact"),
         "locator": {name: value for name, value in first.items() if name != "artifact"},
         "detail": dict(finding.detail),

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from collectors.contract import Text, Values
-from collectors.metrics.registry import METRICS
+from collectors.contract import Text, Times, Values
+from collectors.metrics.registry import METRICS, Metric
 from collectors.registry import COLLECTORS
 from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading, Subject
+from culprit.domain.rules.intervals import Interval, estimate_event_rate, estimate_mean, estimate_quantile
 from culprit.domain.rules.rule import MetricReading, Reduction, RuleInput
 from culprit.domain.rules.view import HostView, ViewSeries
 
-#: A rule holds if it is true in at least 60 % of the readings, which the 40th percentile shows.
+#: A rule holds if it is true in at least 60 % of the time, which the 40th percentile shows.
 HELD = 40.0
+#: Reductions of a gauge that describe the time between its readings, with their quantile.
+_SAMPLED: Mapping[Reduction, float] = {
+    "mean": 0.5, "held": HELD / 100, "held_below": 1 - HELD / 100, "p95": 0.95,
+}  # fmt: skip
+#: Reductions that are one or two readings.
+_PICKED = frozenset({"max", "min", "first", "last", "growth"})
+#: Units of counters that count what happens by chance.
+_EVENT_UNITS = frozenset({"per_s", "packets_per_s", "pages_per_s"})
 #: Collectors whose output also covers the time before the capture.
 HISTORY_COLLECTORS = frozenset({"app_metrics", "atop_history", "prom_service", "sar_history"})
 #: A rate is stored at the end of the second that it covers.
@@ -63,29 +74,51 @@ def take_reading(view: HostView, read: RuleInput) -> Reading:
 
 def _reduce(series: ViewSeries, read: MetricReading) -> Iterator[Measurement]:
     names = series.axis_values if series.axis is not None else ("",)
+    metric = METRICS[read.metric]
+    spans_s = measure_spans_s(series.t_ns)
+    citations: dict[bytes, Citation] = {}
     for at, name in enumerate(names):
         if read.axis and name != read.axis:
             continue
         values = series.values[:, at]
-        rows = np.flatnonzero(~np.isnan(values))
+        known = ~np.isnan(values)
+        rows = np.flatnonzero(known)
         if not len(rows):
             continue
         pairs = dict(series.labels)
         if series.axis is not None:
             pairs[series.axis] = name
+        weights = spans_s[rows] if metric.nature == "counter" else measure_spans_s(series.t_ns[rows])
+        reduced = reduce_values(values[rows], read.reduction, weights)
+        key = known.tobytes() if read.reduction not in _PICKED else values.tobytes()
+        if key not in citations:
+            citations[key] = cite_series(series, values, rows, read.reduction)
         yield Measurement(
-            reduce_values(values[rows], read.reduction),
+            reduced,
             tuple(sorted(pairs.items())),
-            (cite_series(series, values, rows, read.reduction),),
+            (citations[key],),
             len(rows),
+            interval=_estimate(metric, values[rows], weights, read.reduction, reduced),
         )
 
 
-def reduce_values(values: Values, how: Reduction) -> float:
-    """Reduce [n] readings without NaN (n > 0) to one number."""
+def measure_spans_s(t_ns: Times) -> Values:
+    """Return the seconds [n] that each row covers: from the row before it to itself.
+
+    The time before the first row is unknown, so it covers as much as the others do in the median.
+    """
+    spans = np.maximum(np.diff(t_ns), 0) / STEP_NS
+    first = float(np.median(spans)) if len(spans) else 1.0
+    spans = np.concatenate([[first], spans])
+    return spans if spans.any() else np.ones(len(t_ns))
+
+
+def reduce_values(values: Values, how: Reduction, weights: Values | None = None) -> float:
+    """Reduce [n] readings without NaN (n > 0) to one number, weighted by the seconds [n] that each covers."""
+    shares = np.full(len(values), 1.0) if weights is None or not weights.any() else weights
     match how:
         case "mean":
-            return float(values.mean())
+            return float(values @ shares / shares.sum())
         case "max":
             return float(values.max())
         case "min":
@@ -101,23 +134,61 @@ def reduce_values(values: Values, how: Reduction) -> float:
         case "p95":
             return float(np.percentile(values, 95))
         case "held":
-            return float(np.percentile(values, HELD, method="lower"))
+            return -_find_held_below(-values, shares)
         case "held_below":
-            return float(np.percentile(values, 100 - HELD, method="higher"))
+            return _find_held_below(values, shares)
+
+
+def _find_held_below(values: Values, shares: Values) -> float:
+    """Return the least value that is not exceeded in 60 % of the time."""
+    order = np.argsort(values)
+    reached = np.cumsum(shares[order])
+    # a sum of many shares is off by a few units in the last place
+    at = int(np.searchsorted(reached, (1 - HELD / 100) * reached[-1] * (1 - 1e-12)))
+    return float(values[order[at]])
+
+
+def _estimate(
+    metric: Metric, values: Values, weights: Values, how: Reduction, reduced: float
+) -> Interval | None:
+    """Return the interval of a reduction: readings of a gauge are samples, and counters miss nothing."""
+    if metric.nature == "gauge" and how in _SAMPLED:
+        lowest = 0.0 if values.min() >= 0 else -math.inf
+        highest = 100.0 if metric.unit == "pct" and values.max() <= 100 else math.inf
+        if how == "mean":
+            return estimate_mean(values, weights, lowest, highest)
+        return estimate_quantile(values, _SAMPLED[how], lowest, highest)
+    seconds = float(weights.sum())
+    # the time that a single row covers is not known
+    if how == "mean" and metric.unit in _EVENT_UNITS and reduced >= 0 and len(values) > 1 and seconds > 0:
+        return estimate_event_rate(reduced * seconds, seconds)
+    return None
 
 
 def cite_series(
     series: ViewSeries, values: Values, rows: np.ndarray[tuple[int], np.dtype[np.int64]], how: Reduction
 ) -> Citation:
-    """Return the source lines of a number: the extreme reading for extremes, otherwise first and last."""
+    """Return all lines that a number was computed from: the readings, and the reading that each follows.
+
+    An extreme is one reading, and the growth is two.
+    """
     if series.lines is None:
         return series.citation
-    pick = {"max": [int(rows[np.argmax(values[rows])])], "min": [int(rows[np.argmin(values[rows])])]}.get(
-        how, [int(rows[0]), int(rows[-1])]
-    )
-    lines = tuple(dict.fromkeys(int(series.lines[at]) for at in pick if series.lines[at] > 0))
-    citation = series.citation
-    return Citation(citation.run, citation.collector, citation.artifact, citation.part, lines)
+    match how:
+        case "max":
+            cited = [int(rows[np.argmax(values[rows])])]
+        case "min":
+            cited = [int(rows[np.argmin(values[rows])])]
+        case "first":
+            cited = [int(rows[0])]
+        case "last":
+            cited = [int(rows[-1])]
+        case "growth":
+            cited = [int(rows[0]), int(rows[-1])]
+        case _:
+            cited = sorted({*rows.tolist(), *np.maximum(rows - 1, 0).tolist()})
+    lines = tuple(dict.fromkeys(int(series.lines[at]) for at in cited if series.lines[at] > 0))
+    return replace(series.citation, lines=lines)
 
 
 def is_compatible(subject: Subject, other: Subject) -> bool:

@@ -16,7 +16,7 @@ from collectors.profiles.scheduling import SchedTable
 from culprit.domain.profiles.search import match_names, search_frames
 from culprit.domain.profiles.stacks import SampleFilter, StackProfile
 from culprit.domain.rules.finding import Citation, Finding, Measurement, Subject
-from culprit.domain.statistics.intervals import wilson_interval
+from culprit.domain.rules.intervals import Interval, estimate_share
 
 Cell = str | int | float | None
 STORED_STATES = frozenset({"done", "timed_out", "failed"})
@@ -104,17 +104,17 @@ class Stacks:
             view.samples,
             self.quality_issues(),
             {"frames": ", ".join(frames.frames[:4]), "samples": view.samples},
-            self.bounds(frames.share, view.samples),
+            self.estimate_interval(frames.share, view.samples),
         )
 
-    def bounds(self, share: float, samples: int) -> tuple[float, float, Sentence]:
-        """Return the bounds of a share of so many samples in percent, with the reason."""
-        low, high = wilson_interval(share, max(samples, 1))
-        if self.unknown_share > MAX_UNKNOWN_SHARE:
-            why = Sentence("doubt.unknown_frames", {"share": round(100 * self.unknown_share)})
-            return 100.0 * low, 100.0 * min(high + self.unknown_share, 1.0), why
-        params = {"samples": samples, "low": round(100 * low, 1), "high": round(100 * high, 1)}
-        return 100.0 * low, 100.0 * high, Sentence("doubt.between", params)
+    def estimate_interval(self, share: float, samples: int) -> Interval:
+        """Return the interval of a share (0 to 1) of so many samples, in percent."""
+        interval = estimate_share(share, samples)
+        if self.unknown_share <= MAX_UNKNOWN_SHARE:
+            return interval
+        reason = Sentence("doubt.unknown_frames", {"share": round(100 * self.unknown_share)})
+        high = min(interval.high + 100.0 * self.unknown_share, 100.0)
+        return replace(interval, high=high, reason=reason)
 
     def quality_issues(self) -> tuple[Sentence, ...]:
         """Return reasons not to rely on shares of this profile."""

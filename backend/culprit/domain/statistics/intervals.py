@@ -10,7 +10,7 @@ Z_95 = 1.959964
 """Standard deviations on either side that hold 95 % of a normal distribution."""
 
 
-def wilson_interval(share: float, samples: int, z: float = Z_95) -> tuple[float, float]:
+def wilson_interval(share: float, samples: float, z: float = Z_95) -> tuple[float, float]:
     """Return the 95 % confidence interval of a share (0 to 1) of that many independent samples (>= 1).
 
     Unlike the textbook's interval it stays within 0 and 1 and holds for few samples and for shares near either end.

@@ -41,7 +41,7 @@ RULE_OF = {
 }
 LINES = b"first line\nsecond line\nthird line\n"
 MISSING = Sentence("missing.not_collected", {"collector": "perf_record"})
-DOUBT = Sentence("doubt.between", {"samples": 12, "low": 1.0, "high": 30.0})
+DOUBT = Sentence("doubt.unknown_frames", {"share": 40})
 
 
 def finding(rule: str, state: str) -> Finding:

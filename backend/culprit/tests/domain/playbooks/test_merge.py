@@ -31,7 +31,7 @@ T = Text("it", "它")
 TIME_WAIT, SEARCH = "F-NET-TIMEWAIT-PRESSURE", "F-FLAME-INET-HASH-CONNECT"
 ALL_TIERS = frozenset({Tier.LIGHT, Tier.STANDARD})
 MISSING = Sentence("missing.not_collected", {"collector": "perf_record"})
-DOUBT = Sentence("doubt.between", {"samples": 12, "low": 1.0, "high": 30.0})
+DOUBT = Sentence("doubt.unknown_frames", {"share": 40})
 BOOK = Playbook(
     "ports", "case", T, T, (T,), (T,),
     (PlaybookHypothesis("search", T, "timewait-port-search"), PlaybookHypothesis("peer", T, "slow-dependency")),

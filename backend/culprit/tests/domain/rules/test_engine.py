@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Citation, Measurement, Strength
+from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.json_form import finding_from_json, finding_to_json
 from culprit.domain.rules.readings import reduce_values
 from culprit.domain.rules.rule import AnyCondition, Condition, Guard, Measure, MetricReading, Rule, Threshold
@@ -76,7 +77,7 @@ def test_levels(values, state, severity, threshold) -> None:
 
 
 def test_a_threshold_can_be_set() -> None:
-    seen = view(build_series(OVERFLOWS, 20, 40))
+    seen = view(build_series(OVERFLOWS, *[20, 40] * 20))
     assert evaluate_rule(rule(), seen, warn=50).state == "not_matched"
     assert evaluate_rule(rule(), seen, critical=25).severity == "critical"
 
@@ -143,17 +144,17 @@ def test_doubts_of_a_number_make_it_inconclusive() -> None:
     assert (result.state, result.reason) == ("not_evaluated", doubt), "what is not known rules nothing out"
 
 
-def test_value_within_bounds_of_threshold_is_inconclusive() -> None:
-    why = Sentence("doubt.between", {"samples": 40, "low": 30, "high": 65})
-    measure = Measure("x", "pct", TEXT, (), lambda _: [Measurement(50.0, bounds=(30.0, 65.0, why))])
-    reported = {warn: evaluate_rule(rule(measure=measure), view(), warn=warn) for warn in (20, 40, 60, 70)}
-    assert [each.state for each in reported.values()] == [
-        "matched",
-        "inconclusive",
-        "not_evaluated",
-        "not_matched",
-    ]
-    assert reported[40].reason == reported[60].reason == why
+def test_an_interval_around_the_threshold_is_inconclusive() -> None:
+    interval = Interval("sampled", 30.0, 65.0)
+    measure = Measure("x", "pct", TEXT, (), lambda _: [Measurement(50.0, (), (), 40, interval=interval)])
+    states = {
+        warn: evaluate_rule(rule(measure=measure), view(), warn=warn).state for warn in (20, 40, 60, 70)
+    }
+    assert states == {20: "matched", 40: "inconclusive", 60: "inconclusive", 70: "not_matched"}
+    result = evaluate_rule(rule(measure=measure), view(), warn=60)
+    assert result.reason == Sentence(
+        "doubt.between", {"value": 50.0, "samples": 40, "low": 30.0, "high": 65.0, "threshold": 60}
+    )
 
 
 @given(st.integers(1, 5000), st.floats(0, 1))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
@@ -25,11 +26,12 @@ def _probe_loss(view: HostView) -> Reading:
         if not loss and _ITSELF.match(target):
             itself = True
             continue
-        why = Sentence("doubt.between", {"samples": sent, "low": round(low, 1), "high": round(high, 1)})
         lost = int(row.number("lost") or 0)
         detail: dict[str, str | int | float] = {"target": target, "sent": sent, "lost": lost}
         result.append(
-            Measurement(loss, (("dst", target),), (row.citation,), sent, (), detail, (low, high, why))
+            Measurement(
+                loss, (("dst", target),), (row.citation,), sent, (), detail, Interval("sampled", low, high)
+            )
         )
     if result:
         return result

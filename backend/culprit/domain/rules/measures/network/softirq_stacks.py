@@ -9,6 +9,7 @@ from collectors.contract import Sentence, Text
 from culprit.domain.profiles.search import search_frames
 from culprit.domain.profiles.stacks import SampleFilter
 from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
@@ -43,14 +44,19 @@ def _within(view: HostView, outer: str, inner: dict[str, str]) -> Reading:
     most = max(parts, key=lambda pattern: parts[pattern].weight)
     share = min(1.0, parts[most].weight / whole.weight)
     samples = round(seen.samples * whole.share)
-    low, high, why = replace(stacks, unknown_share=0.0).bounds(share, samples)
     detail: dict[str, str | int | float] = {
         "handler": inner[most], "frames": ", ".join(parts[most].frames[:4]), "samples": samples,
     }  # fmt: skip
     citation = replace(stacks.citation, frame=most)
     return [
         Measurement(
-            100.0 * share, (), (citation,), samples, stacks.quality_issues(), detail, (low, high, why)
+            100.0 * share,
+            (),
+            (citation,),
+            samples,
+            stacks.quality_issues(),
+            detail,
+            estimate_share(share, samples),
         )
     ]
 
