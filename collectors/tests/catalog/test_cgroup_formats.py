@@ -155,7 +155,7 @@ def test_pages_of_a_process_bound_to_another_node() -> None:
     assert rows[1]["node_pct"] == pytest.approx(100 * 2000 / 12_048)
 
 
-def test_io_of_v2_reads_limits_of_one_device_and_pressure() -> None:
+def test_io_of_v2_reads_limits_of_a_device_and_pressure() -> None:
     """Formats of `io.max`, `io.stat` and `io.pressure` as Documentation/admin-guide/cgroup-v2.rst shows them."""
     group = f"{TOP}/kube/pod"
     before = {

@@ -105,7 +105,7 @@ def test_a_limit_is_blamed_only_where_requests_are_slow(source: str) -> None:
 def test_a_log_whose_clock_starts_after_the_wait_clears_no_limit() -> None:
     quick = build_series("app_metrics", (1001, 3.0))
     served = throttled(quick, listener=LISTENS)
-    assert (served.state, served.numbers[-1].measure) == ("matched", "sched.serving_delay_ms_per_turn")
+    assert (served.state, served.numbers[-1].measure) == ("matched", "sched.serving_lost_pct")
     assert throttled(quick, listener=LISTENS.replace("pid=22351", "pid=4")).state == "inconclusive"
 
 

@@ -92,7 +92,7 @@ def test_the_limit_above_counts() -> None:
     crowd = cpu_crowds.list_crowds(view)[0]
     assert cpu_crowds.allowed_cpus(view, crowd) == 0.5
     assert cpu_wait.THROTTLED_CROWD.read(view)[0].value == 90
-    assert cpu_wait.OTHERS_CORES.read(view) == []
+    assert cpu_wait.OTHERS_SHARE.read(view) == []
 
 
 def test_a_group_of_a_like_name_is_not_above() -> None:

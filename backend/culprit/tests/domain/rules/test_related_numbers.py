@@ -61,7 +61,7 @@ RELATED_MEASURES = {
         "tcp.active_opens_per_s.mean",
     ),
     ("F-KTHREAD-STARVES", "cpu/ksmd-and-a-waiting-service"): (
-        "sched.waiting_threads", "cpu.total_busy_pct.mean", "sched.runq_per_cpu.held",
+        "sched.delay_ms_per_turn", "cpu.total_busy_pct.mean", "sched.runq_per_cpu.held",
     ),
     ("F-NET-LISTEN-OVERFLOW", "network/overflowing"): ("tcp.passive_opens_per_s.mean", "tcp.listen_drops_per_s.mean"),
     ("F-NET-BACKLOG-SMALL", "network/nearly-full"): (

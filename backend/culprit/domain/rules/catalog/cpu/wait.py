@@ -7,17 +7,29 @@ from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import requests
 from culprit.domain.rules.measures.cpu import wait
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
-from culprit.domain.rules.rule import AnyCondition, Condition, Guard, MetricReading, Rule, Threshold
+from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
-#: Four times the two to four threads per CPU that the case study allows in small containers. Healthy lab
-#: hosts with a handful of threads and a worker pool below a third of a CPU have 6 to 12. Oversubscribed
-#: services have 90 to 400.
-CROWD = 16.0
+#: Tasks of a CPU that the scheduler serves within its latency target (sched_nr_latency in kernel/sched/fair.c, and the
+#: 24 ms of its target over slices of 3 ms): beyond, each further thread makes every thread wait longer.
+CROWD = 8.0
+#: What gains less than a tenth is not why something is slow (Amdahl).
+TENTH = 10.0
+#: A full CPU is used by a crowd itself, by other processes and by kernel threads: the largest of the three has a third.
+THIRD = 100.0 / 3.0
 _SOME_WAIT = Condition(
     wait.WAITING,
     ">=",
-    Threshold("waiting", LEAST_WAITING, "with fewer, no request is delayed, however long one wait took"),
+    Threshold("waiting", LEAST_WAITING, "with less, no thread lost a tenth of its time"),
+)
+_MOSTLY_WAITS = Condition(wait.LOST, ">", Threshold("lost_pct", 50.0, "threads wait longer than they run"))
+_ENOUGH_PERIODS = Guard(
+    Condition(
+        wait.PERIODS,
+        ">=",
+        Threshold("periods", 20.0, "8 s contain 80 periods; 20 periods give an error of 20 points"),
+    ),
+    Sentence("guard.few_periods"),
 )
 
 RULES: tuple[Rule, ...] = (
@@ -25,14 +37,15 @@ RULES: tuple[Rule, ...] = (
         id="F-SCHED-DELAY",
         title=Text("Threads wait for a CPU", "线程等待 CPU"),
         summary=Text(
-            "Threads of {name} waited {value} ms for a CPU before each time slice.",
-            "{name} 的线程每次上 CPU 前平均等待 {value} 毫秒。",
+            "Threads of {name} waited for a CPU in {value} % of the time that they could run, {delay_ms} ms each turn.",
+            "{name} 的线程所需 CPU 时间中有 {value}% 在等待，每次上 CPU 前等待 {delay_ms} 毫秒。",
         ),
-        measure=wait.DELAY,
+        measure=wait.LOST,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 1.0, "case study: 0.1 ms after the fix, 3.6 ms before")),
-            ("critical", Threshold("critical", 3.0, "case study: 3.6 ms")),
+            ("info", Threshold("info", TENTH, "without the waits, the work would be a tenth faster")),
+            ("warn", Threshold("warn", 50.0, "threads wait as long as they run")),
+            ("critical", Threshold("critical", 75.0, "threads wait three times as long as they run")),
         ),
         also=(_SOME_WAIT,),
         strength=Strength.CONTEXT,
@@ -48,7 +61,7 @@ RULES: tuple[Rule, ...] = (
             "throttles wait as well.",
             "这是多种原因的共同症状，由其他规则判断归因。被限额压住的线程也算等待。",
         ),
-        source="/proc/PID/task/*/schedstat; perf sched reports smaller means for the same runs",
+        source="/proc/PID/task/*/schedstat: time waiting for a CPU against time on one, exact for all threads",
     ),
     Rule(
         id="F-CPU-EXHAUSTED",
@@ -96,36 +109,30 @@ RULES: tuple[Rule, ...] = (
         measure=wait.RUNNABLE_PER_CPU,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", CROWD, "four times what small containers should have")),
-            ("critical", Threshold("critical", 4 * CROWD, "four times the warning")),
+            ("warn", Threshold("warn", CROWD, "sched_nr_latency of the kernel")),
+            (
+                "critical",
+                Threshold("critical", 4 * CROWD, "four times the warning: each wait is 32 turns of others"),
+            ),
         ),
         also=(
-            Condition(wait.DELAY, ">", Threshold("delay_ms", 3.0, "as critical as in the case study")),
-            AnyCondition(
-                (
-                    Condition(
-                        wait.THROTTLED_CROWD, ">", Threshold("throttled_pct", 25.0, "kubernetes-mixin")
-                    ),
-                    Condition(
-                        wait.OWN_SHARE,
-                        ">",
-                        Threshold(
-                            "own_share_pct", 40.0, "the threads themselves use the CPUs, not other processes"
-                        ),
-                    ),
-                )
+            Condition(
+                wait.OWN_SHARE,
+                ">",
+                Threshold(
+                    "own_share_pct", 50.0, "the threads themselves use most of the CPUs, not other processes"
+                ),
             ),
         ),
         strength=Strength.MECHANISM,
         use=Use("cpu", "saturation"),
         suspects=("thread-oversubscription",),
         causes=("thread-oversubscription",),
-        refutes=("thread-oversubscription",),
         caveats=Text(
             "Only runnable threads count. A thousand sleeping threads cost nothing.",
             "只计可运行线程：一千个睡眠线程没有代价。",
         ),
-        source="case study: 1000 threads on one CPU; lab: healthy pools reach twice the CPUs",
+        source="schedstat: time on a CPU and waiting for one, by second and CPU allowed (affinity, cpuset, quota)",
     ),
     Rule(
         id="F-CPU-THROTTLED",
@@ -137,18 +144,7 @@ RULES: tuple[Rule, ...] = (
         measure=wait.THROTTLED,
         op=">",
         thresholds=(("warn", Threshold("warn", 25.0, "kubernetes-mixin CPUThrottlingHigh")),),
-        guards=(
-            Guard(
-                Condition(
-                    wait.PERIODS,
-                    ">=",
-                    Threshold(
-                        "periods", 20.0, "8 s contain 80 periods; 20 periods give an error of 20 points"
-                    ),
-                ),
-                Sentence("guard.few_periods"),
-            ),
-        ),
+        guards=(_ENOUGH_PERIODS,),
         strength=Strength.CONTEXT,
         use=Use("cpu", "saturation"),
         suspects=("cpu-quota-throttling",),
@@ -174,11 +170,7 @@ RULES: tuple[Rule, ...] = (
             ("critical", Threshold("critical", 75.0, "three of four periods")),
         ),
         also=(
-            Condition(
-                wait.DELAY,
-                ">",
-                Threshold("delay_ms", 1.0, "longer than after the fix in the case study, by a factor of ten"),
-            ),
+            Condition(wait.LOST, ">", Threshold("lost_pct", TENTH, "less is not why the work is slow")),
             _SOME_WAIT,
             Condition(
                 wait.RUNNABLE_PER_CPU,
@@ -187,16 +179,7 @@ RULES: tuple[Rule, ...] = (
             ),
         ),
         guards=(
-            Guard(
-                Condition(
-                    wait.PERIODS,
-                    ">=",
-                    Threshold(
-                        "periods", 20.0, "8 s contain 80 periods; 20 periods give an error of 20 points"
-                    ),
-                ),
-                Sentence("guard.few_periods"),
-            ),
+            _ENOUGH_PERIODS,
             Guard(
                 Condition(
                     requests.P99,
@@ -204,18 +187,16 @@ RULES: tuple[Rule, ...] = (
                     Threshold(
                         "p99_ms",
                         10.0,
-                        "a limit stops threads for up to 100 ms; without waits of a tenth of that, no thread "
-                        "was affected",
+                        "a limit stops threads until the next period of 100 ms; without waits of a tenth of that, "
+                        "no request met it",
                     ),
                 ),
                 Sentence("guard.not_felt"),
                 skip_when_missing=True,
                 unless=Condition(
-                    wait.SERVING_DELAY,
+                    wait.SERVING_LOST,
                     ">=",
-                    Threshold(
-                        "felt_ms", 10.0, "before the first time slice of a program, its clock does not run"
-                    ),
+                    Threshold("felt_pct", 50.0, "before the first turn of a program, its clock does not run"),
                 ),
             ),
         ),
@@ -234,33 +215,25 @@ RULES: tuple[Rule, ...] = (
         id="F-SCHED-NEIGHBOUR",
         title=Text("Other processes use the CPU that these threads wait for", "CPU 被其他进程占用"),
         summary=Text(
-            "Threads of {name} wait while other processes, mainly {by}, use {value} CPUs. The "
-            "group itself uses {own}.",
-            "{name} 的线程在等待，而以 {by} 为首的其他进程占用 {value} 个 CPU，自身仅用 {own} 个。",
+            "Threads of {name} wait while other processes, mainly {by}, use {value} % of the {cpus} CPUs that they may "
+            "use ({cores} CPUs). The group itself uses {own}.",
+            "{name} 的线程在等待，而以 {by} 为首的其他进程占用其可用 {cpus} 个 CPU 的 {value}%（{cores} 个），"
+            "自身仅用 {own} 个。",
         ),
-        measure=wait.OTHERS_CORES,
+        measure=wait.OTHERS_SHARE,
         op=">",
-        thresholds=(("warn", Threshold("warn", 0.5, "half a CPU")),),
-        also=(
-            Condition(
-                wait.DELAY,
-                ">",
-                Threshold("delay_ms", 10.0, "healthy lab services next to full CPUs: 0.5 to 0.9 ms"),
-            ),
-            Condition(
-                wait.RUNNABLE_PER_CPU,
-                "<=",
-                Threshold("runnable", CROWD, "above, the number of threads is the cause"),
-            ),
+        thresholds=(
+            ("warn", Threshold("warn", THIRD, "the largest of three users of a full CPU has a third")),
         ),
+        also=(_MOSTLY_WAITS, _SOME_WAIT),
         strength=Strength.MECHANISM,
         use=Use("cpu", "saturation"),
         suspects=("cpu-neighbour-contention",),
         causes=("cpu-neighbour-contention",),
         refutes=("cpu-neighbour-contention",),
         caveats=Text(
-            "Only groups are checked, and only if their own limit does not throttle them.",
-            "仅判断控制组，且其自身限额未生效。",
+            "Only where no CPU limit throttles the threads. Processes count by the CPU that they ran on last.",
+            "仅在 CPU 限额未生效时判断；其他进程按其最近所在的 CPU 计入。",
         ),
         source="schedstat of the group, CPU time of all processes",
     ),
@@ -271,8 +244,8 @@ RULES: tuple[Rule, ...] = (
         measure=wait.KERNEL_THREAD,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 5.0, "estimate: the case study measured 7 % for ksoftirqd")),
-            ("critical", Threshold("critical", 30.0, "estimate: a third of a CPU")),
+            ("info", Threshold("info", TENTH, "a tenth of what a thread can use at most")),
+            ("warn", Threshold("warn", 50.0, "half of what a thread can use at most")),
         ),
         strength=Strength.CONTEXT,
         use=Use("kernel", "utilization"),
@@ -287,27 +260,21 @@ RULES: tuple[Rule, ...] = (
         id="F-KTHREAD-STARVES",
         title=Text("Threads wait for a CPU that kernel threads use", "内核线程占用 CPU，其他线程等待"),
         summary=Text(
-            "Kernel threads ({by}) use {value} % of a CPU while threads of {name} wait for it.",
-            "内核线程（{by}）占用一个 CPU 的 {value}%，{name} 的线程只能等待。",
+            "Kernel threads ({by}) use {value} % of the CPUs that threads of {name} wait for.",
+            "内核线程（{by}）占用 {name} 的线程所等待 CPU 的 {value}%。",
         ),
-        measure=wait.KERNEL_CORES,
+        measure=wait.KERNEL_SHARE,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 30.0, "estimate: a third of a CPU")),
-            ("critical", Threshold("critical", 70.0, "estimate")),
+            ("warn", Threshold("warn", THIRD, "the largest of three users of a full CPU has a third")),
+            ("critical", Threshold("critical", 2 * THIRD, "twice as much as all others together")),
         ),
-        also=(
-            Condition(
-                wait.DELAY,
-                ">",
-                Threshold("delay_ms", 10.0, "healthy lab services next to full CPUs: 0.5 to 0.9 ms"),
-            ),
-        ),
+        also=(_MOSTLY_WAITS, _SOME_WAIT),
         strength=Strength.MECHANISM,
         use=Use("cpu", "saturation"),
         suspects=("kernel-thread-busy",),
         related=(
-            wait.WAITING,
+            wait.DELAY,
             MetricReading("cpu.total_busy_pct", "mean"),
             MetricReading("sched.runq_per_cpu", "held"),
         ),
@@ -325,19 +292,12 @@ RULES: tuple[Rule, ...] = (
             "Kernel threads use more CPU than all other processes", "内核线程占用的 CPU 超过其他进程之和"
         ),
         summary=Text(
-            "Kernel threads ({by}) use {value} % of a CPU, more than all processes other than {name}.",
-            "内核线程（{by}）占用一个 CPU 的 {value}%，超过 {name} 之外所有进程之和。",
+            "Kernel threads ({by}) use {value} % of the CPUs of {name}, more than all other processes.",
+            "内核线程（{by}）占用 {name} 可用 CPU 的 {value}%，超过所有其他进程。",
         ),
-        measure=wait.KERNEL_CORES,
+        measure=wait.KERNEL_SHARE,
         op=">",
-        thresholds=(
-            (
-                "warn",
-                Threshold(
-                    "warn", 50.0, "estimate: half a CPU; the archiver of the lab makes them use 55 to 65"
-                ),
-            ),
-        ),
+        thresholds=(("warn", Threshold("warn", THIRD, "as for threads that wait")),),
         strength=Strength.CORRELATIONAL,
         use=Use("kernel", "utilization"),
         suspects=("kernel-thread-busy",),
@@ -371,16 +331,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-SCHED-CTXSW",
         title=Text("Many context switches", "上下文切换频繁"),
-        summary=Text("{value} context switches a second.", "每秒上下文切换 {value} 次。"),
-        measure=MetricReading("sched.switches_per_s", "held"),
+        summary=Text(
+            "{value} context switches a second for each CPU.", "每个 CPU 每秒上下文切换 {value} 次。"
+        ),
+        measure=wait.SWITCHES,
         op=">",
-        thresholds=(("info", Threshold("info", 4000.0, "PCP: 4000 per CPU and second; here for the host")),),
+        thresholds=(("info", Threshold("info", 4000.0, "PCP pmie: 4000 per CPU and second")),),
         also=(
             Condition(
-                MetricReading("sched.switches_per_s", "mean"),
-                ">",
-                Threshold("growth", 3.0, "three times the baseline"),
-                against="baseline",
+                wait.SWITCHES, ">", Threshold("growth", 3.0, "three times the baseline"), against="baseline"
             ),
         ),
         strength=Strength.CONTEXT,

@@ -7,10 +7,13 @@ priority and the capture itself are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from collectors.parse.proc import id_list
 from culprit.domain.rules.finding import Citation, Subject
+from culprit.domain.rules.measures.places import is_inside_group
 from culprit.domain.rules.view import HostView, TableRow
 
 #: The control groups that captures run in.
@@ -18,9 +21,9 @@ CAPTURE = "/culprit-"
 #: From this niceness on, and under SCHED_BATCH (3) and SCHED_IDLE (5), a task has asked to wait.
 LOW_NICE = 10
 LOW_POLICIES = (3, 5)
-#: A crowd with fewer waiting tasks on average is not delayed, even if a single wait was long.
-LEAST_WAITING = 0.25
-MAX_LINES = 4
+#: Threads that wait on average. No thread of a crowd lost more of its time than this: below a tenth, none of them could
+#: be a tenth faster (Amdahl). It is a bound on one thread, which no number of CPUs changes.
+LEAST_WAITING = 0.1
 
 
 @dataclass(slots=True)
@@ -36,6 +39,13 @@ class Crowd:
     processes: int = 0
     pids: set[int] = field(default_factory=set)
     cites: list[Citation] = field(default_factory=list)
+    allowed: frozenset[int] = frozenset()
+
+    @property
+    def lost_pct(self) -> float:
+        """Percent of the CPU time that its threads wanted in which they waited for a CPU."""
+        wanted_s = self.run_s + self.wait_s
+        return 100.0 * self.wait_s / wanted_s if wanted_s > 0 else 0.0
 
     @property
     def delay_ms(self) -> float:
@@ -59,8 +69,8 @@ def list_crowds(view: HostView) -> list[Crowd]:
         crowd.turns += row.number("switches") or 0.0
         crowd.processes += 1
         crowd.pids.add(int(pid))
-        if len(crowd.cites) < MAX_LINES:
-            crowd.cites.append(row.citation)
+        crowd.cites.append(row.citation)
+    _add_allowed_cpus(view, crowds.values())
     return sorted(crowds.values(), key=lambda crowd: -crowd.wait_s)
 
 
@@ -92,20 +102,37 @@ def limits_of(view: HostView, group: str) -> list[TableRow]:
     return sorted(held, key=lambda row: -len(row.text("path")))
 
 
+def count_online_cpus(view: HostView) -> float | None:
+    """CPUs of the host."""
+    counts = [
+        float(len(series.axis_values)) for series in view.series_of("cpu.busy_pct") if series.axis_values
+    ]
+    return float(view.cpus) if view.cpus else next(iter(counts), None)
+
+
+def _add_allowed_cpus(view: HostView, crowds: Iterable[Crowd]) -> None:
+    """Add the CPUs that threads may run on, by their affinity and the cpuset above them; none if unknown."""
+    affinity: defaultdict[int, frozenset[int]] = defaultdict(frozenset)
+    for row in view.rows("threads"):
+        cpus = row.text("cpus_allowed")
+        if cpus:
+            affinity[int(row.number("pid") or 0)] |= frozenset(id_list.parse_ids(cpus.encode()))
+    cpusets = {row.text("path"): row.text("cpus") for row in view.rows("cgroup_cpuset") if row.text("cpus")}
+    for crowd in crowds:
+        own = frozenset[int]().union(*(affinity[pid] for pid in crowd.pids if pid in affinity))
+        above = [path for path in cpusets if crowd.group != "/" and is_inside_group(crowd.group, path)]
+        cpuset = (
+            frozenset(id_list.parse_ids(cpusets[max(above, key=len)].encode())) if above else frozenset[int]()
+        )
+        crowd.allowed = own & cpuset or own or cpuset
+
+
 def allowed_cpus(view: HostView, crowd: Crowd) -> float | None:
     """CPUs that a crowd may use: the least of its limit, the CPUs that its threads may run on, and those online."""
     quota = [quota for row in limits_of(view, crowd.group) if (quota := row.number("quota_cores"))]
-    affinity = [
-        count
-        for row in view.rows("threads")
-        if (row.number("pid") or 0) in crowd.pids and (count := row.number("cpus_allowed_count"))
-    ]
-    widest = [max(affinity)] if affinity else []
-    series_list = [
-        float(len(series.axis_values)) for series in view.series_of("cpu.busy_pct") if series.axis_values
-    ]
-    online = [float(view.cpus)] if view.cpus else series_list[:1]
-    return min([*quota, *widest, *online], default=None)
+    online = count_online_cpus(view)
+    counts = [*([float(len(crowd.allowed))] if crowd.allowed else []), *([online] if online else [])]
+    return min([*quota, *counts], default=None)
 
 
 def find_most_throttled(view: HostView, group: str) -> TableRow | None:
@@ -119,13 +146,13 @@ LIMIT_STRIKES_PCT = 25.0
 
 
 def held_up(view: HostView) -> Iterator[Crowd]:
-    """Crowds that wait for others: in a group, without a limit that strikes, and not by their own number."""
+    """Crowds that wait for others: without a limit that strikes, and not by their own number."""
     span = get_covered_seconds(view)
     for crowd in list_crowds(view):
         row = find_most_throttled(view, crowd.group)
         struck = (row.number("throttled_pct") or 0.0) if row else 0.0
         allowed = allowed_cpus(view, crowd)
-        if crowd.group == "/" or span <= 0 or not allowed or struck > LIMIT_STRIKES_PCT:
+        if span <= 0 or not allowed or struck > LIMIT_STRIKES_PCT:
             continue
         if crowd.wait_s / span >= LEAST_WAITING and crowd.run_s / span < allowed / 2:
             yield crowd

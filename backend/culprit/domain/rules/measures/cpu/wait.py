@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from collectors.contract import Text
-from collectors.parse.proc import id_list
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.measures.cpu.profile import find_serving_processes
 from culprit.domain.rules.measures.cpu.run_queue import (
     CAPTURE,
-    MAX_LINES,
     Crowd,
     allowed_cpus,
+    count_online_cpus,
     find_most_throttled,
     get_covered_seconds,
     held_up,
     list_crowds,
 )
-from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.measures.derived import read_series
+from culprit.domain.rules.rule import Measure, MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 
 #: Names of kernel threads whose work is the network's or the memory's; those have causes of their own.
@@ -52,6 +53,13 @@ def _delay(view: HostView) -> Iterator[Measurement]:
             yield _measured(crowd, crowd.delay_ms, crowd.cites)
 
 
+def _lost(view: HostView) -> Iterator[Measurement]:
+    """Of the CPU time that a crowd wanted, the share in which its threads waited for a CPU."""
+    for crowd in list_crowds(view):
+        if crowd.run_s + crowd.wait_s > 0:
+            yield _measured(crowd, crowd.lost_pct, crowd.cites, delay_ms=round(crowd.delay_ms, 2))
+
+
 def _waiting(view: HostView) -> Iterator[Measurement]:
     """How many threads of a crowd wait for a CPU at a moment."""
     span = get_covered_seconds(view)
@@ -69,16 +77,16 @@ def _stretch(view: HostView) -> Iterator[Measurement]:
             yield _measured(crowd, (crowd.run_s + crowd.wait_s) / crowd.run_s, crowd.cites, busiest=busiest)
 
 
-def _serving_delay(view: HostView) -> Iterator[Measurement]:
-    """The wait of the programs that serve alone: what a request waits before its program can even look at a clock."""
+def _serving_lost(view: HostView) -> Iterator[Measurement]:
+    """Of the CPU time that serving programs wanted, the share in which they waited; a request waits with them."""
     requested = {pid for family in find_serving_processes(view).values() for pid in family}
     for crowd in list_crowds(view):
         mine = crowd.pids & requested
         rows = [row for row in view.rows("sched_delay") if int(row.number("pid") or 0) in mine]
-        turns = sum(row.number("switches") or 0.0 for row in rows)
-        if turns:
-            delay = 1e3 * sum(row.number("wait_s") or 0.0 for row in rows) / turns
-            yield _measured(crowd, delay, [row.citation for row in rows[:MAX_LINES]])
+        wait_s, run_s = (sum(row.number(name) or 0.0 for row in rows) for name in ("wait_s", "run_s"))
+        if wait_s + run_s > 0:
+            lost_pct = 100.0 * wait_s / (wait_s + run_s)
+            yield _measured(crowd, lost_pct, [row.citation for row in rows])
 
 
 def _own_share(view: HostView) -> Iterator[Measurement]:
@@ -122,17 +130,11 @@ def _periods(view: HostView) -> Iterator[Measurement]:
 
 def _list_competitors(view: HostView, crowd: Crowd) -> list[TableRow]:
     """Processes and kernel threads outside a crowd that ran last on a CPU that it may use, the busiest first."""
-    allowed = {
-        cpu
-        for row in view.rows("threads")
-        if (row.number("pid") or 0) in crowd.pids
-        for cpu in id_list.parse_ids(row.text("cpus_allowed").encode())
-    }
     return [
         row
         for row in view.rows("processes")
         if int(row.number("pid") or 0) not in crowd.pids
-        and (not allowed or row.number("last_cpu") in allowed)
+        and (not crowd.allowed or row.number("last_cpu") in crowd.allowed)
     ]
 
 
@@ -141,16 +143,18 @@ def _cores(rows: Sequence[TableRow]) -> float:
 
 
 def _others(view: HostView) -> Iterator[Measurement]:
-    """Cores that other processes use while a crowd waits, where that is more than it and kernel threads use."""
+    """Share of the CPUs that a waiting crowd may use that other processes use, where they use the most of them."""
     span = get_covered_seconds(view)
     for crowd in held_up(view):
-        related = _list_competitors(view, crowd)
+        allowed, related = allowed_cpus(view, crowd), _list_competitors(view, crowd)
         others = [row for row in related if not row.number("kernel_thread")]
         kernel = [row for row in related if row.number("kernel_thread")]
         cores, own = _cores(others), crowd.run_s / span
-        if others and cores > own and cores > _cores(kernel):
-            cites = [row.citation for row in others[:MAX_LINES]]
-            yield _measured(crowd, cores, cites, by=others[0].text("comm"), own=round(own, 3))
+        if allowed and others and cores > own and cores > _cores(kernel):
+            yield _measured(
+                crowd, 100.0 * cores / allowed, [row.citation for row in others],
+                by=others[0].text("comm"), own=round(own, 3), cores=round(cores, 2), cpus=round(allowed, 2),
+            )  # fmt: skip
 
 
 def kernel_class(comm: str) -> str:
@@ -168,8 +172,8 @@ def _kernel_thread(view: HostView) -> Iterator[Measurement]:
             )
 
 
-def _kernel_cores(view: HostView) -> Iterator[Measurement]:
-    """Measure the CPU use of the busiest class of kernel threads, percent of one CPU, while a crowd waits."""
+def _kernel_share(view: HostView) -> Iterator[Measurement]:
+    """Share of the CPUs that a waiting crowd may use that the busiest class of kernel threads uses."""
     for crowd in held_up(view):
         related = _list_competitors(view, crowd)
         others = [row for row in related if not row.number("kernel_thread")]
@@ -178,13 +182,29 @@ def _kernel_cores(view: HostView) -> Iterator[Measurement]:
             name = kernel_class(row.text("comm"))
             if row.number("kernel_thread") and not name.startswith(OTHERS_WORK):
                 classes.setdefault(name, []).append(row)
-        if classes:
+        allowed = allowed_cpus(view, crowd)
+        if classes and allowed:
             name = max(classes, key=lambda each: _cores(classes[each]))
             if _cores(classes[name]) > _cores(others):
-                cites = [row.citation for row in classes[name][:MAX_LINES]]
-                yield _measured(crowd, 100.0 * _cores(classes[name]), cites, by=name)
+                cites = [row.citation for row in classes[name]]
+                yield _measured(crowd, 100.0 * _cores(classes[name]) / allowed, cites, by=name)
 
 
+def _switches(view: HostView) -> Iterator[Measurement]:
+    """Context switches a second for each CPU, in most readings."""
+    online = count_online_cpus(view)
+    for item in read_series(view, MetricReading("sched.switches_per_s", "held")):
+        if online:
+            yield replace(item, value=item.value / online)
+
+
+SWITCHES = Measure(
+    id="sched.switches_per_cpu_per_s",
+    unit="per_s",
+    title=Text("Context switches for each CPU", "每个 CPU 的上下文切换"),
+    needs=(("vmstat", "cpu_stat"),),
+    read=lambda view: list(_switches(view)),
+)
 RUNNABLE_PER_CPU = Measure(
     id="sched.runnable_per_allowed_cpu",
     unit="count",
@@ -213,12 +233,19 @@ STRETCH = Measure(
     needs=(SCHEDSTAT,),
     read=lambda view: list(_stretch(view)),
 )
-SERVING_DELAY = Measure(
-    id="sched.serving_delay_ms_per_turn",
-    unit="ms",
-    title=Text("Mean wait of a serving program before a turn", "服务进程每次上 CPU 前的平均等待"),
+LOST = Measure(
+    id="sched.lost_pct",
+    unit="pct",
+    title=Text("Share of the wanted CPU time that was waited for", "所需 CPU 时间中等待的比例"),
+    needs=(SCHEDSTAT,),
+    read=lambda view: list(_lost(view)),
+)
+SERVING_LOST = Measure(
+    id="sched.serving_lost_pct",
+    unit="pct",
+    title=Text("Share of the CPU time that serving programs waited for", "服务进程所需 CPU 时间中等待的比例"),
     needs=(SCHEDSTAT, ("ss_listen",)),
-    read=lambda view: list(_serving_delay(view)),
+    read=lambda view: list(_serving_lost(view)),
 )
 OWN_SHARE = Measure(
     id="sched.own_share_of_allowed_pct",
@@ -248,10 +275,13 @@ PERIODS = Measure(
     needs=(("cgroup_cpu",),),
     read=lambda view: list(_periods(view)),
 )
-OTHERS_CORES = Measure(
-    id="sched.others_cores",
-    unit="count",
-    title=Text("CPUs that others use while these threads wait", "这些线程等待时他人占用的 CPU"),
+OTHERS_SHARE = Measure(
+    id="sched.others_share_of_allowed_pct",
+    unit="pct",
+    title=Text(
+        "Share of the CPUs allowed that others use while these threads wait",
+        "这些线程等待时他人占用其可用 CPU 的比例",
+    ),
     needs=(SCHEDSTAT, ("cgroup_cpu",), ("proc_top",)),
     read=lambda view: list(_others(view)),
 )
@@ -262,10 +292,13 @@ KERNEL_THREAD = Measure(
     needs=(("proc_top",),),
     read=lambda view: list(_kernel_thread(view)),
 )
-KERNEL_CORES = Measure(
-    id="sched.kernel_threads_pct",
+KERNEL_SHARE = Measure(
+    id="sched.kernel_share_of_allowed_pct",
     unit="pct",
-    title=Text("CPU of kernel threads while these threads wait", "这些线程等待时内核线程占用的 CPU"),
+    title=Text(
+        "Share of the CPUs allowed that kernel threads use while these threads wait",
+        "这些线程等待时内核线程占用其可用 CPU 的比例",
+    ),
     needs=(SCHEDSTAT, ("cgroup_cpu",), ("proc_top",)),
-    read=lambda view: list(_kernel_cores(view)),
+    read=lambda view: list(_kernel_share(view)),
 )
