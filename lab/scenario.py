@@ -86,6 +86,13 @@ CAUSES = frozenset(
         "connection-churn",
         "tls-handshakes",
         "worker-leak",
+        "vacuum-blocked",
+        "transaction-id-wraparound",
+        "replication-lag",
+        "synchronous-replica-wait",
+        "connection-pool-exhausted",
+        "persistence-stall",
+        "cache-memory-limit",
     }
 )
 

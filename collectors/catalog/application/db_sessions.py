@@ -22,6 +22,7 @@ from collectors.contract import (
 )
 from collectors.parse.tables import field_lines
 from collectors.parse.tables.field_lines import FieldColumn
+from collectors.shell.postgres import ASK_POSTGRES
 
 _MAX_BYTES = 1 << 20
 _SESSIONS = (
@@ -52,15 +53,7 @@ _CLEAN = r"""regexp_replace(regexp_replace(split_part(regexp_replace(regexp_repl
 
 #: The statements hold nothing from outside: `_CLEAN` is the constant above.
 _SH = f"""
-LC_ALL=C PGCONNECT_TIMEOUT=3 PGAPPNAME=culprit
-PGOPTIONS='-c default_transaction_read_only=on -c statement_timeout=3000 -c lock_timeout=500'
-export LC_ALL PGCONNECT_TIMEOUT PGAPPNAME PGOPTIONS
-u=$(id -un)
-[ "$u" = root ] && id postgres >/dev/null 2>&1 && u=postgres
-ask() {{
-  set -- psql -X -w -q -A -t -d postgres ${{OPT_PORT:+-p $OPT_PORT}} ${{OPT_SOCKET:+-h $OPT_SOCKET}}
-  if [ "$u" = "$(id -un)" ]; then timeout 8 "$@"; else timeout 8 setpriv --reuid "$u" --regid "$u" --init-groups "$@"; fi 2>.err
-}}
+{ASK_POSTGRES}
 cat > .sql <<'END'
 select concat(E'session\\tpid=', pid, E'\\tstate=', state, E'\\twait_type=', wait_event_type, E'\\twait_event=', wait_event,
   E'\\tstate_s=', round(extract(epoch from clock_timestamp() - state_change)::numeric, 1),
@@ -129,6 +122,7 @@ COLLECTOR = Collector(
                         package="postgresql-client",
                         packages={"rpm": "postgresql", "zypper": "postgresql", "pacman": "postgresql-libs"},
                     ),
+                    "ss",
                 ),
                 remedy="psql, and a PostgreSQL that lets the user in by peer identity",
             ),

@@ -29,8 +29,11 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：没有会话等待锁超过 1 秒。",
         ),
         mechanisms=("lock", "semaphore", "condition", "unknown"),
-        explains=("slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
-        tested_by=("db_sessions",),
+        explains=(
+            *("slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
+            *("connection-pool-exhausted", "database-connection-limit"),
+        ),
+        tested_by=("db_sessions", "mariadb_stats"),
     ),
     Cause(
         id="idle-in-transaction",
@@ -55,7 +58,10 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：没有会话因空闲事务而被他人等待。",
         ),
         mechanisms=("lock", "semaphore", "condition", "unknown"),
-        explains=("database-lock-wait", "slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
-        tested_by=("db_sessions",),
+        explains=(
+            *("database-lock-wait", "slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
+            *("connection-pool-exhausted", "database-connection-limit", "vacuum-blocked"),
+        ),
+        tested_by=("db_sessions", "mariadb_stats"),
     ),
 )

@@ -1,0 +1,113 @@
+"""Causes related to pools, single threads and caches of applications."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.domain.rules.cause import Cause
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        id="connection-pool-exhausted",
+        title=Text("The application has too few connections to a dependency", "应用到依赖的连接池耗尽"),
+        what=Text(
+            "Requests wait inside the application until a connection of its pool is free. The dependency itself "
+            "answers sooner than callers get their turn.",
+            "请求在应用内等待连接池中的空闲连接；依赖本身的应答比排队更快。",
+        ),
+        fix=Text(
+            "Find what holds connections for long: transactions that span calls to others, results that "
+            "are not read, "
+            "connections that are not returned. Then set the pool to request rate × time per call.",
+            "找出长时间占用连接的代码：跨越其他调用的事务、未读完的结果、未归还的连接；再按“请求速率 × "
+            "单次调用耗时”设置池大小。",
+        ),
+        risk=Text(
+            "A larger pool adds load to the dependency and counts against its limit of connections. "
+            "Rollback: restore "
+            "the old size.",
+            "更大的池会加重依赖负载并占用其连接上限。回退：恢复原大小。",
+        ),
+        verify=Text(
+            "Capture again under the same load: a part of the connections is idle, and callers wait no longer than "
+            "the dependency takes.",
+            "相同负载下再次采集：部分连接空闲，调用方等待时间不超过依赖耗时。",
+        ),
+        explains=("worker-pool-exhausted", "listen-queue-overflow", "lock-contention"),
+    ),
+    Cause(
+        id="blocked-event-loop",
+        title=Text("A single thread that serves all clients is blocked", "服务所有客户端的单线程被阻塞"),
+        what=Text(
+            "A server with one working thread (Redis, Node, an event loop) runs a long command or computation. All "
+            "other clients wait until it ends.",
+            "只有一个工作线程的服务（Redis、Node、事件循环）在执行长命令或长计算，其他客户端都要等它结束。",
+        ),
+        fix=Text(
+            "Find the command (SLOWLOG) or function (profile). Split it (SCAN for KEYS, smaller batches), "
+            "move it to a "
+            "worker thread, or run more processes.",
+            "找出该命令（SLOWLOG）或函数（性能剖析），将其拆分（以 SCAN 代替 KEYS、减小批量）、"
+            "移到工作线程，或运行多个进程。",
+        ),
+        risk=Text(
+            "Split work is no longer atomic, and several processes share no memory. Rollback: restore the old code.",
+            "拆分后的操作不再是原子的，多进程也不共享内存。回退：恢复原代码。",
+        ),
+        verify=Text(
+            "Capture again under the same load: the thread is below 90 % of a CPU, and no command takes 100 ms.",
+            "相同负载下再次采集：该线程低于单核 90 %，没有命令超过 100 ms。",
+        ),
+        explains=(
+            *("cpu-hot-function", "slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
+            "connection-pool-exhausted",
+        ),
+        tested_by=("redis_info", "perf_record"),
+    ),
+    Cause(
+        id="persistence-stall",
+        title=Text("Redis waits for its own log on disk", "Redis 等待自身的持久化刷盘"),
+        what=Text(
+            "An fsync of the append-only file takes longer than two seconds, so the next write waits for it, and all "
+            "clients with it.",
+            "AOF 的 fsync 超过两秒，下一次写入要等它完成，所有客户端也随之等待。",
+        ),
+        fix=Text(
+            "Find what keeps the disk busy. Set no-appendfsync-on-rewrite, move the file to a device of its own, or "
+            "persist on a replica only.",
+            "找出占用磁盘的程序；设置 no-appendfsync-on-rewrite，将文件移到独立设备，或只在副本上持久化。",
+        ),
+        risk=Text(
+            "With fewer flushes, a crash loses more of the last writes. Rollback: restore the setting.",
+            "减少刷盘会在崩溃时丢失更多最近的写入。回退：恢复原设置。",
+        ),
+        verify=Text(
+            "Capture again under the same load: aof_delayed_fsync does not grow.",
+            "相同负载下再次采集：aof_delayed_fsync 不再增长。",
+        ),
+        explains=("blocked-event-loop", "slow-dependency", "worker-pool-exhausted"),
+        tested_by=("redis_info",),
+    ),
+    Cause(
+        id="cache-memory-limit",
+        title=Text("A cache is too small for its data", "缓存内存不足，持续淘汰"),
+        what=Text(
+            "Redis has reached maxmemory and evicts keys while it works. Keys that are still needed are missing, so "
+            "callers ask the slower source.",
+            "Redis 达到 maxmemory 并持续淘汰键；仍需要的键丢失，调用方转而访问更慢的数据源。",
+        ),
+        fix=Text(
+            "See which keys use the memory (--bigkeys, --memkeys). Shorten their lifetime, store less, or raise "
+            "maxmemory where the host has memory.",
+            "查看哪些键占用内存（--bigkeys、--memkeys），缩短其生存时间、减少存储，主机有余量时调高 maxmemory。",
+        ),
+        risk=Text(
+            "A higher limit can lead to swapping or a kill by the kernel. Rollback: set the old limit.",
+            "更高的上限可能导致换页或被内核终止。回退：恢复原上限。",
+        ),
+        verify=Text(
+            "Capture again under the same load: no keys are evicted, and fewer are missed.",
+            "相同负载下再次采集：不再淘汰键，未命中减少。",
+        ),
+        tested_by=("redis_info",),
+    ),
+)

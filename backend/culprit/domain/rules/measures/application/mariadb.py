@@ -1,0 +1,125 @@
+"""Numbers of a local MariaDB or MySQL: sessions that wait, connections, rows read, its log, replication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.application.counters import (
+    build_listed_measure,
+    build_presence,
+    index_counters,
+    read_counter,
+    read_longest,
+    read_ratio,
+)
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.view import HostView, TableRow
+
+_NEEDS = (("mariadb_stats",),)
+_COUNTERS = "mariadb_counters"
+_METADATA = ("Waiting for table metadata lock", "Waiting for schema metadata lock", "Waiting for backup lock")
+
+
+def _lock_wait(view: HostView) -> Iterator[Measurement]:
+    """How long the session has waited that waits longest for a row of another session."""
+    rows = [row for row in view.rows("mariadb_locks") if row.number("wait") is not None]
+    if rows:
+        row = max(rows, key=lambda item: item.number("wait") or 0.0)
+        waiting = {item.text("waiting") for item in rows}
+        heads = sorted({item.text("blocking") for item in rows} - waiting) or [row.text("blocking")]
+        detail: Detail = {"sessions": len(waiting), "head": heads[0]}
+        cites = tuple(item.citation for item in rows[:20])
+        yield Measurement(row.number("wait") or 0.0, (), cites, len(waiting), (), detail)
+
+
+def _idle_blocker(view: HostView) -> Iterator[Measurement]:
+    """How long a session has been idle in a transaction that holds rows which others wait for."""
+    for row in view.rows("mariadb_sessions"):
+        mine = [item for item in view.rows("mariadb_locks") if item.text("blocking") == row.text("id")]
+        idle_s = row.number("time")
+        if (
+            mine
+            and idle_s is not None
+            and row.text("command") == "Sleep"
+            and row.text("trx_state") == "RUNNING"
+        ):
+            detail: Detail = {
+                "session": row.text("id"),
+                "waiting": len({item.text("waiting") for item in mine}),
+            }
+            cites = (row.citation, *(item.citation for item in mine[:10]))
+            yield Measurement(idle_s, (), cites, len(mine), (), detail)
+
+
+def _is_metadata_wait(row: TableRow) -> bool:
+    return row.text("state") in _METADATA
+
+
+def _connections(view: HostView) -> Iterator[Measurement]:
+    """Connections as a share of their limit, without the one that asked."""
+    rows = index_counters(view, _COUNTERS)
+    used, most = rows.get("threads_connected"), rows.get("max_connections")
+    count, limit = (row.number("value") if row else None for row in (used, most))
+    if used is not None and most is not None and count is not None and limit:
+        idle = sum(1 for row in view.rows("mariadb_sessions") if row.text("command") == "Sleep")
+        detail: Detail = {"used": round(count - 1), "most": round(limit), "idle": idle}
+        cites = (used.citation, most.citation)
+        yield Measurement(100.0 * (count - 1) / limit, (), cites, round(count), (), detail)
+
+
+def _checkpoint_age(view: HostView) -> Iterator[Measurement]:
+    """How much of the redo log is not covered by a checkpoint yet, as a share of what is allowed."""
+    rows = index_counters(view, _COUNTERS)
+    age, most = rows.get("innodb_checkpoint_age"), rows.get("innodb_checkpoint_max_age")
+    value, limit = (row.number("value") if row else None for row in (age, most))
+    if age is not None and most is not None and value is not None and limit:
+        yield Measurement(100.0 * value / limit, (), (age.citation, most.citation), 1)
+
+
+PRESENT = build_presence(
+    "mariadb.programs_count", Text("MariaDB and MySQL servers", "MariaDB 与 MySQL 服务"), r"mariadbd|mysqld"
+)
+LOCK_WAIT = build_listed_measure(
+    "mariadb.lock_wait_s",
+    "s",
+    "Longest wait for a row of another session",
+    "等待其他会话行锁的最长时间",
+    _NEEDS,
+    _lock_wait,
+)
+IDLE_BLOCKER = build_listed_measure(
+    "mariadb.idle_blocker_s", "s", "Idle while others wait", "空闲事务阻塞他人的时间", _NEEDS, _idle_blocker
+)
+METADATA_WAIT = build_listed_measure(
+    "mariadb.metadata_wait_s", "s", "Longest wait for the definition of a table", "等待元数据锁的最长时间", _NEEDS,
+    read_longest("mariadb_sessions", "time", "verb", _is_metadata_wait),
+)  # fmt: skip
+CONNECTIONS = build_listed_measure(
+    "mariadb.connections_pct", "pct", "Connections against their limit", "连接数占上限", _NEEDS, _connections
+)
+ROWS_PER_ROW = build_listed_measure(
+    "mariadb.rows_read_per_row", "count", "Rows read by scans for each row sent", "每返回一行扫描的行数", _NEEDS,
+    read_ratio(_COUNTERS, "handler_read_rnd_next", "rows_sent"),
+)  # fmt: skip
+ROWS_PER_SELECT = build_listed_measure(
+    "mariadb.rows_read_per_select", "count", "Rows read by scans for each query", "每次查询扫描的行数", _NEEDS,
+    read_ratio(_COUNTERS, "handler_read_rnd_next", "com_select"),
+)  # fmt: skip
+SCANS = build_listed_measure(
+    "mariadb.scans_count", "count", "Queries that scanned a whole table", "全表扫描的查询数", _NEEDS,
+    read_counter(_COUNTERS, "select_scan"),
+)  # fmt: skip
+CHECKPOINT_AGE = build_listed_measure(
+    "mariadb.checkpoint_age_pct",
+    "pct",
+    "Redo log without a checkpoint",
+    "未做检查点的重做日志占比",
+    _NEEDS,
+    _checkpoint_age,
+)
+REPLICA_LAG = build_listed_measure(
+    "mariadb.replica_lag_s", "s", "Delay of this replica", "本副本的延迟", _NEEDS,
+    read_longest("mariadb_replicas", "lag", "sql"),
+)  # fmt: skip

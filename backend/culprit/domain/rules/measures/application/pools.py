@@ -1,0 +1,150 @@
+"""Pools of connections and single threads that all requests of a process pass through."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.application.counters import build_listed_measure, build_presence
+from culprit.domain.rules.measures.application.waits import SESSIONS, sum_column
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.view import HostView, TableRow
+
+_WAITS = (("tcp_waits",),)
+
+
+def _group_by_pid(view: HostView, direction: str) -> Mapping[str, list[TableRow]]:
+    """Return the rows of one direction by process."""
+    rows: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("tcp_waits"):
+        if row.text("direction") == direction and row.number("pid") and row.text("comm") not in SESSIONS:
+            rows[row.text("pid")].append(row)
+    return rows
+
+
+def _list_full_pools(view: HostView) -> Iterator[tuple[TableRow, list[TableRow]]]:
+    """Yield each connection group of a process to a peer, and the requests that the process holds."""
+    asked = _group_by_pid(view, "in")
+    for pid, rows in _group_by_pid(view, "out").items():
+        if pid in asked:
+            for row in rows:
+                yield row, asked[pid]
+
+
+def _pool_use(view: HostView) -> Iterator[Measurement]:
+    """Percent of the connections to a peer on which a question is unanswered at any time."""
+    for row, asked in _list_full_pools(view):
+        connections, waiting = row.number("connections"), row.number("waiting")
+        if connections and waiting is not None and connections >= 1:
+            held = sum_column(asked, "waiting")
+            detail: Detail = {
+                "name": row.text("comm"),
+                "peer": row.text("peer"),
+                "connections": round(connections, 1),
+                "held": round(held, 1),
+            }
+            subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
+            cites = (row.citation, *(item.citation for item in asked[:5]))
+            samples = round(row.number("samples") or 0)
+            yield Measurement(min(100.0, 100.0 * waiting / connections), subject, cites, samples, (), detail)
+
+
+def _queue_ratio(view: HostView) -> Iterator[Measurement]:
+    """Requests in hand for each connection to the peer."""
+    for row, asked in _list_full_pools(view):
+        connections = row.number("connections")
+        if connections:
+            subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
+            cites = (row.citation, *(item.citation for item in asked[:5]))
+            yield Measurement(sum_column(asked, "waiting") / connections, subject, cites, 1)
+
+
+def _time_ratio(view: HostView) -> Iterator[Measurement]:
+    """How many times longer callers wait than the process waits for its peer."""
+    for row, asked in _list_full_pools(view):
+        theirs = row.number("oldest")
+        mine = max((item.number("oldest") or 0.0 for item in asked), default=0.0)
+        if theirs and mine:
+            subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
+            cites = (row.citation, *(item.citation for item in asked[:5]))
+            yield Measurement(mine / theirs, subject, cites, 1)
+
+
+def _busy_loops(view: HostView) -> Iterator[Measurement]:
+    """CPU of the one thread that does the work of a process which has clients."""
+    asked = _group_by_pid(view, "in")
+    threads: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("threads"):
+        threads[row.text("pid")].append(row)
+    for pid in asked.keys() & threads.keys():
+        top = max(threads[pid], key=lambda row: row.number("cpu_pct") or 0.0)
+        cpu = top.number("cpu_pct")
+        if cpu is not None:
+            whole = sum_column(threads[pid], "cpu_pct")
+            detail: Detail = {
+                "name": asked[pid][0].text("comm"),
+                "thread": top.text("comm"),
+                "share": round(100.0 * cpu / whole) if whole else 0,
+            }
+            yield Measurement(
+                cpu, (("pid", pid),), (top.citation,), round(top.number("samples") or 0), (), detail
+            )
+
+
+def _loop_share(view: HostView) -> Iterator[Measurement]:
+    """Percent of the CPU of a process that its busiest thread uses."""
+    threads: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("threads"):
+        threads[row.text("pid")].append(row)
+    for pid, rows in threads.items():
+        whole = sum_column(rows, "cpu_pct")
+        if whole > 0:
+            top = max(rows, key=lambda row: row.number("cpu_pct") or 0.0)
+            cites = (top.citation, *(row.citation for row in rows[:20] if row is not top))
+            yield Measurement(
+                100.0 * (top.number("cpu_pct") or 0.0) / whole, (("pid", pid),), cites, len(rows)
+            )
+
+
+POOL_USE = build_listed_measure(
+    "pool.connections_busy_pct",
+    "pct",
+    "Connections to a peer that wait for an answer",
+    "等待应答的连接占比",
+    _WAITS,
+    _pool_use,
+)
+QUEUE_RATIO = build_listed_measure(
+    "pool.requests_per_connection",
+    "count",
+    "Requests in hand for each connection",
+    "每个连接对应的在手请求数",
+    _WAITS,
+    _queue_ratio,
+)
+TIME_RATIO = build_listed_measure(
+    "pool.wait_ratio",
+    "count",
+    "Wait of callers against the wait for the peer",
+    "调用方等待与对端等待之比",
+    _WAITS,
+    _time_ratio,
+)
+LOOP_CPU = build_listed_measure(
+    "loop.thread_cpu_pct", "pct", "CPU of the thread that serves all clients", "服务所有客户端的线程的 CPU",
+    (("proc_threads",), ("tcp_waits",)), _busy_loops,
+)  # fmt: skip
+LOOP_SHARE = build_listed_measure(
+    "loop.thread_share_pct",
+    "pct",
+    "Part of the process in one thread",
+    "单个线程占进程 CPU 的比例",
+    (("proc_threads",),),
+    _loop_share,
+)
+REDIS_PRESENT = build_presence(
+    "redis.programs_count", Text("Redis servers", "Redis 服务"), r"redis-server|valkey-server|keydb-server"
+)
+JVM_PRESENT = build_presence("jvm.programs_count", Text("Java programs", "Java 程序"), r"java")

@@ -1,0 +1,88 @@
+"""What stops the one thread of a Redis server: long commands, flushes of its log, and a full memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.application.counters import build_listed_measure
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.view import HostView, TableRow
+
+_NEEDS = (("redis_info",),)
+#: A command that ended this long before the capture can still explain what its callers saw.
+RECENT_S = 60.0
+
+
+def _info(view: HostView, name: str) -> TableRow | None:
+    return next((row for row in view.rows("redis_info") if row.text("name") == name), None)
+
+
+def _slow_commands(view: HostView) -> Iterator[Measurement]:
+    """The longest command of the last minute. Redis serves nobody else while it runs."""
+    recent = [row for row in view.rows("redis_slowlog") if (row.number("age") or 0.0) <= RECENT_S]
+    if recent:
+        top = max(recent, key=lambda row: row.number("duration") or 0.0)
+        total = sum(row.number("duration") or 0.0 for row in recent)
+        detail: Detail = {"command": top.text("command"), "count": len(recent), "total": round(total)}
+        cites = (top.citation, *(row.citation for row in recent[:20] if row is not top))
+        yield Measurement(top.number("duration") or 0.0, (), cites, len(recent), (), detail)
+    elif (row := _info(view, "slowlog_len")) is not None:
+        yield Measurement(0.0, (), (row.citation,), 0, (), {"command": "", "count": 0, "total": 0})
+
+
+def _delayed_fsyncs(view: HostView) -> Iterator[Measurement]:
+    """How often a write of the append-only file waited because the last fsync had not ended."""
+    row = _info(view, "aof_delayed_fsync")
+    change = row.number("change") if row is not None else None
+    if row is not None and change is not None:
+        yield Measurement(change, (), (row.citation,), 1)
+
+
+def _memory_use(view: HostView) -> Iterator[Measurement]:
+    """Memory of the data as a share of maxmemory; nothing where there is no limit."""
+    used, most = _info(view, "used_memory"), _info(view, "maxmemory")
+    policy = _info(view, "maxmemory_policy")
+    if used is not None and most is not None and (limit := most.number("number")):
+        detail: Detail = {"policy": policy.text("value") if policy else "?", "mb": round(limit / (1 << 20))}
+        yield Measurement(
+            100.0 * (used.number("number") or 0.0) / limit, (), (used.citation, most.citation), 1, (), detail
+        )
+
+
+def _evictions(view: HostView) -> Iterator[Measurement]:
+    """Keys that were evicted for each one that was found; a cache that works finds far more."""
+    evicted, hits, misses = (
+        _info(view, name) for name in ("evicted_keys", "keyspace_hits", "keyspace_misses")
+    )
+    if evicted is None or hits is None or misses is None:
+        return
+    lost, found, missed = (row.number("change") for row in (evicted, hits, misses))
+    if lost is not None and found is not None and missed is not None:
+        cites = (evicted.citation, hits.citation, misses.citation)
+        detail: Detail = {"missed": round(missed, 1), "found": round(found, 1)}
+        yield Measurement(lost, (), cites, 1, (), detail)
+
+
+SLOW_COMMAND = build_listed_measure(
+    "redis.recent_slow_command_ms",
+    "ms",
+    "Longest command of the last minute",
+    "最近一分钟最慢的命令",
+    _NEEDS,
+    _slow_commands,
+)
+DELAYED_FSYNCS = build_listed_measure(
+    "redis.delayed_fsyncs_per_s",
+    "per_s",
+    "Writes that waited for an fsync",
+    "等待 fsync 的写入",
+    _NEEDS,
+    _delayed_fsyncs,
+)
+MEMORY_USE = build_listed_measure(
+    "redis.memory_use_pct", "pct", "Memory against maxmemory", "内存占 maxmemory", _NEEDS, _memory_use
+)
+EVICTIONS = build_listed_measure(
+    "redis.evictions_per_s", "per_s", "Keys evicted", "被淘汰的键", _NEEDS, _evictions
+)
