@@ -58,6 +58,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: rows read for each row returned are lower by orders of magnitude.",
             "相同负载下再次采集：每返回一行所读取的行数下降数个量级。",
         ),
+        mechanisms=("running", "disk"),
         explains=(
             *("database-hot-sql", "cpu-exhausted", "cpu-hot-function", "disk-saturation"),
             *("database-connection-limit", *_IN_FRONT),
@@ -87,6 +88,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: checkpoints begin by time only, and none spends a second in fsync.",
             "相同负载下再次采集：检查点仅按时间触发，且 fsync 不超过一秒。",
         ),
+        mechanisms=("disk",),
         explains=("disk-saturation", "dstate-pileup", "sync-write-amplification", *_IN_FRONT),
         tested_by=("postgres_stats", "mariadb_stats"),
     ),
@@ -114,6 +116,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again: no snapshot is older than a minute, and dead rows decrease.",
             "再次采集：没有超过一分钟的快照，死元组减少。",
         ),
+        mechanisms=("running", "disk"),
         explains=("database-hot-sql", "missing-index"),
         tested_by=("postgres_stats",),
     ),

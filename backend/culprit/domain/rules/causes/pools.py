@@ -32,6 +32,7 @@ CAUSES: tuple[Cause, ...] = (
             "the dependency takes.",
             "相同负载下再次采集：部分连接空闲，调用方等待时间不超过依赖耗时。",
         ),
+        mechanisms=("condition", "park", "semaphore", "lock"),
         explains=("worker-pool-exhausted", "listen-queue-overflow", "lock-contention"),
     ),
     Cause(
@@ -57,6 +58,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: the thread is below 90 % of a CPU, and no command takes 100 ms.",
             "相同负载下再次采集：该线程低于单核 90 %，没有命令超过 100 ms。",
         ),
+        mechanisms=("running",),
         explains=(
             *("cpu-hot-function", "slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
             "connection-pool-exhausted",
@@ -84,6 +86,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: aof_delayed_fsync does not grow.",
             "相同负载下再次采集：aof_delayed_fsync 不再增长。",
         ),
+        mechanisms=("disk",),
         explains=("blocked-event-loop", "slow-dependency", "worker-pool-exhausted"),
         tested_by=("redis_info",),
     ),
