@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from culprit.domain.rules.evaluate import evaluate_rules
+from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.rank import rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.view import HostView
@@ -79,12 +80,13 @@ def replay_round(file: Path) -> Round:
 def answer_round(stored: Round, view: HostView, began: float) -> Round:
     """Return the round with what the rules name in this view."""
     findings = evaluate_rules(RULES.values(), view)
-    ranking = rank_causes(findings, RULES, CAUSES)
+    ranking = rank_causes(findings, RULES, CAUSES, read_service_times(view))
     return replace(
         stored,
         named=[(cause.cause, cause.confidence) for cause in ranking.causes],
         nulls=name_causes(findings, RULES, view),
         harmed=bool(ranking.harm),
+        unexplained_pct=None if ranking.unexplained is None else 100.0 * ranking.unexplained,
         seconds=time.perf_counter() - began,
         evaluated_ms=[],
     )
