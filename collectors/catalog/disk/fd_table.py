@@ -63,10 +63,10 @@ _COUNTS = (
     Column("anon"),
 )
 
-# `ls` and one awk: no fork for each descriptor; `-R` for the headings, which a single directory lacks. Processes are the
-# target's, and of the host the 15 that moved most bytes in one second, the 10 with the largest tables, and the 10 whose
-# tables are largest for their own limit, as one that leaks under a small limit moves nothing in the end. With a target,
-# more files of each are read.
+# `ls` and one awk: no fork for each descriptor; `-R` for the headings, which a single directory lacks. Processes are
+# the target's, and of the host the 15 that moved most bytes in one second, the 10 with the largest tables, and the 10
+# whose tables are largest for their own limit, as one that leaks under a small limit moves nothing in the end. With a
+# target, more files of each are read.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
@@ -85,7 +85,8 @@ pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && 
             if (most[p] > 0) printf "share %.6f %s\n", size[p] / most[p], p } }' |
         sort -k1,1 -k2,2nr | awk '$1 != was { was = $1; n = 0 } n++ < 10 { print $3 }')
 SECS=$((SECS - 1))
-dirs=$(for one in ${TARGET_PIDS-} $pids; do echo "$one"; done | awk '!seen[$0]++' | head -n 512 | while read -r one; do echo "$one/fd"; done)
+dirs=$(for one in ${TARGET_PIDS-} $pids; do echo "$one"; done |
+    awk '!seen[$0]++ { print $0 "/fd" }' | head -n 512)
 [ -n "$dirs" ] || exit 69
 reading() {
     read -r up rest < uptime

@@ -45,9 +45,10 @@ class HarmedTime:
         return any(self._is_reached(item.subject, scope) for item in self.harm)
 
     def compute_share(self, claim: TimeClaim) -> Share | None:
-        """Return the share of the time of a harmed service that a claim explains, of the service where it is largest.
+        """Return the share of the time of a harmed service that a claim explains.
 
-        None if the time of no harmed service is accounted for at that place, or the cause states no mechanism.
+        The service is the most harmed one that includes the place of the claim or waits for it; for a claim about the
+        whole host, the one of which it explains most. None if there is none, or the cause states no mechanism.
         """
         if not claim.mechanisms:
             return None
@@ -56,44 +57,61 @@ class HarmedTime:
             for account in self.accounts
             if any(item.service.has_place(claim.scope) for item in self.times.list_chain(account))
         ]
+        if shares and has_place(claim.scope):
+            return shares[0]
         return max(shares, key=lambda share: share.value, default=None)
 
     def compute_unexplained(self, claims: Sequence[TimeClaim]) -> float | None:
         """Return the share of the time of the most harmed service that no claim explains, 0 to 1.
 
-        None if its time is not accounted for, or a claim states no mechanism.
+        That a service on this host answers late explains nothing here: its own account continues. None if the time is
+        not accounted for, or a claim states no mechanism.
         """
         accounts = self.accounts
         if not accounts or not all(claim.mechanisms for claim in claims):
             return None
-        return max(0.0, 1.0 - self._explain(accounts[0], claims, ()).value)
+        return max(0.0, 1.0 - self._explain(accounts[0], claims, (), is_deep=True).value)
 
     def _explain(
-        self, account: TimeAccount, claims: Sequence[TimeClaim], path: Collection[frozenset[str]]
+        self,
+        account: TimeAccount,
+        claims: Sequence[TimeClaim],
+        path: Collection[frozenset[str]],
+        *,
+        is_deep: bool = False,
     ) -> Share:
-        """Return the share that claims explain, following waits for local services; a circle ends at its start."""
+        """Return the share that claims explain, following waits for local services; a circle ends at its start.
+
+        With `is_deep`, no claim explains a wait for a service that has an account.
+        """
         explained = {
-            key for key in account.amounts if any(_is_claimed(claim, account, *key) for claim in claims)
+            key
+            for key in account.amounts
+            if any(_is_claimed(claim, account, *key) for claim in claims)
+            and not (is_deep and key[0] == PEER and self._find_callee(account, key[1]))
         }
         total = account.share(lambda activity, target: (activity, target) in explained)
         parts = [total] if explained else []
         seen = (*path, account.service.pids)
-        for target, callee in account.callees.items():
-            below = self.times.find(callee)
-            if (PEER, target) in explained or below is None or callee.pids in seen:
+        for target in account.callees:
+            below = self._find_callee(account, target)
+            if (PEER, target) in explained or below is None or below.service.pids in seen:
                 continue
-            inside = self._explain(below, claims, seen)
+            inside = self._explain(below, claims, seen, is_deep=is_deep)
             wait = account.share_of(PEER, target)
             parts.append(Share(wait.value * inside.value, wait.low * inside.low, wait.high * inside.high))
         return _add_shares(parts)
 
+    def _find_callee(self, account: TimeAccount, target: str) -> TimeAccount | None:
+        callee = account.callees.get(target)
+        return None if callee is None else self.times.find(callee)
+
     def _is_about(self, subject: Subject, account: TimeAccount) -> bool:
-        place = dict(subject)
-        return bool({"pid", "port", "cgroup"} & place.keys()) and account.service.has_place(subject)
+        return has_place(subject) and account.service.has_place(subject)
 
     def _is_reached(self, harmed: Subject, scope: Subject) -> bool:
         service = self.times.services.find_by_pid(dict(harmed).get("pid", ""))
-        if service is None or not {"pid", "cgroup", "port"} & dict(scope).keys():
+        if service is None or not has_place(scope):
             return is_compatible(scope, harmed)
         if service.has_place(scope):
             return True
@@ -101,6 +119,11 @@ class HarmedTime:
         return account is not None and any(
             item.service.has_place(scope) for item in self.times.list_chain(account)
         )
+
+
+def has_place(subject: Subject) -> bool:
+    """Return whether a subject names a process, a control group or a port; otherwise it is about the whole host."""
+    return bool({"pid", "cgroup", "port"} & dict(subject).keys())
 
 
 def _is_claimed(claim: TimeClaim, account: TimeAccount, activity: str, target: str) -> bool:

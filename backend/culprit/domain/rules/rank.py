@@ -10,9 +10,9 @@
    number of independent rules; how far the strongest number is beyond its threshold, in octaves; ID.
 4. A cause absorbs the causes that it explains and that are not more certain, in any order, because consequences are
    often measured more directly (see `explanations`). Causes of different control groups or processes do not absorb each
-   other, unless one is at a local service for which the other waits. That a local service answers late is a consequence
-   of every cause that is named at that service. Absorbed causes are listed with their cause. All remaining causes are
-   independent and are named.
+   other, unless one is at a local service for which the other waits. That a local service answers late is a
+   consequence of every cause that is named there or further along. Absorbed causes are listed with their cause. All
+   remaining causes are independent and are named.
 5. A hypothesis that a likely cause would explain is not followed up.
 6. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
 
@@ -29,7 +29,7 @@ from typing import Literal
 from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.explanations import ExplanationGraph, build_graph
 from culprit.domain.rules.finding import STRENGTH_ORDER, Finding, Strength, Subject
-from culprit.domain.rules.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim
+from culprit.domain.rules.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim, has_place
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
 from culprit.domain.rules.measures.service_time.amounts import Share
 from culprit.domain.rules.measures.service_time.services import Service, ServiceMap
@@ -220,6 +220,15 @@ def _find_callee(scope: Subject, services: ServiceMap) -> Service | None:
     return services.find_by_target(target) if target else None
 
 
+def _list_callees(scope: Subject, times: ServiceTimes) -> list[Service]:
+    """Return the service on this host that a cause waits for, and those that it waits for in turn."""
+    callee = _find_callee(scope, times.services)
+    account = times.find(callee) if callee is not None else None
+    if account is not None:
+        return [item.service for item in times.list_chain(account)]
+    return [] if callee is None else [callee]
+
+
 def _weigh_finding(finding: Finding, is_end: bool) -> tuple[int, bool, int, float]:
     """Return the weight of a finding; a wait for another service of this host is not the end of its chain."""
     strength, severity, octaves = _weight(finding)
@@ -274,11 +283,11 @@ def _owner(
 ) -> int | None:
     """Return the first cause that explains this one; of two that explain each other, the earlier one."""
     item = ordered[at]
-    callee = _find_callee(item.scope, times.services) if item.cause == _LOCAL_WAIT else None
+    callees = _list_callees(item.scope, times) if item.cause == _LOCAL_WAIT else []
     for place, other in enumerate(ordered):
         if place == at:
             continue
-        if callee is not None and (_is_named_at(other.scope, callee) or _explains_time(other)):
+        if callees and (_explains_time(other) or any(_is_named_at(other.scope, it) for it in callees)):
             return place
         is_mutual = graph.is_explained_by(other.cause, item.cause)
         is_certain = other.confidence == "likely" or item.confidence == "possible"
@@ -290,17 +299,13 @@ def _owner(
 
 def _is_named_at(scope: Subject, service: Service) -> bool:
     """Return whether a cause names this very service; a cause about the whole host does not."""
-    return bool({"pid", "cgroup", "port"} & dict(scope).keys()) and service.has_place(scope)
+    return has_place(scope) and service.has_place(scope)
 
 
 def _explains_time(named_cause: NamedCause) -> bool:
     """Return whether a cause about the whole host explains time along the calls of a harmed service."""
     share = named_cause.share
-    return (
-        share is not None
-        and share.low >= MINOR_SHARE
-        and not {"pid", "cgroup", "port"} & dict(named_cause.scope).keys()
-    )
+    return share is not None and share.low >= MINOR_SHARE and not has_place(named_cause.scope)
 
 
 def _root(at: int, owner: Mapping[int, int | None]) -> int:

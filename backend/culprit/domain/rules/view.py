@@ -137,7 +137,7 @@ class SchedulerEvents:
     citation: Citation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class HostView:
     """Everything that rules may read. `scope` is the capture scope as subject pairs.
 

@@ -53,7 +53,7 @@ def make_time(pid: int, activity: str, number: float, target: str = "-", detail:
     return {
         "pid": pid, "comm": "", "activity": activity, "target": target, "detail": detail,
         "samples": round(80 * number), "threads": max(1, round(number)), "time_ms": number * WINDOW_MS,
-        "longest_ms": 100 * number,
+        "longest_ms": 500 * number,
     } | more  # fmt: skip
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.places import is_inside_group
 from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE, UNKNOWN
-from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, compute_share
+from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, add_amounts, compute_share
 from culprit.domain.rules.measures.service_time.services import (
     SESSIONS,
     Service,
     ServiceMap,
+    index_rows,
     map_services,
     normalize_target,
     sum_column,
@@ -25,6 +26,7 @@ from culprit.domain.rules.measures.service_time.thread_amounts import (
     read_throttled_groups,
 )
 from culprit.domain.rules.view import HostView, TableRow
+from culprit.domain.statistics.intervals import wilson_interval
 
 #: Fewer idle serving threads than this, on average, mean that the next request finds none.
 IDLE_SERVER = 0.5
@@ -49,6 +51,7 @@ class TimeAccount:
     threads and requests. `waiting` is the mean number of requests that it has taken and not answered, `queued` of those
     that no thread has taken, `oldest_ms` the longest wait of one. `callees` are the accounts of local services that it
     waits for, by target. `ran_instead` are the processes that used most CPU time, if its threads waited for a CPU.
+    `busy_threads` are threads that work or wait for what they need, `free_threads` idle ones that can take a request.
     """
 
     service: Service
@@ -62,6 +65,8 @@ class TimeAccount:
     callees: Mapping[str, Service] = field(default_factory=dict)
     is_target: bool = False
     ran_instead: tuple[CpuUser, ...] = ()
+    busy_threads: float = 0.0
+    free_threads: float = 0.0
 
     @property
     def total(self) -> float:
@@ -128,16 +133,18 @@ def read_service_times(view: HostView) -> ServiceTimes:
 
 
 def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
-    rows: dict[str, list[TableRow]] = defaultdict(list)
-    for row in view.rows("thread_time"):
-        rows[row.text("pid")].append(row)
+    rows = index_rows(view.rows("thread_time"))
+    connections = index_rows(row for row in view.rows("tcp_waits") if row.text("comm") not in SESSIONS)
+    listeners = index_rows(view.rows("listeners"))
+    users = list_cpu_users(view)
     window_ms = get_window_ms(view.rows("process_time"))
     limits = read_throttled_groups(
         view.rows("cgroup_cpu"), services.services, view.seconds, view.cpus, window_ms
     )
     threads = [read_thread_amounts(service, rows, limits, window_ms) for service in services.services]
     busy = [
-        _add_unanswered(view, service, item) for service, item in zip(services.services, threads, strict=True)
+        _add_unanswered(_rows_of(connections, service), item)
+        for service, item in zip(services.services, threads, strict=True)
     ]
     callees = [
         _list_callees(service, amounts, services)
@@ -146,13 +153,16 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     called = _count_calls(busy, callees)
     accounts = []
     for at, service in enumerate(services.services):
-        load = _read_load(view, service, called.get(service.pids, _NO_CALLS))
+        load = _read_load(
+            _rows_of(connections, service), _rows_of(listeners, service), called.get(service.pids, _NO_CALLS)
+        )
         amounts, idle = _place_requests(load, busy[at], threads[at])
         accounts.append(
             TimeAccount(
                 service, amounts, idle, load.waiting, load.queued, load.oldest_ms,
                 int(sum_column(service.rows, "samples")), load.citations, callees[at], _is_target(view, service),
-                _list_cpu_users(view, service) if (RUNNABLE, "") in amounts else (),
+                _select_others(users, service) if (RUNNABLE, "") in amounts else (),
+                sum(item.number for item in threads[at].busy.values()), threads[at].free,
             )
         )  # fmt: skip
     return accounts
@@ -178,27 +188,35 @@ class _Load:
     citations: tuple[Citation, ...]
 
 
-def _rows_of(view: HostView, kind: str, service: Service) -> list[TableRow]:
-    return [row for row in view.rows(kind) if row.text("pid") in service.pids]
+def _rows_of(rows: Mapping[str, Sequence[TableRow]], service: Service) -> list[TableRow]:
+    return [row for pid in sorted(service.pids) for row in rows.get(pid, ())]
 
 
-def _add_unanswered(view: HostView, service: Service, threads: ThreadAmounts) -> Mapping[Key, Amount]:
+def _add_unanswered(connections: Sequence[TableRow], threads: ThreadAmounts) -> Mapping[Key, Amount]:
     """Add requests to peers for which no thread waits, because an event loop waits for many of them at once."""
     amounts = dict(threads.busy)
-    for row in _rows_of(view, "tcp_waits", service):
-        if row.text("direction") != "out" or row.text("comm") in SESSIONS:
-            continue
-        key = PEER, normalize_target(row.text("peer"))
-        number, seen = row.number("waiting") or 0.0, int(row.number("samples") or 0)
+    asked: dict[Key, list[TableRow]] = defaultdict(list)
+    for row in connections:
+        if row.text("direction") == "out":
+            asked[PEER, normalize_target(row.text("peer"))].append(row)
+    for key, rows in asked.items():
+        unanswered = add_amounts(_count_unanswered(row) for row in rows)
         known = amounts.get(key)
-        if number > (known.number if known else 0.0):
-            share = min(1.0, (row.number("waiting_samples") or 0.0) / seen) if seen else 0.0
-            low = number * share if share < 1 else number
-            amounts[key] = Amount(
-                number, known.low if known else low, number, seen, row.number("oldest") or 0.0,
-                known.operation if known else "", (row.citation,),
-            )  # fmt: skip
-    return amounts
+        if known is None or unanswered.number > known.number:
+            amounts[key] = replace(unanswered, operation=known.operation if known else "")
+    return {key: amount for key, amount in amounts.items() if amount.number > 0}
+
+
+def _count_unanswered(row: TableRow) -> Amount:
+    """Return the requests that a peer owes. The bounds are those of the part of the samples in which it owed any."""
+    number, samples = row.number("waiting") or 0.0, max(1, int(row.number("samples") or 0))
+    part = min(1.0, (row.number("waiting_samples") or 0.0) / samples)
+    low, high = wilson_interval(part, samples)
+    while_any = number / part if part else number
+    return Amount(
+        number, min(number, while_any * low), max(number, while_any * high), samples, row.number("oldest") or 0.0,
+        "", (row.citation,),
+    )  # fmt: skip
 
 
 def _list_callees(
@@ -232,14 +250,9 @@ def _count_calls(
     }
 
 
-def _read_load(view: HostView, service: Service, calls: _Calls) -> _Load:
+def _read_load(connections: Sequence[TableRow], listening: Sequence[TableRow], calls: _Calls) -> _Load:
     """Return the requests of a service: as its connections show them, or as its local callers do, if these are more."""
-    inbound = [
-        row
-        for row in _rows_of(view, "tcp_waits", service)
-        if row.text("direction") == "in" and row.text("comm") not in SESSIONS
-    ]
-    listening = _rows_of(view, "listeners", service)
+    inbound = [row for row in connections if row.text("direction") == "in"]
     waiting = sum_column(inbound, "waiting")
     queued = sum_column(inbound, "unread") + sum_column(listening, "queue_min")
     oldest = max((row.number("oldest") or 0.0 for row in inbound), default=0.0)
@@ -259,8 +272,7 @@ def _place_requests(
     """
     idle = {**threads.idle, **threads.ambiguous}
     unplaced = load.waiting - sum(amount.number for amount in busy.values())
-    free = sum(amount.number for amount in threads.idle.values())
-    if unplaced <= 0 or (busy and free < IDLE_SERVER):
+    if unplaced <= 0 or (busy and threads.free < IDLE_SERVER):
         return busy, idle
     candidates = {key: amount for key, amount in threads.ambiguous.items() if amount.number > 0}
     available = sum(amount.number for amount in candidates.values())
@@ -294,17 +306,18 @@ def _subtract(amount: Amount, number: float) -> Amount:
     )
 
 
-def _list_cpu_users(view: HostView, service: Service) -> tuple[CpuUser, ...]:
-    """Return the other processes that used most CPU time, the most first."""
+def _select_others(users: Sequence[CpuUser], service: Service) -> tuple[CpuUser, ...]:
+    """Return the processes outside of a service that used most CPU time, the most first."""
+    return tuple([user for user in users if user.pid not in service.pids][:MAX_CPU_USERS])
+
+
+def list_cpu_users(view: HostView) -> list[CpuUser]:
+    """Return all processes that used CPU time, the most first."""
     kind, column = ("processes", "cpu") if view.rows("processes") else ("process_time", "run_ms")
     used = [(amount, row) for row in view.rows(kind) if (amount := row.number(column) or 0.0) > 0]
     total = sum(amount for amount, _ in used)
-    others = [(amount, row) for amount, row in used if row.text("pid") not in service.pids]
-    others.sort(key=lambda pair: (-pair[0], pair[1].text("pid")))
-    return tuple(
-        CpuUser(row.text("comm"), row.text("pid"), amount / total, row.citation)
-        for amount, row in others[:MAX_CPU_USERS]
-    )
+    used.sort(key=lambda pair: (-pair[0], pair[1].text("pid")))
+    return [CpuUser(row.text("comm"), row.text("pid"), amount / total, row.citation) for amount, row in used]
 
 
 def _is_target(view: HostView, service: Service) -> bool:

@@ -46,10 +46,11 @@ class ServiceMap:
     services: tuple[Service, ...] = ()
     owners: Mapping[str, str] = field(default_factory=dict)
     addresses: frozenset[str] = frozenset()
+    by_pid: Mapping[str, Service] = field(default_factory=dict)
 
     def find_by_pid(self, pid: str) -> Service | None:
         """Return the service of a process, or None if it is unknown."""
-        return next((service for service in self.services if pid in service.pids), None)
+        return self.by_pid.get(pid)
 
     def find_by_target(self, target: str) -> Service | None:
         """Return the service on this host that a target `address:port` or a socket path reaches, or None."""
@@ -91,7 +92,8 @@ def map_services(view: HostView) -> ServiceMap:
         _build_service(members, ports, groups) for members in _group_processes(view, rows, ports)
     )
     owners = {port: pid for pid in sorted(ports, key=_by_number) for port in ports[pid]}
-    return ServiceMap(services, owners, list_own_addresses(view.facts))
+    by_pid = {pid: service for service in services for pid in service.pids}
+    return ServiceMap(services, owners, list_own_addresses(view.facts), by_pid)
 
 
 def _build_service(
@@ -150,16 +152,11 @@ def _group_processes(
     A supervisor and its services may be the same interpreter: then only processes that share a port are one service.
     """
     known = {row.text("pid"): row for row in (*view.rows("processes"), *rows)}
+    parents = {pid: row.text("ppid") for pid, row in known.items()}
     families: dict[str, list[TableRow]] = defaultdict(list)
     for row in rows:
         families[_find_ancestor(row.text("pid"), known)].append(row)
-    return [
-        members
-        for family in families.values()
-        for members in _split_by_port(
-            family, {row.text("pid"): row.text("ppid") for row in known.values()}, ports
-        )
-    ]
+    return [members for family in families.values() for members in _split_by_port(family, parents, ports)]
 
 
 def _find_ancestor(pid: str, known: Mapping[str, TableRow]) -> str:
@@ -208,6 +205,15 @@ def _find_cluster(pid: str, parents: Mapping[str, str], cluster_of: Mapping[str,
         seen.add(pid)
         pid = parents.get(pid, "")
     return -1
+
+
+def index_rows(rows: Iterable[TableRow]) -> Mapping[str, list[TableRow]]:
+    """Return rows by pid, without rows of no process."""
+    index: dict[str, list[TableRow]] = defaultdict(list)
+    for row in rows:
+        if pid := _read_pid(row):
+            index[pid].append(row)
+    return index
 
 
 def sum_column(rows: Iterable[TableRow], name: str) -> float:

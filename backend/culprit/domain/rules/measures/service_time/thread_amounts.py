@@ -27,11 +27,15 @@ from culprit.domain.rules.view import TableRow
 
 @dataclass(frozen=True, slots=True)
 class ThreadAmounts:
-    """What the threads of a service do: busy, idle, and ambiguous (idle or holding a request)."""
+    """What the threads of a service do: busy, idle, and ambiguous (idle or holding a request).
+
+    `free` are idle threads that can take a request. The parent of worker processes never takes one.
+    """
 
     busy: Mapping[Key, Amount]
     idle: Mapping[Key, Amount]
     ambiguous: Mapping[Key, Amount]
+    free: float = 0.0
 
 
 def read_thread_amounts(
@@ -41,13 +45,16 @@ def read_thread_amounts(
     parts: dict[str, dict[Key, list[Amount]]] = {
         "busy": defaultdict(list), "idle": defaultdict(list), "ambiguous": defaultdict(list)
     }  # fmt: skip
+    parents = {row.text("ppid") for row in service.rows}
+    free = 0.0
     for process in service.rows:
         for kind, key, amount in _read_process(process, rows.get(process.text("pid"), ()), window_ms):
             parts[kind][key].append(amount)
+            free += amount.number if kind == "idle" and process.text("pid") not in parents else 0.0
     sums = {
         kind: {key: add_amounts(items) for key, items in by_key.items()} for kind, by_key in parts.items()
     }
-    return ThreadAmounts(throttled.split(service.group, sums["busy"]), sums["idle"], sums["ambiguous"])
+    return ThreadAmounts(throttled.split(service.group, sums["busy"]), sums["idle"], sums["ambiguous"], free)
 
 
 def get_window_ms(rows: Sequence[TableRow]) -> float:

@@ -1,0 +1,394 @@
+"""Rules about where the time of a service goes: what its requests wait for.
+
+A share s of the time means that requests take 1 / (1 - s) times as long as without it. A third makes them half as long
+again, two thirds make them three times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Severity, Strength
+from culprit.domain.rules.measures.service_time import shares
+from culprit.domain.rules.rule import AnyCondition, Condition, Measure, Rule, Threshold
+from culprit.domain.rules.use_method import Resource, Use
+
+_SOURCE = "thread_time: samples of system calls, schedstat; tcp_info. Speed-up without a part: Amdahl 1967"
+_LARGE: tuple[tuple[Severity, Threshold], ...] = (
+    ("warn", Threshold("warn", 33.3, "percent: requests take 1.5 times as long")),
+    ("critical", Threshold("critical", 66.7, "percent: requests take three times as long")),
+)
+_OLDEST = Threshold("oldest", 100.0, "milliseconds: users notice a tenth of a second (Miller 1968)")
+_ONE_REQUEST = Threshold("waiting", 1.0, "at any time one request waits")
+#: Requests wait, or the diagnosis is about this service.
+_SLOW: tuple[Condition | AnyCondition, ...] = (
+    AnyCondition(
+        (
+            Condition(shares.OLDEST, ">=", _OLDEST),
+            Condition(shares.ASKED, "==", Threshold("asked", 1.0, "the diagnosis names it")),
+        )
+    ),
+    AnyCondition(
+        (
+            Condition(shares.WAITING, ">=", _ONE_REQUEST),
+            Condition(shares.ASKED, "==", Threshold("named", 1.0, "the diagnosis names it")),
+        )
+    ),
+)
+
+
+def _build_rule(
+    name: str,
+    measure: Measure,
+    title: Text,
+    summary: Text,
+    *,
+    strength: Strength = Strength.CONTEXT,
+    resource: Resource = "application",
+    causes: Sequence[str] = (),
+    suspects: Sequence[str] = (),
+    also: Sequence[Condition | AnyCondition] = (),
+    caveats: Text | None = None,
+) -> Rule:
+    return Rule(
+        id=f"F-TIME-{name}",
+        title=title,
+        summary=summary,
+        measure=measure,
+        op=">=",
+        thresholds=_LARGE,
+        strength=strength,
+        use=Use(resource, "saturation"),
+        also=(*_SLOW, *also),
+        causes=tuple(causes),
+        suspects=tuple(suspects),
+        caveats=caveats,
+        source=_SOURCE,
+    )
+
+
+_HARM = Rule(
+    id="F-SERVICE-WAITS",
+    title=Text("A service keeps requests waiting", "服务让请求等待"),
+    summary=Text(
+        "Requests to {name} wait up to {value} ms. On average {waiting} are taken and not answered, and {queued} are "
+        "not yet taken.",
+        "发往 {name} 的请求最长等待 {value} ms；平均有 {waiting} 个已接手而未应答，{queued} 个尚未接手。",
+    ),
+    measure=shares.OLDEST,
+    op=">=",
+    thresholds=(
+        ("warn", Threshold("warn", 100.0, "users notice a tenth of a second (Miller 1968)")),
+        (
+            "critical",
+            Threshold("critical", 1000.0, "after one second users lose their flow of thought (Miller 1968)"),
+        ),
+    ),
+    strength=Strength.CONTEXT,
+    use=Use("application", "saturation"),
+    also=(Condition(shares.WAITING, ">=", _ONE_REQUEST),),
+    harm=True,
+    caveats=Text(
+        "Long polls and reports wait by design. A cause needs evidence of its own.",
+        "长轮询与报表本就等待；原因另需自己的证据。",
+    ),
+    source="tcp_info of its connections, waits of its callers on this host (also over Unix sockets), accept queues",
+)
+
+RULES: tuple[Rule, ...] = (
+    _HARM,
+    _build_rule(
+        "PEER",
+        shares.REMOTE_PEER,
+        Text("Requests wait for a remote peer", "请求在等待远端"),
+        Text(
+            "{name} spends {value} % of its time waiting for {target}, up to {longest} ms at once.",
+            "{name} 有 {value} % 的时间在等待 {target}，单次最长 {longest} ms。",
+        ),
+        strength=Strength.MECHANISM,
+        causes=("slow-dependency",),
+    ),
+    _build_rule(
+        "LOCAL-PEER",
+        shares.LOCAL_PEER,
+        Text("Requests wait for a service of this host", "请求在等待本机的服务"),
+        Text(
+            "{name} spends {value} % of its time waiting for {target} on this host, up to {longest} ms at once.",
+            "{name} 有 {value} % 的时间在等待本机的 {target}，单次最长 {longest} ms。",
+        ),
+        strength=Strength.CORRELATIONAL,
+        causes=("slow-dependency",),
+        caveats=Text(
+            "The cause is in that service. Its own time account continues this one.",
+            "原因在那个服务里：它自己的时间账目接续本账目。",
+        ),
+    ),
+    _build_rule(
+        "DNS",
+        shares.DNS_TIME,
+        Text("Requests wait for a name server", "请求在等待域名服务器"),
+        Text(
+            "{name} spends {value} % of its time waiting for the name server {target}, up to {longest} ms at once.",
+            "{name} 有 {value} % 的时间在等待域名服务器 {target}，单次最长 {longest} ms。",
+        ),
+        resource="network",
+    ),
+    _build_rule(
+        "LOCK",
+        shares.LOCK,
+        Text("Threads wait for a lock", "线程在等待锁"),
+        Text(
+            "Threads of {name} spend {value} % of their time waiting for a lock, most at {target}.",
+            "{name} 的线程有 {value} % 的时间在等待锁，最多的在 {target}。",
+        ),
+        strength=Strength.MECHANISM,
+        causes=("lock-contention",),
+        suspects=("lock-contention",),
+        caveats=Text(
+            "Who holds the lock may itself wait, for a disk or a peer: then that is the cause.",
+            "持有锁的线程可能自己在等待磁盘或对端：那才是原因。",
+        ),
+    ),
+    *(
+        _build_rule(
+            name,
+            measure,
+            title,
+            Text(
+                f"Threads of {{name}} spend {{value}} % of their time in {en} while requests are in progress.",
+                f"有请求在处理时，{{name}} 的线程有 {{value}} % 的时间{zh}。",
+            ),
+            suspects=("lock-contention", "database-lock-wait", "idle-in-transaction"),
+            caveats=Text(
+                "Locks, connection pools and idle pools look the same here.",
+                "锁、连接池与空闲线程池在此无法区分。",
+            ),
+        )
+        for name, measure, title, en, zh in (
+            (
+                "CONDITION",
+                shares.CONDITION,
+                Text("Requests wait for other threads", "请求在等待其他线程"),
+                "condition variables",
+                "停在条件变量上",
+            ),
+            (
+                "PARK",
+                shares.PARK,
+                Text("Requests wait in parked threads", "请求停在挂起的线程里"),
+                "parked threads",
+                "处于挂起状态",
+            ),
+            (
+                "SEMAPHORE",
+                shares.SEMAPHORE,
+                Text("Requests wait for a semaphore", "请求在等待信号量"),
+                "semaphores",
+                "停在信号量上",
+            ),
+        )
+    ),
+    _build_rule(
+        "UNSEEN",
+        shares.UNSEEN,
+        Text("No sample explains where requests wait", "样本无法解释请求在哪里等待"),
+        Text(
+            "{value} % of the time of requests to {name} is in no thread that was sampled.",
+            "发往 {name} 的请求有 {value} % 的时间不在任何被采样的线程里。",
+        ),
+        suspects=("lock-contention", "database-lock-wait", "idle-in-transaction"),
+    ),
+    _build_rule(
+        "DISK",
+        shares.DISK,
+        Text("Requests wait for a disk", "请求在等待磁盘"),
+        Text(
+            "{name} spends {value} % of its time waiting for a disk ({operation}, most at {target}).",
+            "{name} 有 {value} % 的时间在等待磁盘（{operation}，最多的在 {target}）。",
+        ),
+        resource="disk",
+        suspects=("sync-write-amplification", "disk-saturation", "major-fault-thrashing"),
+    ),
+    _build_rule(
+        "FAULT",
+        shares.FAULT,
+        Text("Requests wait for pages", "请求在等待内存页"),
+        Text(
+            "{name} spends {value} % of its time waiting for pages from a disk.",
+            "{name} 有 {value} % 的时间在等待从磁盘读入内存页。",
+        ),
+        resource="memory",
+        suspects=("major-fault-thrashing", "swap-thrashing"),
+    ),
+    _build_rule(
+        "FILESYSTEM",
+        shares.FILESYSTEM,
+        Text("Requests wait for a remote file system", "请求在等待远程文件系统"),
+        Text(
+            "{name} spends {value} % of its time in {operation} at {target}, up to {longest} ms at once.",
+            "{name} 有 {value} % 的时间在 {target} 的 {operation} 中，单次最长 {longest} ms。",
+        ),
+        strength=Strength.CORRELATIONAL,
+        resource="disk",
+        causes=("dstate-pileup",),
+        suspects=("dstate-pileup",),
+    ),
+    _build_rule(
+        "THROTTLED",
+        shares.THROTTLED,
+        Text("Requests wait because of the CPU quota", "请求因 CPU 配额而等待"),
+        Text(
+            "{name} spends {value} % of its time held back by the CPU quota of its control group.",
+            "{name} 有 {value} % 的时间被其控制组的 CPU 配额限制。",
+        ),
+        strength=Strength.MECHANISM,
+        resource="cpu",
+        causes=("cpu-quota-throttling",),
+        suspects=("cpu-quota-throttling",),
+    ),
+    _build_rule(
+        "NEIGHBOR",
+        shares.RUNNABLE_TIME,
+        Text("Requests wait for a CPU that others use", "请求在等待被其他进程占用的 CPU"),
+        Text(
+            "{name} spends {value} % of its time waiting for a CPU while other processes use most of the CPU time.",
+            "{name} 有 {value} % 的时间在等待 CPU，而大部分 CPU 时间被其他进程占用。",
+        ),
+        strength=Strength.MECHANISM,
+        resource="cpu",
+        causes=("cpu-neighbour-contention",),
+        suspects=("cpu-neighbour-contention",),
+        also=(
+            Condition(
+                shares.OTHERS,
+                ">=",
+                Threshold("others", 50.0, "percent of the used CPU time: the larger part"),
+            ),
+        ),
+    ),
+    _build_rule(
+        "RUNNABLE",
+        shares.RUNNABLE_TIME,
+        Text("Requests wait for a CPU", "请求在等待 CPU"),
+        Text(
+            "{name} spends {value} % of its time waiting for a CPU.", "{name} 有 {value} % 的时间在等待 CPU。"
+        ),
+        resource="cpu",
+        suspects=("cpu-exhausted", "cpu-quota-throttling", "thread-oversubscription", "kernel-thread-busy"),
+    ),
+    _build_rule(
+        "RUNNING",
+        shares.RUNNING,
+        Text("Requests are computed", "请求在计算中"),
+        Text("{name} spends {value} % of its time on a CPU.", "{name} 有 {value} % 的时间在 CPU 上运行。"),
+        resource="cpu",
+        suspects=("cpu-hot-function", "database-hot-sql"),
+    ),
+    _build_rule(
+        "PIPE",
+        shares.PIPE,
+        Text("Requests wait for a pipe", "请求在等待管道"),
+        Text(
+            "{name} spends {value} % of its time waiting for a pipe ({operation}).",
+            "{name} 有 {value} % 的时间在等待管道（{operation}）。",
+        ),
+        caveats=Text(
+            "A writer waits where the reader, often a log shipper, is slow.",
+            "写端等待说明读端（常为日志采集）较慢。",
+        ),
+    ),
+    _build_rule(
+        "CHILD",
+        shares.CHILD,
+        Text("Requests wait for a child process", "请求在等待子进程"),
+        Text(
+            "{name} spends {value} % of its time waiting for a child process.",
+            "{name} 有 {value} % 的时间在等待子进程。",
+        ),
+    ),
+    _build_rule(
+        "SLEEP",
+        shares.SLEEP,
+        Text("Requests sleep", "请求在休眠"),
+        Text(
+            "{name} spends {value} % of its time asleep while requests are in progress.",
+            "有请求在处理时，{name} 有 {value} % 的时间在休眠。",
+        ),
+        caveats=Text("Retries with pauses look like this.", "带间隔的重试即为此种表现。"),
+    ),
+    _build_rule(
+        "CLIENT",
+        shares.CLIENT,
+        Text("Requests wait for clients that do not read", "请求在等待不读取的客户端"),
+        Text(
+            "{name} spends {value} % of its time sending to clients that do not read.",
+            "{name} 有 {value} % 的时间在向不读取的客户端发送。",
+        ),
+        resource="network",
+    ),
+    _build_rule(
+        "STOPPED",
+        shares.STOPPED,
+        Text("Requests wait in stopped threads", "请求停在被暂停的线程里"),
+        Text(
+            "Threads of {name} are stopped for {value} % of its time, by a signal or a tracer.",
+            "{name} 的线程有 {value} % 的时间因信号或跟踪器而被暂停。",
+        ),
+        resource="kernel",
+    ),
+    Rule(
+        id="F-TIME-SINGLE-THREAD",
+        title=Text("All requests wait for one busy thread", "所有请求在等待同一个忙碌的线程"),
+        summary=Text(
+            "The one serving thread of {name} is busy {value} % of the time, mostly {activity}; on average {waiting} "
+            "requests wait for it.",
+            "{name} 唯一的服务线程有 {value} % 的时间忙碌（主要是 {activity}），平均有 {waiting} 个请求在等待它。",
+        ),
+        measure=shares.BUSY_PART,
+        op=">=",
+        thresholds=(
+            (
+                "warn",
+                Threshold("warn", 90.0, "percent: a request waits nine service times (M/M/1: u / (1 - u))"),
+            ),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                shares.THREADS,
+                "<",
+                Threshold("threads", shares.ONE_THREAD, "nearer to one thread than to two"),
+            ),
+            Condition(shares.OLDEST, ">=", _OLDEST),
+            Condition(shares.WAITING, ">=", Threshold("waiting", 2.0, "one is served, another one waits")),
+        ),
+        suspects=("cpu-hot-function", "sync-write-amplification", "slow-dependency"),
+        caveats=Text(
+            "Requests of one connection are answered in turn by design.", "同一连接的请求本就依次应答。"
+        ),
+        source=f"{_SOURCE}; queue with one server: Erlang 1909",
+    ),
+    Rule(
+        id="F-TIME-POOL",
+        title=Text("All workers are busy and requests queue", "所有工作线程忙碌，请求在排队"),
+        summary=Text(
+            "{busy} threads of {name} are busy and {free} are free; on average {value} requests are not yet taken.",
+            "{name} 有 {busy} 个线程忙碌、{free} 个空闲；平均有 {value} 个请求尚未接手。",
+        ),
+        measure=shares.QUEUED,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "at any time one request waits for a worker")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(shares.BUSY_PART, ">=", Threshold("busy", 90.0, "percent: hardly any worker is free")),
+            Condition(shares.THREADS, ">=", Threshold("threads", shares.ONE_THREAD, "one thread is no pool")),
+        ),
+        causes=("worker-pool-exhausted",),
+        suspects=("worker-pool-exhausted",),
+        harm=True,
+        source=_SOURCE,
+    ),
+)

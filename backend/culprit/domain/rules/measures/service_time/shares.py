@@ -1,0 +1,244 @@
+"""Measures over time accounts: how long requests wait, where the time goes, and whether a service has free threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from weakref import WeakKeyDictionary
+
+from collectors.contract import Sentence, Text
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
+from culprit.domain.rules.intervals import Interval
+from culprit.domain.rules.measures.service_time.accounts import (
+    ServiceTimes,
+    TimeAccount,
+    list_cpu_users,
+    read_service_times,
+)
+from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE
+from culprit.domain.rules.measures.service_time.amounts import Amount, Share
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView
+
+NEEDS = (("thread_time",),)
+Detail = dict[str, str | int | float]
+#: Fewer threads than this are one thread: the rest is background work of the program.
+ONE_THREAD = 1.5
+_times: WeakKeyDictionary[HostView, ServiceTimes] = WeakKeyDictionary()
+Build = Callable[[HostView, ServiceTimes, TimeAccount], Iterator[Measurement]]
+
+
+def get_service_times(view: HostView) -> ServiceTimes:
+    """Return the time accounts of a view, computed once."""
+    if view not in _times:
+        _times[view] = read_service_times(view)
+    return _times[view]
+
+
+def _read(build: Build) -> Callable[[HostView], Reading]:
+    """Return how a measure is read from every account."""
+
+    def read(view: HostView) -> Reading:
+        if not view.rows("process_time"):
+            return MissingData(Sentence("missing.no_thread_time"))
+        times = get_service_times(view)
+        return [item for account in times.accounts for item in build(view, times, account)]
+
+    return read
+
+
+def _oldest(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    del view, times
+    detail: Detail = {
+        "name": account.service.name,
+        "waiting": round(account.waiting, 1),
+        "queued": round(account.queued, 1),
+    }
+    if account.citations:
+        yield Measurement(
+            account.oldest_ms, account.service.subject, account.citations, account.samples, (), detail
+        )
+
+
+def _waiting(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    del view, times
+    if account.citations:
+        value = account.waiting + account.queued
+        yield Measurement(value, account.service.subject, account.citations, account.samples)
+
+
+def _queued(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    del view, times
+    if account.citations:
+        detail: Detail = {
+            "name": account.service.name,
+            "busy": round(account.busy_threads, 1),
+            "free": round(account.free_threads, 1),
+        }
+        yield Measurement(
+            account.queued, account.service.subject, account.citations, account.samples, (), detail
+        )
+
+
+def _asked(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    del view, times
+    cites = _cite(account.amounts.values())
+    yield Measurement(float(account.is_target), account.service.subject, cites, account.samples)
+
+
+def _threads(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Threads that serve: the busy ones, and idle ones that can take a request."""
+    del view, times
+    cites = _cite((*account.amounts.values(), *account.idle.values()))
+    value = account.busy_threads + account.free_threads
+    yield Measurement(value, account.service.subject, cites, account.samples)
+
+
+def _busy_part(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Percent of the serving threads that are busy."""
+    del view, times
+    every = account.busy_threads + account.free_threads
+    if every > 0:
+        detail: Detail = {
+            "name": account.service.name,
+            "waiting": round(account.waiting + account.queued, 1),
+            "threads": round(every, 1),
+            "activity": max(account.amounts, key=lambda key: account.amounts[key].number, default=("-", ""))[
+                0
+            ],
+        }
+        cites = _cite((*account.amounts.values(), *account.idle.values()))
+        value = 100.0 * account.busy_threads / every
+        yield Measurement(value, account.service.subject, cites, account.samples, (), detail)
+
+
+def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Percent of the used CPU time that went to processes outside of the service and of those that it waits for."""
+    related = {pid for item in times.list_chain(account) for pid in item.service.pids}
+    users = list_cpu_users(view)
+    others = [user for user in users if user.pid not in related]
+    if users:
+        busiest = ", ".join(f"{user.name} {100 * user.share:.0f} %" for user in others[:3]) or "-"
+        detail: Detail = {"name": account.service.name, "busiest": busiest}
+        cites = tuple(user.citation for user in users)
+        share = 100.0 * sum(user.share for user in others)
+        yield Measurement(share, account.service.subject, cites, len(users), (), detail)
+
+
+def _cite(amounts: Iterable[Amount]) -> tuple[Citation, ...]:
+    return tuple(dict.fromkeys(citation for amount in amounts for citation in amount.citations))
+
+
+def _share_of(
+    activity: str, title: Text, *, per_target: bool = False, is_local: bool | None = None
+) -> Measure:
+    """Return the measure of the share of an activity in the time of a service that is not idle, in percent.
+
+    Args:
+        activity: The activity.
+        title: Title of the measure.
+        per_target: One number for each target instead of one for all.
+        is_local: Only targets that are services of this host, or only others.
+    """
+
+    def build(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+        del view
+        targets = [
+            target
+            for name, target in account.amounts
+            if name == activity
+            and (is_local is None or is_local == (times.services.find_by_target(target) is not None))
+        ]
+        for target in targets if per_target else ():
+            yield _measure(account, activity, [target], account.share_of(activity, target), target)
+        if not per_target or not targets:
+            share = account.share(lambda name, target: name == activity and target in targets)
+            yield _measure(account, activity, targets, share, "")
+
+    prefix = {None: "", True: "local_", False: "remote_"}[is_local]
+    return Measure(f"time.{prefix}{activity}_pct", "pct", title, NEEDS, _read(build))
+
+
+def _measure(
+    account: TimeAccount, activity: str, targets: list[str], share: Share, target: str
+) -> Measurement:
+    amounts = [amount for (name, to), amount in account.amounts.items() if name == activity and to in targets]
+    largest = max(targets, key=lambda to: account.amounts[activity, to].number, default="")
+    detail: Detail = {
+        "name": account.service.name,
+        "target": (target or largest) or "-",
+        "operation": next((amount.operation for amount in amounts if amount.operation), "-"),
+        "longest": round(max((amount.longest_ms for amount in amounts), default=0.0)),
+    }
+    subject = account.service.subject
+    if activity == PEER and target:
+        subject = tuple(sorted((*subject, ("dst", target))))
+    return Measurement(
+        100 * share.value,
+        subject,
+        _cite(account.amounts.values()),
+        account.samples,
+        (),
+        detail,
+        Interval("sampled", 100 * share.low, 100 * share.high),
+    )
+
+
+OLDEST = Measure(
+    "service.oldest_request_ms",
+    "ms",
+    Text("Longest wait of a request", "请求最长等待"),
+    NEEDS,
+    _read(_oldest),
+)
+WAITING = Measure(
+    "service.requests_waiting", "count", Text("Requests that wait", "等待中的请求"), NEEDS, _read(_waiting)
+)
+QUEUED = Measure(
+    "service.requests_queued", "count", Text("Requests that no thread has taken", "尚无线程接手的请求"), NEEDS,
+    _read(_queued),
+)  # fmt: skip
+ASKED = Measure(
+    "service.is_asked_about", "bool", Text("The diagnosis is about it", "诊断对象"), NEEDS, _read(_asked)
+)
+THREADS = Measure(
+    "service.threads_count", "count", Text("Threads that serve", "服务线程数"), NEEDS, _read(_threads)
+)
+BUSY_PART = Measure(
+    "service.busy_threads_pct", "pct", Text("Serving threads that are busy", "忙碌的服务线程占比"), NEEDS,
+    _read(_busy_part),
+)  # fmt: skip
+OTHERS = Measure(
+    "time.cpu_of_others_pct",
+    "pct",
+    Text("CPU time of other processes", "其他进程的 CPU 时间"),
+    NEEDS,
+    _read(_others),
+)
+REMOTE_PEER = _share_of(
+    PEER, Text("Time waiting for a remote peer", "等待远端的时间"), per_target=True, is_local=False
+)
+LOCAL_PEER = _share_of(
+    PEER,
+    Text("Time waiting for a service of this host", "等待本机服务的时间"),
+    per_target=True,
+    is_local=True,
+)
+DNS_TIME = _share_of("dns", Text("Time waiting for a name server", "等待域名服务器的时间"))
+LOCK = _share_of("lock", Text("Time waiting for a lock", "等待锁的时间"))
+DISK = _share_of("disk", Text("Time waiting for a disk", "等待磁盘的时间"))
+FAULT = _share_of("fault", Text("Time in page faults", "处理缺页的时间"))
+FILESYSTEM = _share_of(
+    "filesystem", Text("Time waiting for a file system server", "等待文件系统服务端的时间")
+)
+RUNNING = _share_of("running", Text("Time on a CPU", "占用 CPU 的时间"))
+RUNNABLE_TIME = _share_of(RUNNABLE, Text("Time waiting for a CPU", "等待 CPU 的时间"))
+THROTTLED = _share_of("throttled", Text("Time held back by the CPU quota", "因 CPU 配额被限制的时间"))
+PIPE = _share_of("pipe", Text("Time waiting for a pipe", "等待管道的时间"))
+CHILD = _share_of("child", Text("Time waiting for a child process", "等待子进程的时间"))
+CLIENT = _share_of("client", Text("Time sending to clients that do not read", "等待客户端读取的时间"))
+STOPPED = _share_of("tracer", Text("Time stopped", "被暂停的时间"))
+CONDITION = _share_of("condition", Text("Time waiting for other threads", "等待其他线程的时间"))
+PARK = _share_of("park", Text("Time parked", "线程挂起的时间"))
+SEMAPHORE = _share_of("semaphore", Text("Time waiting for a semaphore", "等待信号量的时间"))
+SLEEP = _share_of("sleep", Text("Time asleep with a request", "持有请求时的休眠时间"))
+UNSEEN = _share_of("unknown", Text("Time that no sample explains", "样本无法解释的时间"))

@@ -1,0 +1,101 @@
+"""The graph of explanations: no unknown cause, no circle that is not declared, pairs are decided, and it is transitive."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from culprit.domain.rules.explanations import (
+    MUTUAL_PAIRS,
+    MutualPair,
+    build_graph,
+    find_cycle,
+    list_unknown_ids,
+)
+from culprit.domain.rules.measures.service_time.activities import AMBIGUOUS, BUSY
+from culprit.domain.rules.registry import CAUSES, RULES
+from culprit.tests.domain.rules.test_rank import cause, make_finding, names, ranking, rule
+
+REVERSING = sorted({rule for pair in MUTUAL_PAIRS for rule in pair.reversed_by})
+
+
+def test_every_explained_cause_exists() -> None:
+    assert list_unknown_ids(build_graph(CAUSES)) == ()
+    assert list_unknown_ids(build_graph({"a": cause("a", explains=("gone",))})) == ("gone",)
+
+
+def test_pairs_name_causes_and_rules_that_exist() -> None:
+    assert {name for pair in MUTUAL_PAIRS for name in (pair.first, pair.second)} <= CAUSES.keys()
+    assert set(REVERSING) <= RULES.keys()
+
+
+@pytest.mark.parametrize(
+    "matched", [case for size in range(len(REVERSING) + 1) for case in combinations(REVERSING, size)]
+)
+def test_declared_graph_has_no_circle(matched: tuple[str, ...]) -> None:
+    """However the pairs are decided."""
+    for order in (list(CAUSES), list(reversed(CAUSES))):
+        assert find_cycle(build_graph(CAUSES, order, matched)) == ()
+
+
+def test_circle_is_found() -> None:
+    ring = {
+        name: cause(name, explains=(below,))
+        for name, below in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "a"))
+    }
+    assert find_cycle(build_graph(ring)) == ("a", "b", "c")
+
+
+def test_mechanisms_are_activities() -> None:
+    for item in CAUSES.values():
+        assert set(item.mechanisms) <= BUSY | AMBIGUOUS, item.id
+
+
+@pytest.mark.parametrize(("matched", "above"), [((), "a"), (("R9",), "b")])
+def test_pair_is_decided_by_a_rule(matched: tuple[str, ...], above: str) -> None:
+    causes = {name: cause(name) for name in "ab"}
+    graph = build_graph(causes, ["b", "a"], matched, [MutualPair("a", "b", ("R9",))])
+    below = "b" if above == "a" else "a"
+    assert graph.is_explained_by(below, above)
+    assert not graph.is_explained_by(above, below)
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_pair_without_rules_is_decided_by_order(order: str) -> None:
+    causes = {name: cause(name) for name in "ab"}
+    graph = build_graph(causes, list(order), (), [MutualPair("a", "b")])
+    assert graph.is_explained_by(order[1], order[0])
+
+
+def test_explanation_goes_through_causes_that_are_not_named() -> None:
+    rules = [rule("R1", "disk"), rule("R2", "workers")]
+    causes = [cause("disk", explains=("lock",)), cause("lock", explains=("workers",)), cause("workers")]
+    result = ranking([make_finding(item) for item in rules], rules, causes)
+    assert names(result) == [("disk", "likely")]
+    assert result.causes[0].explains == ("workers",)
+
+
+def test_queue_explains_closed_connections_unless_open_files_run_out() -> None:
+    named = [
+        make_finding(RULES["F-NET-ACCEPT-STANDING"], pid="7"), make_finding(RULES["F-TCP-CLOSE-WAIT"], pid="7")
+    ]  # fmt: skip
+    result = ranking(named, RULES.values(), CAUSES.values())
+    assert [item.cause for item in result.causes] == ["worker-pool-exhausted"]
+    leak = [*named, make_finding(RULES["F-FD-LEAK"], pid="7")]
+    result = ranking(leak, RULES.values(), CAUSES.values())
+    assert [item.cause for item in result.causes][0] == "fd-leak-close-wait"
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("disk-saturation", "lock-contention"),
+        ("lock-contention", "worker-pool-exhausted"),
+        ("disk-saturation", "listen-queue-overflow"),
+        ("idle-in-transaction", "database-lock-wait"),
+        ("memcg-oom-kill", "slow-dependency"),
+        ("worker-pool-exhausted", "fd-leak-close-wait"),
+    ],
+)
+def test_known_chains_are_declared(above: str, below: str) -> None:
+    assert build_graph(CAUSES).is_explained_by(below, above)
