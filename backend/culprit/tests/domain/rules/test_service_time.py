@@ -122,7 +122,7 @@ def test_requests_in_no_thread_are_unknown() -> None:
     assert shares(account) == {"running": 0.02, "unknown": 0.98}
 
 
-def test_requests_behind_one_busy_thread_are_its_time() -> None:
+def test_requests_behind_a_busy_thread_are_its_time() -> None:
     view = make_view(
         process_time=[make_process(7, "redis-server", threads=4, run=0.99)],
         thread_time=[make_time(7, "condition", 3.0, "0x2"), make_time(7, "events", 0.01)],
@@ -184,7 +184,7 @@ def test_processes_that_ran_instead_are_named() -> None:
     assert (user.name, round(user.share, 2)) == ("backup", 0.9)
 
 
-def test_a_supervisor_and_its_services_are_not_one_service() -> None:
+def test_a_supervisor_and_its_services_are_separate_services() -> None:
     processes = [
         make_process(1, "python3", ppid=0),
         make_process(2, "python3", ppid=1),
@@ -196,13 +196,13 @@ def test_a_supervisor_and_its_services_are_not_one_service() -> None:
     assert sorted(sorted(service.pids) for service in services) == [["1"], ["2", "3"], ["4"]]
 
 
-def test_roles_of_a_program_are_one_service() -> None:
+def test_roles_of_a_program_share_a_service() -> None:
     processes = [make_process(1, "gunicorn: maste"), make_process(2, "gunicorn: worke", ppid=1)]
     [service] = map_services(make_view(process_time=processes, thread_time=[])).services
     assert service.pids == {"1", "2"}
 
 
-def test_a_service_that_was_asked_about_has_an_account_without_requests() -> None:
+def test_a_named_service_has_an_account_without_requests() -> None:
     view = make_view(
         target={"kind": "process", "pid": 7},
         process_time=[make_process(7, "job", run=0.9), make_process(8, "other", run=0.1)],

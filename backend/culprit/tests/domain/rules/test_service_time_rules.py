@@ -217,7 +217,7 @@ def test_a_tenth_of_the_time_is_needed(mechanisms, requests, expected, share) ->
 
 
 def test_harm_elsewhere_does_not_make_a_pattern_likely() -> None:
-    """Requests of the web server wait; the pattern is in a log shipper that nobody waits for."""
+    """Requests of the web server wait; the pattern is in a log shipper that no request waits for."""
     view = waiting_service(
         make_time(7, "peer", 4.0, "10.9.9.9:80"), processes_beside=[make_process(9, "shipper", run=0.5)]
     )

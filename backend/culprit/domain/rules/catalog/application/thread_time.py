@@ -20,19 +20,19 @@ _LARGE: tuple[tuple[Severity, Threshold], ...] = (
     ("critical", Threshold("critical", 66.7, "percent: requests take three times as long")),
 )
 _OLDEST = Threshold("oldest", 100.0, "milliseconds: users notice a tenth of a second (Miller 1968)")
-_ONE_REQUEST = Threshold("waiting", 1.0, "at any time one request waits")
+_SINGLE_REQUEST = Threshold("waiting", 1.0, "at any time one request waits")
 #: Requests wait, or the diagnosis is about this service.
 _SLOW: tuple[Condition | AnyCondition, ...] = (
     AnyCondition(
         (
             Condition(shares.OLDEST, ">=", _OLDEST),
-            Condition(shares.ASKED, "==", Threshold("asked", 1.0, "the diagnosis names it")),
+            Condition(shares.IS_NAMED, "==", Threshold("asked", 1.0, "the diagnosis names it")),
         )
     ),
     AnyCondition(
         (
-            Condition(shares.WAITING, ">=", _ONE_REQUEST),
-            Condition(shares.ASKED, "==", Threshold("named", 1.0, "the diagnosis names it")),
+            Condition(shares.WAITING, ">=", _SINGLE_REQUEST),
+            Condition(shares.IS_NAMED, "==", Threshold("named", 1.0, "the diagnosis names it")),
         )
     ),
 )
@@ -68,36 +68,7 @@ def _build_rule(
     )
 
 
-_HARM = Rule(
-    id="F-SERVICE-WAITS",
-    title=Text("A service keeps requests waiting", "服务让请求等待"),
-    summary=Text(
-        "Requests to {name} wait up to {value} ms. On average {waiting} are taken and not answered, and {queued} are "
-        "not yet taken.",
-        "发往 {name} 的请求最长等待 {value} ms；平均有 {waiting} 个已接手而未应答，{queued} 个尚未接手。",
-    ),
-    measure=shares.OLDEST,
-    op=">=",
-    thresholds=(
-        ("warn", Threshold("warn", 100.0, "users notice a tenth of a second (Miller 1968)")),
-        (
-            "critical",
-            Threshold("critical", 1000.0, "after one second users lose their flow of thought (Miller 1968)"),
-        ),
-    ),
-    strength=Strength.CONTEXT,
-    use=Use("application", "saturation"),
-    also=(Condition(shares.WAITING, ">=", _ONE_REQUEST),),
-    harm=True,
-    caveats=Text(
-        "Long polls and reports wait by design. A cause needs evidence of its own.",
-        "长轮询与报表本就等待；原因另需自己的证据。",
-    ),
-    source="tcp_info of its connections, waits of its callers on this host (also over Unix sockets), accept queues",
-)
-
 RULES: tuple[Rule, ...] = (
-    _HARM,
     _build_rule(
         "PEER",
         shares.REMOTE_PEER,
@@ -336,59 +307,5 @@ RULES: tuple[Rule, ...] = (
             "{name} 的线程有 {value} % 的时间因信号或跟踪器而被暂停。",
         ),
         resource="kernel",
-    ),
-    Rule(
-        id="F-TIME-SINGLE-THREAD",
-        title=Text("All requests wait for one busy thread", "所有请求在等待同一个忙碌的线程"),
-        summary=Text(
-            "The one serving thread of {name} is busy {value} % of the time, mostly {activity}; on average {waiting} "
-            "requests wait for it.",
-            "{name} 唯一的服务线程有 {value} % 的时间忙碌（主要是 {activity}），平均有 {waiting} 个请求在等待它。",
-        ),
-        measure=shares.BUSY_PART,
-        op=">=",
-        thresholds=(
-            (
-                "warn",
-                Threshold("warn", 90.0, "percent: a request waits nine service times (M/M/1: u / (1 - u))"),
-            ),
-        ),
-        strength=Strength.CONTEXT,
-        use=Use("application", "saturation"),
-        also=(
-            Condition(
-                shares.THREADS,
-                "<",
-                Threshold("threads", shares.ONE_THREAD, "nearer to one thread than to two"),
-            ),
-            Condition(shares.OLDEST, ">=", _OLDEST),
-            Condition(shares.WAITING, ">=", Threshold("waiting", 2.0, "one is served, another one waits")),
-        ),
-        suspects=("cpu-hot-function", "sync-write-amplification", "slow-dependency"),
-        caveats=Text(
-            "Requests of one connection are answered in turn by design.", "同一连接的请求本就依次应答。"
-        ),
-        source=f"{_SOURCE}; queue with one server: Erlang 1909",
-    ),
-    Rule(
-        id="F-TIME-POOL",
-        title=Text("All workers are busy and requests queue", "所有工作线程忙碌，请求在排队"),
-        summary=Text(
-            "{busy} threads of {name} are busy and {free} are free; on average {value} requests are not yet taken.",
-            "{name} 有 {busy} 个线程忙碌、{free} 个空闲；平均有 {value} 个请求尚未接手。",
-        ),
-        measure=shares.QUEUED,
-        op=">=",
-        thresholds=(("warn", Threshold("warn", 1.0, "at any time one request waits for a worker")),),
-        strength=Strength.MECHANISM,
-        use=Use("application", "saturation"),
-        also=(
-            Condition(shares.BUSY_PART, ">=", Threshold("busy", 90.0, "percent: hardly any worker is free")),
-            Condition(shares.THREADS, ">=", Threshold("threads", shares.ONE_THREAD, "one thread is no pool")),
-        ),
-        causes=("worker-pool-exhausted",),
-        suspects=("worker-pool-exhausted",),
-        harm=True,
-        source=_SOURCE,
     ),
 )

@@ -195,11 +195,11 @@ def _rows_of(rows: Mapping[str, Sequence[TableRow]], service: Service) -> list[T
 def _add_unanswered(connections: Sequence[TableRow], threads: ThreadAmounts) -> Mapping[Key, Amount]:
     """Add requests to peers for which no thread waits, because an event loop waits for many of them at once."""
     amounts = dict(threads.busy)
-    asked: dict[Key, list[TableRow]] = defaultdict(list)
+    requested: dict[Key, list[TableRow]] = defaultdict(list)
     for row in connections:
         if row.text("direction") == "out":
-            asked[PEER, normalize_target(row.text("peer"))].append(row)
-    for key, rows in asked.items():
+            requested[PEER, normalize_target(row.text("peer"))].append(row)
+    for key, rows in requested.items():
         unanswered = add_amounts(_count_unanswered(row) for row in rows)
         known = amounts.get(key)
         if known is None or unanswered.number > known.number:
@@ -236,17 +236,17 @@ def _count_calls(
     busy: Sequence[Mapping[Key, Amount]], callees: Sequence[Mapping[str, Service]]
 ) -> Mapping[frozenset[str], _Calls]:
     """Return what the callers of each local service show, by its processes."""
-    found: dict[frozenset[str], list[Amount]] = defaultdict(list)
+    amounts_by_callee: dict[frozenset[str], list[Amount]] = defaultdict(list)
     for amounts, targets in zip(busy, callees, strict=True):
         for target, callee in targets.items():
-            found[callee.pids].append(amounts[PEER, target])
+            amounts_by_callee[callee.pids].append(amounts[PEER, target])
     return {
         pids: _Calls(
             sum(item.number for item in items),
             max(item.longest_ms for item in items),
             tuple(citation for item in items for citation in item.citations),
         )
-        for pids, items in found.items()
+        for pids, items in amounts_by_callee.items()
     }
 
 

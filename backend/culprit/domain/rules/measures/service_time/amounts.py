@@ -20,8 +20,8 @@ Key = tuple[str, str]
 class Amount:
     """The mean number of threads and requests in one activity, and the bounds within which it is.
 
-    The bounds hold the sampling error and what could not be told apart. `samples` is 0 for exact counters. `longest_ms`
-    is the longest single wait that was seen, `operation` the most frequent system call or place in the kernel.
+    The bounds hold the sampling error and what could not be distinguished. `samples` is 0 for exact counters.
+    `longest_ms` is the longest single wait that was seen, `operation` the most frequent system call.
     """
 
     number: float

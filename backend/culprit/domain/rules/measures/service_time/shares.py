@@ -22,7 +22,7 @@ from culprit.domain.rules.view import HostView
 NEEDS = (("thread_time",),)
 Detail = dict[str, str | int | float]
 #: Fewer threads than this are one thread: the rest is background work of the program.
-ONE_THREAD = 1.5
+SINGLE_THREAD = 1.5
 _times: WeakKeyDictionary[HostView, ServiceTimes] = WeakKeyDictionary()
 Build = Callable[[HostView, ServiceTimes, TimeAccount], Iterator[Measurement]]
 
@@ -79,7 +79,7 @@ def _queued(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
         )
 
 
-def _asked(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+def _is_named(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     del view, times
     cites = _cite(account.amounts.values())
     yield Measurement(float(account.is_target), account.service.subject, cites, account.samples)
@@ -197,8 +197,8 @@ QUEUED = Measure(
     "service.requests_queued", "count", Text("Requests that no thread has taken", "尚无线程接手的请求"), NEEDS,
     _read(_queued),
 )  # fmt: skip
-ASKED = Measure(
-    "service.is_asked_about", "bool", Text("The diagnosis is about it", "诊断对象"), NEEDS, _read(_asked)
+IS_NAMED = Measure(
+    "service.is_named", "bool", Text("The diagnosis is about it", "诊断对象"), NEEDS, _read(_is_named)
 )
 THREADS = Measure(
     "service.threads_count", "count", Text("Threads that serve", "服务线程数"), NEEDS, _read(_threads)

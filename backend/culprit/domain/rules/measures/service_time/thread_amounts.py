@@ -102,7 +102,7 @@ class ThrottledGroups:
     """The part of the time in which groups were held back by their CPU quota.
 
     `parts` are by control group, 0 to 1. The kernel adds up the time that a group is held back on each CPU, so it is
-    divided by the number of CPUs on which the group ran or wanted to run at once.
+    divided by the number of CPUs on which the group ran or requested to run at once.
     """
 
     parts: Mapping[str, tuple[float, Citation]]
@@ -115,8 +115,8 @@ class ThrottledGroups:
             return busy
         part, citation = limit
         running = busy.get((RUNNING, ""))
-        wanted = waiting.number + (running.number if running else 0.0)
-        held = min(waiting.number, part * wanted)
+        requested = waiting.number + (running.number if running else 0.0)
+        held = min(waiting.number, part * requested)
         if held <= 0:
             return busy
         cites = (*waiting.citations, citation)
@@ -143,17 +143,17 @@ def read_throttled_groups(
         path, held_s = row.text("path").rstrip("/"), row.number("throttled_s") or 0.0
         if not path or held_s <= 0 or seconds <= 0:
             continue
-        wanted = sum(
-            _count_wanted(service, window_ms)
+        requested = sum(
+            _count_requested(service, window_ms)
             for service in services
             if service.group == path or service.group.startswith(f"{path}/")
         )
-        used = max(1.0, min(wanted, float(cpus or wanted)))
+        used = max(1.0, min(requested, float(cpus or requested)))
         parts[path] = min(1.0, held_s / seconds / used), row.citation
     return ThrottledGroups(parts)
 
 
-def _count_wanted(service: Service, window_ms: float) -> float:
+def _count_requested(service: Service, window_ms: float) -> float:
     """Return the mean number of threads of a service that run or want to run."""
-    wanted = sum_column(service.rows, "run_ms") + sum_column(service.rows, "wait_ms")
-    return wanted / window_ms if window_ms > 0 else 0.0
+    requested = sum_column(service.rows, "run_ms") + sum_column(service.rows, "wait_ms")
+    return requested / window_ms if window_ms > 0 else 0.0
