@@ -93,6 +93,30 @@ CAUSES: tuple[Cause, ...] = (
         proven_by=("dstate",),
     ),
     Cause(
+        id="io-throttled-by-cgroup",
+        title=Text("An I/O limit holds the group back", "I/O 限额使该组受限"),
+        what=Text(
+            "The group uses up its I/O limit. Further requests wait in the kernel before the device sees them, so the "
+            "device looks idle.",
+            "该组已用尽 I/O 限额；其余请求在到达设备之前就在内核中等待，因此设备看起来空闲。",
+        ),
+        fix=Text(
+            "Raise the limit (io.max, blkio.throttle, the limit of the container) to the demand at peak, or reduce "
+            "what the group reads and writes. Use a weight (io.weight) where a limit is not required.",
+            "按峰值需求提高限额（io.max、blkio.throttle 或容器限额），或减少该组的读写；"
+            "无需硬限额时改用权重（io.weight）。",
+        ),
+        risk=Text(
+            "Without a limit, the group may slow down other users of the disk. Rollback: restore the old limit.",
+            "取消限额后该组可能挤占其他磁盘用户。回退：恢复旧限额。",
+        ),
+        verify=Text(
+            "Capture again under the same load: the limit is not used up, and tasks of the group do not wait for I/O.",
+            "相同负载再次采集：限额未用尽，该组任务不再等待 I/O。",
+        ),
+        explains=("dstate-pileup", "disk-saturation", "lock-contention", "worker-pool-exhausted"),
+    ),
+    Cause(
         id="failing-disk",
         title=Text("A disk is failing", "磁盘正在损坏"),
         what=Text(

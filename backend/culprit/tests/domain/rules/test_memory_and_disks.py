@@ -75,7 +75,7 @@ def fd(pid: int, path: str, moved: float, comm: str = "app") -> dict[str, object
 def test_calls_are_shared_among_files_by_how_far_they_moved() -> None:
     calls = {"pid": 1, "comm": "app", "wchar_per_s": 1000.0, "syscw_per_s": 100.0}
     seen = view(fds=[fd(1, "/a", 250.0), fd(1, "/b", 750.0), fd(1, "/c", 0.0)], proc_io=[calls])
-    assert [item.value for item in sync_writes.SYNC_FILES.read(seen)] == [25.0, 75.0, 0.0]
+    assert [item.detail["writes"] for item in sync_writes.SYNC_FILES.read(seen)] == [25, 75, 0]
 
 
 def test_devices_are_not_files() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.disk import queues
+from culprit.domain.rules.measures.disk import device_time, queues
 from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -16,26 +16,14 @@ _WAITING = (
         id="F-DISK-SATURATED",
         title=Text("Requests queue at a disk", "磁盘请求排队"),
         summary=Text(
-            "On {dev}, {value} requests wait most of the time.", "{dev} 大部分时间有 {value} 个请求排队。"
+            "On {dev}, {value} requests wait longer than the device needs, most of the time.",
+            "{dev} 大部分时间有 {value} 个请求的等待超出设备所需。",
         ),
-        measure=queues.QUEUE,
+        measure=device_time.QUEUED,
         op=">",
         thresholds=(
-            (
-                "warn",
-                Threshold("warn", 2.0, "Gregg: more than one per hardware queue; pmie and mixins: rising"),
-            ),
+            ("warn", Threshold("warn", 1.0, "at any time, at least one request waits that could be done")),
             ("critical", Threshold("critical", 10.0, "node_exporter mixin: queue > 10")),
-        ),
-        also=(
-            Condition(
-                MetricReading("disk.util_pct", "held"), ">", Threshold("util", 95.0, "pmie 95, Netdata 98")
-            ),
-            Condition(
-                queues.SLOWNESS,
-                ">",
-                Threshold("slow", 1.0, "longer than such a device needs: 20 ms, SSD 5, NVMe 2"),
-            ),
         ),
         strength=Strength.MECHANISM,
         use=Use("disk", "saturation"),
@@ -43,9 +31,9 @@ _WAITING = (
         causes=("disk-saturation",),
         refutes=("disk-saturation",),
         caveats=Text(
-            "Utilization alone does not show saturation of a parallel device. A mapped device "
-            "counts each request again.",
-            "仅凭利用率不能判断可并行设备；映射设备会重复计数。",
+            "What a device needs is that of its class: 20 ms if it turns or the kernel does not know, 5 ms of an SSD, "
+            "2 ms of NVMe.",
+            "设备所需时间按其类别：旋转或未知 20 毫秒，SSD 5 毫秒，NVMe 2 毫秒。",
         ),
         source="/proc/diskstats, in 60 % of the readings: short bursts of background writes do not match",
     ),
@@ -56,7 +44,7 @@ _WAITING = (
             "Writes of {value} KiB on average fully use the disk, and requests queue.",
             "平均 {value} KiB 的写入占满磁盘，请求排队。",
         ),
-        measure=MetricReading("disk.wareq_kb", "mean"),
+        measure=queues.BULK_WRITES,
         op=">=",
         thresholds=(
             (
@@ -67,16 +55,12 @@ _WAITING = (
             ),
         ),
         also=(
+            Condition(device_time.QUEUED, ">", Threshold("queue", 1.0, "as for a fully used disk")),
             Condition(
-                MetricReading("disk.write_mb_s", "mean"),
+                device_time.WRITE_TIME,
                 ">",
-                Threshold("rate", 20.0, "less does not fill a disk"),
+                Threshold("write_pct", 100.0, "at any time, a write is in progress"),
             ),
-            Condition(queues.QUEUE, ">", Threshold("queue", 2.0, "as for a fully used disk")),
-            Condition(
-                MetricReading("disk.util_pct", "held"), ">", Threshold("util", 95.0, "pmie 95, Netdata 98")
-            ),
-            Condition(queues.SLOWNESS, ">", Threshold("slow", 1.0, "as for a fully used disk")),
         ),
         strength=Strength.CORRELATIONAL,
         use=Use("disk", "utilization"),
@@ -103,12 +87,12 @@ _WAITING = (
         id="F-DISK-INFLIGHT",
         title=Text("Many requests in flight at once", "在途请求过多"),
         summary=Text(
-            "{value} requests are in flight. The queue holds {nr_requests}.",
-            "在途 {value} 个请求，队列深度 {nr_requests}。",
+            "{requests} requests are in flight, {value} % of the {holds} that the queues of {dev} hold.",
+            "{dev} 在途 {requests} 个请求，占其队列容量 {holds} 的 {value}%。",
         ),
-        measure=queues.IN_FLIGHT,
+        measure=queues.QUEUE_USED,
         op=">",
-        thresholds=(("info", Threshold("requests", 64.0, "half of the default queue")),),
+        thresholds=(("info", Threshold("requests", 50.0, "half of nr_requests of all hardware queues")),),
         strength=Strength.CONTEXT,
         use=Use("disk", "saturation"),
         source="/sys/block/*/inflight, instants",
@@ -116,15 +100,12 @@ _WAITING = (
     Rule(
         id="F-DISK-READ-RATE",
         title=Text("Much is read from a disk", "磁盘读取量大"),
-        summary=Text("The disk reads {value} MB/s.", "读取 {value} MB/s。"),
-        measure=MetricReading("disk.read_mb_s", "mean"),
-        op=">",
-        thresholds=(
-            (
-                "info",
-                Threshold("rate", 50.0, "a case study: 100 MB/s at the quota, 4 MB/s in the healthy state"),
-            ),
+        summary=Text(
+            "{value} reads of {dev} are in progress on average.", "{dev} 平均有 {value} 个读请求在途。"
         ),
+        measure=device_time.READING,
+        op=">=",
+        thresholds=(("info", Threshold("rate", 0.5, "most of the time, a read is in progress")),),
         strength=Strength.CONTEXT,
         use=Use("disk", "utilization"),
         source="describes the load, not a fault",
@@ -158,9 +139,9 @@ _WAITING = (
         thresholds=(("info", Threshold("ahead", 128.0, "default of the kernel")),),
         also=(
             Condition(
-                MetricReading("mem.pgmajfault_per_s", "mean"),
+                queues.FAULTS_OF_READS,
                 ">",
-                Threshold("faults", 50.0, "a fault of 4 KiB reads all of it"),
+                Threshold("faults", 50.0, "most reads are of a fault, which needs 4 KiB and reads all of it"),
             ),
         ),
         strength=Strength.CONTEXT,
@@ -178,8 +159,7 @@ _WAITING = (
         measure=queues.STUCK,
         op=">=",
         thresholds=(
-            ("warn", Threshold("warn", 4.0, "case study of a high load: 4")),
-            ("critical", Threshold("critical", 16.0, "estimate")),
+            ("warn", Threshold("warn", 1.0, "a task that does not move for seconds serves no request")),
         ),
         guards=_NO_BUSY_DISK,
         strength=Strength.MECHANISM,
@@ -198,18 +178,7 @@ _WAITING = (
             "An I/O limit holds requests back before the device counts them, so the disk looks idle.",
             "I/O 限流在设备计数之前就拦下请求：磁盘看起来空闲。",
         ),
-        source="state D at the same place in two samples of all tasks, five seconds apart",
-    ),
-    Rule(
-        id="F-PROC-BLOCKED",
-        title=Text("Many tasks wait for I/O", "大量任务等待 I/O"),
-        summary=Text("{value} tasks are blocked most of the time.", "大部分时间有 {value} 个任务阻塞。"),
-        measure=MetricReading("sched.blocked", "held"),
-        op=">=",
-        thresholds=(("warn", Threshold("tasks", 4.0, "as F-PROC-DSTATE")),),
-        strength=Strength.CONTEXT,
-        use=Use("disk", "saturation"),
-        source="procs_blocked of /proc/stat: shows that tasks wait, not what they wait for",
+        source="state D at the same place in two samples of all tasks, seconds apart, without a turn on a CPU between",
     ),
     Rule(
         id="F-CPU-IOWAIT",

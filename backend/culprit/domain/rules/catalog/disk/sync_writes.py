@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.disk import queues as disk
-from culprit.domain.rules.measures.disk import sync_writes
-from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
+from culprit.domain.rules.measures.disk import device_time, sync_writes
+from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _CAUSE = ("sync-write-amplification",)
@@ -14,8 +13,12 @@ _DATABASES = Text(
     "The log of a database is synchronous by design. It is reported but not a cause.",
     "数据库日志按设计同步写：仅提示，不归咎。",
 )
-_REACHES_DEVICE = Condition(
-    sync_writes.DEVICE_REQUESTS, ">=", Threshold("requests", 10.0, "the device receives them")
+#: Removing what takes less than a tenth of the time of a thread makes nothing a tenth faster (Amdahl).
+TENTH = 10.0
+_DEVICE_WORKS = Condition(
+    device_time.WRITE_TIME,
+    ">",
+    Threshold("device_pct", TENTH, "the device works on writes for a tenth of the time"),
 )
 
 RULES: tuple[Rule, ...] = (
@@ -23,35 +26,15 @@ RULES: tuple[Rule, ...] = (
         id="F-FD-OSYNC",
         title=Text("A file is written synchronously", "文件以同步方式写入"),
         summary=Text(
-            "{comm} writes {value} times a second to {path}, which is open with flags {flags}. "
-            "Each write waits for the device.",
-            "{comm} 每秒向 {path} 写 {value} 次，打开标志为 {flags}：每次都等待设备。",
+            "{comm} writes {writes} times a second to {path}, which is open with flags {flags}. "
+            "Waiting for the device takes {value} % of the time of a thread.",
+            "{comm} 每秒向 {path} 写 {writes} 次，打开标志为 {flags}：等待设备占一个线程 {value}% 的时间。",
         ),
         measure=sync_writes.SYNC_FILES,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 10.0, "fewer cannot fill any device")),
-            (
-                "critical",
-                Threshold(
-                    "critical", 100.0, "a disk with 100 requests/s is full, because one write needs several"
-                ),
-            ),
-        ),
-        also=(
-            _REACHES_DEVICE,
-            AnyCondition(
-                (
-                    Condition(
-                        disk.BLOCKED,
-                        ">=",
-                        Threshold("blocked", 0.25, "a task waits for it a quarter of the time"),
-                    ),
-                    Condition(
-                        sync_writes.SYNC_WAITERS, ">=", Threshold("waiting", 0.25, "a task waits for it")
-                    ),
-                )
-            ),
+            ("warn", Threshold("warn", TENTH, "a tenth of the time of a thread")),
+            ("critical", Threshold("critical", 100.0, "at any time, a thread waits for it")),
         ),
         strength=Strength.DIRECT,
         use=Use("disk", "utilization"),
@@ -66,11 +49,12 @@ RULES: tuple[Rule, ...] = (
         id="F-FD-OSYNC-DATABASE",
         title=Text("A database writes synchronously", "数据库同步写入"),
         summary=Text(
-            "{comm} writes {value} times a second to {path}.", "{comm} 每秒向 {path} 写 {value} 次。"
+            "{comm} writes {writes} times a second to {path}. Waiting takes {value} % of the time of a thread.",
+            "{comm} 每秒向 {path} 写 {writes} 次，等待占一个线程 {value}% 的时间。",
         ),
         measure=sync_writes.DATABASE_SYNC_FILES,
         op=">",
-        thresholds=(("info", Threshold("writes", 10.0, "as for other programs")),),
+        thresholds=(("info", Threshold("writes", TENTH, "as for other programs")),),
         strength=Strength.CONTEXT,
         use=Use("disk", "utilization"),
         caveats=_DATABASES,
@@ -89,13 +73,13 @@ RULES: tuple[Rule, ...] = (
         thresholds=(("warn", Threshold("ratio", 4.0, "a page for every write of less than 1 KiB")),),
         also=(
             Condition(
-                MetricReading("disk.flush_per_s", "mean"),
-                ">=",
-                Threshold("flushes", 10.0, "forced writes are flushed"),
+                sync_writes.FLUSHES_OF_WRITES,
+                ">",
+                Threshold(
+                    "flushes", TENTH, "a flush for at most ten writes: a commit of ext4 has one for three"
+                ),
             ),
-            Condition(
-                disk.BLOCKED, ">=", Threshold("blocked", 0.25, "a task waits for it a quarter of the time")
-            ),
+            _DEVICE_WORKS,
         ),
         strength=Strength.MECHANISM,
         use=Use("disk", "utilization"),
@@ -113,16 +97,16 @@ RULES: tuple[Rule, ...] = (
         id="F-SYNC-WAIT",
         title=Text("Threads wait for flushed data", "线程等待强制落盘"),
         summary=Text(
-            "On average {value} threads of {comm} ({pid}) wait in {wchan}.",
-            "{comm}（{pid}）平均有 {value} 个线程停在 {wchan}。",
+            "Threads of {comm} ({pid}) wait in {wchan} for {value} % of the time of a thread.",
+            "{comm}（{pid}）的线程停在 {wchan}，合计占一个线程 {value}% 的时间。",
         ),
         measure=sync_writes.SYNC_WAITERS,
         op=">=",
         thresholds=(
-            ("warn", Threshold("warn", 0.5, "half a thread on average")),
-            ("critical", Threshold("critical", 2.0, "several threads on average")),
+            ("warn", Threshold("warn", 50.0, "a thread waits for it more than for anything else")),
+            ("critical", Threshold("critical", 100.0, "at any time, a thread waits for it")),
         ),
-        also=(_REACHES_DEVICE,),
+        also=(_DEVICE_WORKS,),
         strength=Strength.MECHANISM,
         use=Use("disk", "saturation"),
         suspects=("sync-write-amplification",),
@@ -135,11 +119,12 @@ RULES: tuple[Rule, ...] = (
         id="F-SYNC-WAIT-DATABASE",
         title=Text("A database waits for its commits", "数据库等待提交落盘"),
         summary=Text(
-            "On average {value} threads of {comm} wait in {wchan}.", "{comm} 有 {value} 个线程停在 {wchan}。"
+            "Threads of {comm} wait in {wchan} for {value} % of the time of a thread.",
+            "{comm} 的线程停在 {wchan}，合计占一个线程 {value}% 的时间。",
         ),
         measure=sync_writes.DATABASE_SYNC_WAITERS,
         op=">=",
-        thresholds=(("info", Threshold("waiting", 0.5, "as for other programs")),),
+        thresholds=(("info", Threshold("waiting", 50.0, "as for other programs")),),
         strength=Strength.CONTEXT,
         use=Use("disk", "saturation"),
         caveats=_DATABASES,
@@ -149,16 +134,15 @@ RULES: tuple[Rule, ...] = (
         id="F-SYSCALL-SYNC",
         title=Text("Frequent fsync calls", "频繁调用 fsync"),
         summary=Text(
-            "{comm} ({pid}) calls {syscall} {value} times a second.",
-            "{comm}（{pid}）每秒调用 {syscall} {value} 次。",
+            "{comm} ({pid}) calls {syscall} {calls} times a second, which takes {value} % of the time of a thread.",
+            "{comm}（{pid}）每秒调用 {syscall} {calls} 次，占一个线程 {value}% 的时间。",
         ),
-        measure=sync_writes.SYNC_CALLS,
+        measure=sync_writes.SYNC_CALL_TIME,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 10.0, "as for O_SYNC")),
+            ("warn", Threshold("warn", TENTH, "as for O_SYNC")),
             ("critical", Threshold("critical", 100.0, "as for O_SYNC")),
         ),
-        also=(Condition(sync_writes.SYNC_CALL_MS, ">=", Threshold("waited", 200.0, "a fifth of a thread")),),
         strength=Strength.DIRECT,
         use=Use("disk", "utilization"),
         causes=_CAUSE,
@@ -169,10 +153,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-DISK-FLUSHES",
         title=Text("The device cache is flushed continuously", "设备缓存频繁刷新"),
-        summary=Text("{value} flushes a second.", "每秒刷新 {value} 次。"),
-        measure=MetricReading("disk.flush_per_s", "held"),
+        summary=Text("{dev} is flushing for {value} % of the time.", "{dev} 有 {value}% 的时间在刷新缓存。"),
+        measure=device_time.FLUSH_TIME,
         op=">",
-        thresholds=(("info", Threshold("flushes", 30.0, "a journal alone commits once in several seconds")),),
+        thresholds=(
+            ("info", Threshold("flushes", TENTH, "a journal alone commits once in several seconds")),
+        ),
         strength=Strength.CONTEXT,
         use=Use("disk", "utilization"),
         suspects=("sync-write-amplification",),
@@ -190,13 +176,7 @@ RULES: tuple[Rule, ...] = (
                 Threshold("ratio", 2.0, "a case study: 3, for data and for begin and commit of the journal"),
             ),
         ),
-        also=(
-            Condition(
-                MetricReading("disk.w_iops", "mean"),
-                ">",
-                Threshold("writes", 50.0, "few writes give no meaningful ratio"),
-            ),
-        ),
+        also=(_DEVICE_WORKS,),
         strength=Strength.CORRELATIONAL,
         use=Use("disk", "utilization"),
         suspects=("sync-write-amplification",),
@@ -213,7 +193,7 @@ RULES: tuple[Rule, ...] = (
         measure=sync_writes.SYNC_STACKS,
         op=">",
         thresholds=(("warn", Threshold("share", 20.0, "estimate; idle threads wait as well and dilute it")),),
-        also=(_REACHES_DEVICE,),
+        also=(_DEVICE_WORKS,),
         strength=Strength.MECHANISM,
         use=Use("disk", "saturation"),
         causes=_CAUSE,

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.derived import Detail, build_measure, read_series, share_of
-from culprit.domain.rules.measures.places import build_process_subject
+from culprit.domain.rules.measures.disk.device_time import find_needed_ms, list_stacked_devices
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -17,53 +18,64 @@ RECLAIM_FRAMES = (
     "^(shrink_node|shrink_lruvec|shrink_folio_list|reclaim_high"
     "|try_to_free_pages|try_to_free_mem_cgroup_pages)$"
 )
+#: Samples after which a share of 100 % is at least 80 % (Wilson).
+MANY_SAMPLES = 16
+ALL_PCT = 100.0
 #: Waits that are uninterruptible by design and mean nothing: a parent between vfork and exec, idle kernel threads.
 MEANS_NOTHING = frozenset(
     ("kernel_clone", "wait_for_vfork_done", "worker_thread", "kthread", "do_wait", "None", "")
 )
 
 
-def _blocked(view: HostView) -> list[Measurement]:
-    """Threads stuck in the kernel at a moment: of each process that was watched, and of all others by name."""
-    results = []
-    for row in view.rows("thread_groups"):
-        blocked = row.number("mean_blocked")
-        if blocked is not None:
-            detail: Detail = {
-                "comm": row.text("comm"),
-                "pid": row.text("pid"),
-                "threads": row.text("threads"),
-            }
-            results.append(
-                Measurement(blocked, build_process_subject(view, row), (row.citation,), 1, (), detail)
-            )
-    for row in view.rows("wchans"):
-        seen, scans = row.number("seen"), row.number("scans")
-        if row.text("wchan") not in MEANS_NOTHING and seen and scans:
-            detail = {"comm": row.text("comm"), "wchan": row.text("wchan")}
-            results.append(
-                Measurement(
-                    seen / scans, (("comm", row.text("comm")),), (row.citation,), int(scans), (), detail
-                )
-            )
-    return results
-
-
 def _stuck(view: HostView) -> list[Measurement]:
-    """Tasks that were in uninterruptible sleep at the same place in both samples, seconds apart."""
-    stored = []
+    """Tasks that were in uninterruptible sleep at the same place in both samples, seconds apart, and did not move.
+
+    A program that had a turn on a CPU between the samples may have waited twice; of it, only the threads count that no
+    sample of them found anywhere else, and all that were seen twice are the upper end.
+    """
+    moving, kernel = _list_moving(view), _list_kernel_threads(view)
+    sure, rows = 0.0, []
+    unsure = 0.0
     for row in view.rows("wchans"):
         tasks, seen = row.number("tasks"), row.number("seen")
         checked_twice = (row.number("scans") or 0) >= 2
-        if row.text("wchan") not in MEANS_NOTHING and tasks and seen and checked_twice and seen > tasks:
-            stored.append((seen - tasks, row))
-    if not stored:
+        if row.text("wchan") in MEANS_NOTHING or row.text("comm") in kernel or not tasks or not seen:
+            continue
+        if checked_twice and seen > tasks:
+            rows.append((seen - tasks, row))
+            if row.text("comm") in moving:
+                unsure += seen - tasks
+            else:
+                sure += seen - tasks
+    if not rows:
         return _nothing(view, "wchans", "thread_groups")
-    stored.sort(key=lambda item: -item[0])
-    places = ", ".join(row.text("wchan") for _, row in stored[:3])
-    detail = {"wchan": places, "comm": stored[0][1].text("comm")}
-    cites = tuple(row.citation for _, row in stored[:4])
-    return [Measurement(sum(count for count, _ in stored), (), cites, len(stored), (), detail)]
+    rows.sort(key=lambda item: -item[0])
+    places = ", ".join(row.text("wchan") for _, row in rows[:3])
+    detail: Detail = {"wchan": places, "comm": rows[0][1].text("comm")}
+    cites = tuple(row.citation for _, row in rows)
+    still = min(unsure, float(len(_list_still_threads(view, moving))))
+    interval = Interval("sampled", sure + still, sure + unsure) if unsure > still else None
+    return [Measurement(sure + still, (), cites, len(rows), (), detail, interval)]
+
+
+def _list_moving(view: HostView) -> set[str]:
+    """Names of programs that had a turn on a CPU in the window."""
+    return {row.text("comm") for row in view.rows("sched_delay") if row.number("switches")}
+
+
+def _list_kernel_threads(view: HostView) -> set[str]:
+    return {row.text("comm") for row in view.rows("processes") if row.number("kernel_thread")}
+
+
+def _list_still_threads(view: HostView, moving: set[str]) -> list[TableRow]:
+    """Threads of moving programs that were in uninterruptible sleep in each of many samples."""
+    return [
+        row
+        for row in view.rows("threads")
+        if row.text("comm") in moving
+        and (row.number("samples") or 0) >= MANY_SAMPLES
+        and (row.number("blocked_pct") or 0) >= ALL_PCT
+    ]
 
 
 def _nothing(view: HostView, *kinds: str) -> list[Measurement]:
@@ -88,60 +100,47 @@ def _busiest(view: HostView) -> list[Measurement]:
     return [Measurement(top.value, (), top.citations, top.sample_count)] if top else []
 
 
-def _queues(view: HostView) -> list[Measurement]:
-    """Requests waiting at a device in most readings, of the devices that are stacked on no other."""
-    stacked = {row.text("dev") for row in view.rows("block_devices") if row.text("slaves")}
-    rotating = {row.text("dev"): row.number("rotational") for row in view.rows("block_devices")}
-    results = []
-    for item in read_series(view, MetricReading("disk.aqu", "held")):
-        dev = dict(item.subject).get("dev", "")
-        if dev not in stacked:
-            detail: Detail = {"dev": dev, "rotational": rotating.get(dev) or 0.0}
-            results.append(
-                Measurement(item.value, item.subject, item.citations, item.sample_count, (), detail)
-            )
-    return results
+def _bulk_writes(view: HostView) -> list[Measurement]:
+    """Mean size of a write, of devices that are mapped to no other."""
+    stacked = list_stacked_devices(view)
+    return [
+        replace(item, detail={"dev": dict(item.subject).get("dev", "")})
+        for item in read_series(view, MetricReading("disk.wareq_kb", "mean"))
+        if dict(item.subject).get("dev", "") not in stacked
+    ]
 
 
 def _slowness(view: HostView) -> list[Measurement]:
-    """How many times longer a request takes than such a device needs: 20 ms where it turns, 5 ms of an SSD, 2 of NVMe.
-
-    Source: playbooks of the case studies. What the kernel calls rotational may be a virtual disk: then the mildest
-    bound holds.
-    """
-    rotating = {row.text("dev"): row.number("rotational") for row in view.rows("block_devices")}
+    """How many times longer a request takes than such a device needs without a queue."""
+    needed = find_needed_ms(view)
     worst: dict[str, Measurement] = {}
     for metric in ("disk.r_await_ms", "disk.w_await_ms"):
         for item in read_series(view, MetricReading(metric, "held")):
             dev = dict(item.subject).get("dev", "")
-            bound = 2.0 if dev.startswith("nvme") else 5.0 if rotating.get(dev) == 0 else 20.0
+            bound = needed(dev)
             measurement = Measurement(
-                item.value / bound,
-                item.subject,
-                item.citations,
-                item.sample_count,
-                (),
+                item.value / bound, item.subject, item.citations, item.sample_count, (),
                 {"await_ms": round(item.value, 1)},
-            )
+            )  # fmt: skip
             if dev not in worst or measurement.value > worst[dev].value:
                 worst[dev] = measurement
     return list(worst.values())
 
 
 def _plateau(view: HostView) -> list[Measurement]:
-    """How little throughput varied, as a coefficient in percent, of devices that moved anything to speak of."""
+    """How little throughput varied, as a coefficient in percent, of devices that read anything."""
     results = []
     for throughput in view.series_of("disk.read_mb_s"):
         values = throughput.values[:, 0]
         values = values[~np.isnan(values)]
-        if len(values) >= 10 and values.mean() >= 5.0:
+        if len(values) >= 10 and values.mean() > 0:
             subject = (("dev", throughput.labels.get("dev", "")),)
             citation = Citation(
                 throughput.citation.run,
                 throughput.citation.collector,
                 throughput.citation.artifact,
                 throughput.citation.part,
-                () if throughput.lines is None else (int(throughput.lines[0]), int(throughput.lines[-1])),
+                () if throughput.lines is None else tuple(int(line) for line in throughput.lines),
             )
             detail: Detail = {"mb_per_s": round(float(values.mean()), 1)}
             results.append(
@@ -176,19 +175,33 @@ def _read_ahead(view: HostView) -> list[Measurement]:
     return results
 
 
-def _in_flight(view: HostView) -> list[Measurement]:
-    """The most requests that a device had not answered at one moment."""
+def _queue_used(view: HostView) -> list[Measurement]:
+    """The most requests that a device had not answered at one moment, in percent of those that its queues hold."""
+    results = []
+    for row in view.rows("block_devices"):
+        most, depth = row.number("inflight_max"), row.number("nr_requests")
+        if most is not None and depth and not row.text("slaves"):
+            holds = depth * max(1.0, row.number("hw_queues") or 1.0)
+            detail: Detail = {"requests": round(most), "holds": round(holds), "dev": row.text("dev")}
+            results.append(
+                Measurement(100.0 * most / holds, (("dev", row.text("dev")),), (row.citation,), 1, (), detail)
+            )
+    return results
+
+
+def _faults_of_reads(view: HostView) -> list[Measurement]:
+    """Major faults for each read of a device, percent: how many of the reads a fault may have caused."""
+    faults = read_series(view, MetricReading("mem.pgmajfault_per_s", "mean"))
     return [
-        Measurement(
-            value,
-            (("dev", row.text("dev")),),
-            (row.citation,),
-            1,
-            (),
-            {"nr_requests": row.text("nr_requests")},
+        replace(
+            item,
+            value=100.0 * fault.value / item.value,
+            citations=(*item.citations, *fault.citations),
+            interval=None,
         )
-        for row in view.rows("block_devices")
-        if (value := row.number("inflight_max")) is not None and not row.text("slaves")
+        for item in read_series(view, MetricReading("disk.r_iops", "mean"))
+        for fault in faults
+        if item.value > 0
     ]
 
 
@@ -241,14 +254,6 @@ def _count_events(view: HostView, *kinds: str) -> list[Measurement]:
     ]
 
 
-BLOCKED = build_measure(
-    "proc.mean_blocked_threads",
-    "count",
-    "Threads stuck in the kernel",
-    "不可中断的线程数",
-    (("proc_threads",),),
-    _blocked,
-)
 STUCK = build_measure(
     "tasks.stuck",
     "count",
@@ -273,8 +278,8 @@ RECLAIM_STACKS = build_measure(
     (("perf_record",),),
     share_of("on_cpu", RECLAIM_FRAMES),
 )
-QUEUE = build_measure(
-    "disk.queue", "count", "Requests waiting at the device", "设备排队请求数", (("iostat",),), _queues
+BULK_WRITES = build_measure(
+    "disk.write_size_kb", "kb", "Mean size of a write", "平均写入大小", (("iostat",),), _bulk_writes
 )
 SLOWNESS = build_measure(
     "disk.await_of_usual",
@@ -295,13 +300,21 @@ READ_AHEAD = build_measure(
     (("block_queue",), ("iostat",)),
     _read_ahead,
 )
-IN_FLIGHT = build_measure(
-    "disk.inflight_max",
-    "count",
-    "Requests not answered at one moment",
-    "同一时刻未完成的请求",
+QUEUE_USED = build_measure(
+    "disk.queue_used_pct",
+    "pct",
+    "Use of the queue of the device",
+    "设备队列使用率",
     (("block_queue",),),
-    _in_flight,
+    _queue_used,
+)
+FAULTS_OF_READS = build_measure(
+    "disk.faults_of_reads_pct",
+    "pct",
+    "Major faults for each read",
+    "每次读对应的主缺页",
+    (("vmstat_proc",), ("iostat",)),
+    _faults_of_reads,
 )
 SPACE = build_measure(
     "mount.used_pct", "pct", "Space used", "空间使用率", (("mounts",),), lambda view: _full(view, "used_pct")
