@@ -44,8 +44,8 @@ class Crowd:
     @property
     def lost_pct(self) -> float:
         """Percent of the CPU time that its threads wanted in which they waited for a CPU."""
-        wanted_s = self.run_s + self.wait_s
-        return 100.0 * self.wait_s / wanted_s if wanted_s > 0 else 0.0
+        demand_s = self.run_s + self.wait_s
+        return 100.0 * self.wait_s / demand_s if demand_s > 0 else 0.0
 
     @property
     def delay_ms(self) -> float:

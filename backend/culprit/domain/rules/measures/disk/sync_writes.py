@@ -121,13 +121,13 @@ class _WriteCost:
 def _read_write_costs(view: HostView) -> dict[str, _WriteCost]:
     """What writes cost on each device that is mapped to no other, over the window."""
     stacked = list_stacked_devices(view)
-    found: dict[str, dict[str, Measurement]] = {}
+    costs: dict[str, dict[str, Measurement]] = {}
     for name in ("w_iops", "w_await_ms", "flush_per_s", "f_await_ms"):
         for item in read_series(view, MetricReading(f"disk.{name}", "mean")):
             dev = dict(item.subject).get("dev", "")
             if dev not in stacked:
-                found.setdefault(dev, {})[name] = item
-    return {dev: _build_write_cost(items) for dev, items in found.items()}
+                costs.setdefault(dev, {})[name] = item
+    return {dev: _build_write_cost(items) for dev, items in costs.items()}
 
 
 def _build_write_cost(items: Mapping[str, Measurement]) -> _WriteCost:
