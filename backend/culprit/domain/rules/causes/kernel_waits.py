@@ -75,32 +75,6 @@ CAUSES: tuple[Cause, ...] = (
         mechanisms=("disk",),
     ),
     Cause(
-        id="io-throttled-by-cgroup",
-        title=Text("An I/O limit of the control group is reached", "控制组达到 I/O 限额"),
-        what=Text(
-            "The group may read or write no faster (io.max, blkio.throttle). Its requests wait before the disk, "
-            "which looks idle.",
-            "控制组的读写被限速（io.max、blkio.throttle、io.cost），请求在到达磁盘之前等待，磁盘看起来空闲。",
-        ),
-        fix=Text(
-            "Raise the limit if the disk has room, or read less: a larger cache, larger blocks, fewer scans.",
-            "磁盘有余量时提高限额；否则减少读写：更大的缓存、更大的块、更少的扫描。",
-        ),
-        risk=Text(
-            "A higher limit takes the disk from neighbors. Rollback: write the old limit.",
-            "提高限额会挤占邻居的磁盘。回退：写回旧限额。",
-        ),
-        verify=Text(
-            "Under the same load the group uses less than 80 % of its limit.",
-            "相同负载下用量低于限额的 80%。",
-        ),
-        explains=(*_STUCK, "major-fault-thrashing", "journal-stall", "disk-saturation"),
-        mechanisms=(
-            "disk",
-            "fault",
-        ),
-    ),
-    Cause(
         id="memory-high-throttling",
         title=Text("The control group is above memory.high", "控制组超过 memory.high"),
         what=Text(
