@@ -107,6 +107,11 @@ class Script:
     cgroup or process), `$TARGET_PID` (the target process; empty for a whole host), `$TARGET_PIDS` (at most 512) and
     `$TARGET_CGROUP` (its path below the mount points; empty if unknown). The value of an option is in
     `$OPT_<NAME>`, empty if it was not set.
+
+    Collectors that read the same things name the same `share` and have the same `sh`, `max_bytes` and `stop`. The
+    script then runs once for all of them. `$OUT_<id>` is the directory that takes the files of collector `id`: `.` is
+    the working directory, unset means that the collector is not part of the run, and empty that there is no directory:
+    then its text goes to standard output.
     """
 
     name: str
@@ -115,6 +120,7 @@ class Script:
     command_line: str
     version: str = ""
     stop: Literal["INT", "TERM"] = "INT"
+    share: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def _counted(sockets: int, folder: Path) -> Json:
         'printf "TIME-WAIT 0 0 10.0.0.1:%d 10.1.%d.%d:%d\\n", 32768 + i % 28000, i % 7, i % 250, 80 + i % 5'
     )
     program = f"BEGIN {{ for (i = 0; i < {sockets}; i++) {each} }}"
-    fake.write_text(f"#!/bin/sh\ncase $1 in -Htan) exec awk '{program}';; esac\n")
+    fake.write_text(f"#!/bin/sh\ncase $1 in -Htan | -Hatinpe) exec awk '{program}';; esac\n")
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     method = COLLECTORS["ss"].methods[0]
     assert isinstance(method, Script)
@@ -144,6 +144,7 @@ def _counted(sockets: int, folder: Path) -> Json:
         "SECS": "2",
         "BYTES": str(8 << 20),
         "LC_ALL": "C",
+        "OUT_ss": ".",
     }
     with (work / "stdout").open("wb") as out:
         subprocess.run(["sh", str(script)], cwd=work, env=env, stdout=out, check=True)

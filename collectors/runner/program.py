@@ -222,8 +222,9 @@ def _assemble_program(
         f"SCOPE_VALUE={_quote_shell(scope.value)}",
         *(watcher_lines or ["WATCHER="]),
     ]
+    texts: dict[str, str] = {}
     for number, job in enumerate(jobs, 1):
-        head += _build_job_lines(number, job)
+        head += _build_job_lines(number, job, texts)
     head.append(f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")
     head += [
         f"{name}={_quote_shell(_strip_comments(_read_script(file)))}"
@@ -271,7 +272,8 @@ def _build_limit_lines(limits: RunnerLimits, *, standalone: bool) -> list[str]:
     ]
 
 
-def _build_job_lines(number: int, job: CollectorJob) -> list[str]:
+def _build_job_lines(number: int, job: CollectorJob, texts: dict[str, str]) -> list[str]:
+    """Return the variables of one job. `texts` names the variable that already holds the text of a shared script."""
     if not _ID.fullmatch(job.id) or not 0 < job.seconds <= 3600 or not job.methods or job.max_bytes < 1:
         raise ValueError(f"job {job.id!r} is out of bounds")
     name = f"J{number}"
@@ -286,7 +288,14 @@ def _build_job_lines(number: int, job: CollectorJob) -> list[str]:
     ]
     for method_number, method in enumerate(job.methods, 1):
         fields = _build_method_fields(method, job)
-        lines += [f"{name}_{method_number}_{key}={_quote_shell(value)}" for key, value in fields.items()]
+        for key, value in fields.items():
+            variable = f"{name}_{method_number}_{key}"
+            if key == "sh" and fields["share"]:
+                known = texts.setdefault(value, variable)
+                if known != variable:
+                    lines.append(f"{variable}=${known}")
+                    continue
+            lines.append(f"{variable}={_quote_shell(value)}")
     return lines
 
 
@@ -308,6 +317,8 @@ def _build_method_fields(method: CollectionMethod, job: CollectorJob) -> dict[st
     text = method.command_line.replace("{seconds}", str(job.seconds))
     fields = {"name": method.name, "command": " ".join(text.split()), **_build_needs_fields(method.needs)}
     if isinstance(method, Script):
+        if method.share and not _ID.fullmatch(method.share):
+            raise ValueError(f"the share of method {method.name!r} is not a name")
         # A tool that limits itself needs room to finish its file. Any other tool is cut at the cap.
         fuse = 2 * job.max_bytes if "--max-size" in method.sh else job.max_bytes
         return fields | {
@@ -316,6 +327,7 @@ def _build_method_fields(method: CollectionMethod, job: CollectorJob) -> dict[st
             "version": method.version,
             "stop": method.stop,
             "fuse": str(fuse),
+            "share": f"{method.share}_{job.seconds}" if method.share else "",
         }
     return fields | _build_sampled_fields(method)
 

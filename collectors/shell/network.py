@@ -8,10 +8,25 @@ that may not be entered leaves the name `namespace` with the text `closed`, beca
 
 from __future__ import annotations
 
-PRELUDE = r"""
+#: Sets `$ns` and `$netns`.
+ENTER_NAMESPACE = r"""
 LC_ALL=C
 export LC_ALL
-ns= over= netns=own
+ns= netns=own
+its=
+[ -z "${TARGET_PID-}" ] || its=$(readlink "/proc/$TARGET_PID/ns/net") || netns=closed
+if [ -n "$its" ] && [ "$its" != "$(readlink /proc/self/ns/net)" ]; then
+    if nsenter -t "$TARGET_PID" -n true 2> .err; then
+        ns="nsenter -t $TARGET_PID -n" netns=target
+    else
+        netns=closed
+    fi
+fi
+"""
+
+PRELUDE = (
+    r"""
+over=
 at() {
     read -r up rest < /proc/uptime
     echo "@ $1 ${up%.*}${up#*.}0000000 $2"
@@ -22,14 +37,9 @@ nap() {
     wait $!
 }
 trap 'over=1' TERM
-its=
-[ -z "${TARGET_PID-}" ] || its=$(readlink "/proc/$TARGET_PID/ns/net") || netns=closed
-if [ -n "$its" ] && [ "$its" != "$(readlink /proc/self/ns/net)" ]; then
-    if nsenter -t "$TARGET_PID" -n true 2> .err; then
-        ns="nsenter -t $TARGET_PID -n" netns=target
-    else
-        netns=closed
-    fi
-fi
+"""
+    + ENTER_NAMESPACE
+    + """
 { at 0 namespace; echo "$netns"; } > samples
 """
+)

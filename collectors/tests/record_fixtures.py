@@ -36,6 +36,7 @@ def run_script(
     env: dict[str, str] | None = None,
 ) -> Left:
     """Run the script of a method here."""
+    env = {f"OUT_{collector.id}": ".", **(env or {})}
     return recorder.run_text(compact_script(method.sh), seconds, collector.max_bytes, shell, env)
 
 
@@ -47,6 +48,7 @@ def record(case: str, seconds: int, name: str, at: str = "") -> None:
     job: dict[str, Any] = {"seconds": seconds, "max_bytes": collector.max_bytes}
     if isinstance(method, Script):
         env = {key: value for key, value in os.environ.items() if key.startswith(("TARGET_", "OPT_"))}
+        env[f"OUT_{collector_id}"] = "."
         job |= {"sh": compact_script(method.sh), "env": env, "version": method.version}
     else:
         job |= {"files": method.files, "once": method.once, "interval_s": method.interval_s}

@@ -28,7 +28,7 @@ from collectors.parse.proc.cgroup_files import NOTHING, CgroupFiles, CgroupSampl
 from collectors.parse.tables.tokens import NAN, parse_counter
 from collectors.shell import cgroups
 
-_MAX_BYTES = 8 << 20
+_MAX_BYTES = 16 << 20
 _MAX_SERIES = 20
 _COLUMNS = (
     Column("path"),
@@ -42,17 +42,6 @@ _COLUMNS = (
     Column("weight"),
     Column("threads"),
 )
-_FIND = "{ find . -name cpu.cfs_quota_us -exec grep -LxFe -1 {} + ; find . -name cpu.max -exec grep -L ^max {} + ; }"
-_FILES = (
-    *("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.shares", "cpuacct.usage"),
-    *("cpu.max", "cpu.weight", "cpu.stat"),
-)
-_LINES = "^(-?[0-9]+|max|(nr_periods|nr_throttled|throttled_time|throttled_usec|usage_usec)) ?[0-9]*$"
-#: Threads are counted, not named; those below count too.
-_THEN = r"""
-d=$(files cpu.stat | sed 's|/[^/]*$||')
-[ -z "$d" ] || find $d '(' -name tasks -o -name cgroup.threads ')' -exec grep -scH '' {} + | sort -u | head -n 2000
-"""
 _COUNTED = ("tasks", "cgroup.threads")
 
 
@@ -191,7 +180,8 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), remedy="mount the cgroup file systems; findutils, grep"),
-            sh=cgroups.build_cgroup_script(("cpu", "cpuacct"), _FIND, _FILES, _LINES, _THEN),
+            sh=cgroups.SH,
+            share=cgroups.SHARE,
             command_line="grep -H '' cpu.max cpu.stat cpu.cfs_* cpuacct.usage (of groups with a "
             "limit, for {seconds} s)",
             stop="TERM",

@@ -25,7 +25,7 @@ from collectors.parse.proc.cgroup_files import CgroupFiles
 from collectors.parse.tables.tokens import to_text
 from collectors.shell import cgroups
 
-_MAX_BYTES = 4 << 20
+_MAX_BYTES = 16 << 20
 _MAX_LINES = 100_000
 _MAX_PROCESSES = 512
 _MAX_NODES = 1024
@@ -39,20 +39,6 @@ _PLACES = (
 )
 _COLUMNS = (Column("path"), *_PLACES)
 _PROCESS_COLUMNS = (Column("pid"), Column("comm"), *_PLACES)
-_CPUS = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
-_MEMS = ("cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems")
-_FILES = tuple(dict.fromkeys((*_CPUS, *_MEMS)))
-#: Only groups that differ from the whole host carry information.
-_FIND = (
-    "for f in cpuset.effective_cpus cpuset.effective_mems cpuset.cpus.effective cpuset.mems.effective; do"
-    ' [ ! -f $f ] || find . -mindepth 2 -name $f -exec grep -LxFe "$(cat $f)" {} + ; done'
-)
-_THEN = r"""
-set +f
-grep -sH '' /sys/devices/system/node/node*/cpulist
-IFS=' '
-for p in ${TARGET_PIDS-}; do grep -sHE '^(Name|(Cpus|Mems)_allowed_list):' /proc/$p/status; done
-"""
 _NODE = re.compile(rb"/sys/devices/system/node/node(\d{1,4})/cpulist:(.*)")
 _STATUS = re.compile(rb"/proc/(\d{1,10})/status:(Name|Cpus_allowed_list|Mems_allowed_list):\s*(.*)")
 
@@ -79,12 +65,16 @@ def parse_cgroup_cpuset(parts: Mapping[str, Part], context: Context) -> Parsed:
                 (
                     path,
                     *_count_placements(
-                        _first_value(checks.last(path), _CPUS), _first_value(checks.last(path), _MEMS), nodes
+                        _first_value(checks.last(path), cgroups.CPUSET_CPUS),
+                        _first_value(checks.last(path), cgroups.CPUSET_MEMS),
+                        nodes,
                     ),
                 )
                 for path in groups
             ),
-            lines=tuple(checks.last(path).line(*((name, "") for name in _CPUS)) for path in groups),
+            lines=tuple(
+                checks.last(path).line(*((name, "") for name in cgroups.CPUSET_CPUS)) for path in groups
+            ),
         )
     ]
     if processes:
@@ -153,7 +143,8 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), remedy="mount the cgroup file systems; findutils, grep"),
-            sh=cgroups.build_cgroup_script(("cpuset",), _FIND, _FILES, "", _THEN),
+            sh=cgroups.SH,
+            share=cgroups.SHARE,
             command_line="grep -H '' cpuset.{cpus,mems}.effective (of groups that differ), "
             "/proc/PID/status, over {seconds} s",
             stop="TERM",

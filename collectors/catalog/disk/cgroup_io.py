@@ -26,7 +26,7 @@ from collectors.parse.proc.cgroup_files import CgroupFiles, CgroupSamples
 from collectors.parse.tables.tokens import NAN, parse_counter, to_text
 from collectors.shell import cgroups
 
-_MAX_BYTES = 8 << 20
+_MAX_BYTES = 16 << 20
 _MAX_DEVICES = 64
 _COLUMNS = (
     Column("path"),
@@ -44,28 +44,7 @@ _PRESSURE_COLUMNS = (
     Column("full_pct", "pct"),
     Column("seconds", "s"),
 )
-_FIND = "{ find . -name 'blkio.throttle.*_device' -exec grep -l . {} + ; find . -name io.max -exec grep -l . {} + ; }"
-#: Limit: the file of v1 and the word of v2; what counts against it: the file and word of v1, the word of v2.
-_LIMITS = {
-    "read bytes": ("blkio.throttle.read_bps_device", "rbps", "blkio.throttle.io_service_bytes", "Read", "rbytes"),
-    "write bytes": ("blkio.throttle.write_bps_device", "wbps", "blkio.throttle.io_service_bytes", "Write", "wbytes"),
-    "reads": ("blkio.throttle.read_iops_device", "riops", "blkio.throttle.io_serviced", "Read", "rios"),
-    "writes": ("blkio.throttle.write_iops_device", "wiops", "blkio.throttle.io_serviced", "Write", "wios"),
-}  # fmt: skip
 _RESOURCES = ("cpu", "memory", "io")
-_FILES = (
-    *(v1 for v1, *_ in _LIMITS.values()),
-    *("blkio.throttle.io_service_bytes", "blkio.throttle.io_serviced", "io.max", "io.stat"),
-    *(f"{resource}.pressure" for resource in _RESOURCES),
-)
-_LINES = "^([0-9]+:[0-9]+ ((Read |Write )?[0-9]+|r(bps|bytes)=.*)|(some|full) avg10.*)$"
-#: Names of the devices that a limit of v1 or v2 can be set on.
-_THEN = r"""
-set +f
-[ -z "$F" ] || for x in /sys/dev/block/*; do
-  k=$(readlink "$x") && echo "device ${x##*/} ${k##*/}"
-done 2>/dev/null | head -n 500
-"""
 _DEVICE = re.compile(rb"device (\d+:\d+) ([\x21-\x7e]{1,64})")
 
 
@@ -110,7 +89,7 @@ def _read_device_names(parts: Mapping[str, Part]) -> dict[str, str]:
 def _build_limits(checks: CgroupSamples, path: str, names: Mapping[str, str]) -> list[Row]:
     first, last = checks.first(path), checks.last(path)
     rows: list[Row] = []
-    for limit, (v1_limit, v2_limit, v1_used, word, v2_used) in _LIMITS.items():
+    for limit, (v1_limit, v2_limit, v1_used, word, v2_used) in cgroups.IO_LIMITS.items():
         for dev, (per_s, line) in list(_read_limits(last, v1_limit, v2_limit).items())[:_MAX_DEVICES]:
             before, after = (_read_used(group, dev, v1_used, word, v2_used) for group in (first, last))
             grown = after - (0.0 if math.isnan(before) else before)
@@ -193,7 +172,8 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), remedy="mount the cgroup file systems; findutils, grep"),
-            sh=cgroups.build_cgroup_script(("blkio",), _FIND, _FILES, _LINES, _THEN),
+            sh=cgroups.SH,
+            share=cgroups.SHARE,
             command_line="grep -H '' io.{max,stat,pressure} blkio.throttle.* (of groups with a limit, for {seconds} s)",
             stop="TERM",
         ),

@@ -48,19 +48,6 @@ _COLUMNS = (
     Column("psi_some_avg10", "pct"),
     Column("psi_full_avg10", "pct"),
 )
-_FIND = (
-    "{ find . -name memory.limit_in_bytes -exec grep -LxE '9223372036854[0-9]*' {} + ;"
-    " find . -name memory.max -exec grep -Lx max {} + ;"
-    " find . '(' -name memory.events -o -name memory.oom_control ')' -exec grep -l '^oom_kill [1-9]' {} + ; }"
-)
-_FILES = (
-    *("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt", "memory.oom_control"),
-    *("memory.max", "memory.current", "memory.events", "memory.pressure", "memory.stat"),
-)
-_LINES = (
-    "^([0-9]+|max|(total_)?(anon|rss|file|cache|pgmajfault|workingset_refault(_file)?) [0-9]+"
-    "|(max|oom_kill) [0-9]+|(some|full) avg10.*)$"
-)
 
 
 def parse_cgroup_mem(parts: Mapping[str, Part], context: Context) -> Parsed:
@@ -213,7 +200,8 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), remedy="mount the cgroup file systems; findutils, grep"),
-            sh=cgroups.build_cgroup_script(("memory",), _FIND, _FILES, _LINES),
+            sh=cgroups.SH,
+            share=cgroups.SHARE,
             command_line="grep -H '' memory.{max,current,events,stat} (of groups with a limit, for {seconds} s)",
             stop="TERM",
         ),

@@ -24,28 +24,33 @@ from collectors.contract import (
 from collectors.parse.network import namespaces, socket_counts, socket_tables
 from collectors.parse.network.socket_counts import SocketCount
 from collectors.parse.proc import sampled
+from collectors.shell import sockets
 from collectors.shell.network import PRELUDE
 
-_MAX_BYTES = 4 << 20
+_MAX_BYTES = sockets.MAX_BYTES
 
-#: One pass over all sockets. Listeners come first in both sources, so that a later socket on a listener's port
-#: is known to be inbound; it uses no port of ours. 20,000 destinations are counted, the 50 greatest are printed.
-#: A socket in CLOSE_WAIT waits for close() only after its program has read everything: the receive queue is then 0, or
-#: 1 until it has read the end of the stream, because FIN takes one sequence number (tcp_diag_get_info, tcp_fin).
-#: With more, data is unread: the program is behind with its work and has not forgotten the socket.
-_COUNT = r"""
+#: Where there is no ss. One pass over all sockets of /proc/net/tcp, with hexadecimal addresses and states. Listeners
+#: come first, so that a later socket on a listener's port is known to be inbound; it uses no port of ours. 20,000
+#: destinations are counted, the 50 greatest are printed. `collectors/shell/sockets.awk` counts the same with ss.
+_SH = (
+    PRELUDE
+    + r"""
 took=0
+sockets() {
+    $ns cat /proc/net/tcp 2> .err || echo cat > .failed
+    $ns cat /proc/net/tcp6 2>> .err
+}
 count() {
-    awk -v H="$1" -v L="$2" -v E="$3" -v T="$4" -v Y="$5" -v C="$6" -v range="$range" '
-BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; S = H ? 4 : 1; A = H ? 2 : 4; B = H ? 3 : 5; Q = H ? 5 : 2 }
+    sockets | grep -v local_address | awk -v range="$range" '
+BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; L = "0A"; E = "01"; T = "06"; Y = "02"; C = "08" }
 {
-    s = $S; l = $A; p = $B
+    s = $4; l = $2; p = $3
     n[s]++
     i = match(l, /:[^:]*$/)
     o = substr(l, i + 1)
     if (s == L) { listens[o] = 1; next }
     mine = o in listens
-    if (s == C && $Q ~ /(^|:0*)[01]$/) {
+    if (s == C && $5 ~ /:0*[01]$/) {
         k = mine ? o " *" : "* " p
         if (k in w || ++ws <= 5000) w[k]++
     }
@@ -56,7 +61,7 @@ BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; S = H ? 4 : 1; A = H ? 2 : 4
     if (s == E) e[k]++
     else if (s == T) t[k]++
     else if (s == Y) y[k]++
-    if (H ? (o "" >= lo "" && o "" <= hi "") : (o + 0 >= lo && o + 0 <= hi)) u[k]++
+    if (o "" >= lo "" && o "" <= hi "") u[k]++
 }
 END {
     print "total", NR
@@ -74,18 +79,17 @@ ends() {
         $ns head -c 4000 "/proc/sys/net/ipv4/$f" 2> .err
     done
     range=$($ns cat /proc/sys/net/ipv4/ip_local_port_range 2> .err) || range='32768 60999'
-    [ -z "$hexadecimal" ] || range=$(printf '%04X %04X' $range)
+    range=$(printf '%04X %04X' $range)
 }
 snapshot() {
     at "$1" sockstat
     $ns head -c 4000 /proc/net/sockstat 2> .err
     at "$1" counts
     read -r now rest < /proc/uptime
-    counted
+    count
     [ ! -s .failed ] || { cat .err >&2; rm -f samples; exit 69; }
     read -r up rest < /proc/uptime
     took=$((${up%.*} - ${now%.*}))
-    extras "$1"
 }
 ends >> samples
 { snapshot 0; } >> samples
@@ -94,55 +98,6 @@ nap $((SECS / 2))
 nap $((SECS - SECS / 2))
 { snapshot 2; } >> samples
 """
-
-#: One way and not two, because the counting is long and every way of a plan travels to the host. Owners need a walk
-#: over every process's descriptors, so only where a socket waits to be closed. Congestion figures are only of the
-#: destination with most sockets.
-_SH = (
-    PRELUDE
-    + r"""
-hexadecimal=
-if command -v ss > .err; then
-    sockets() { $ns ss -Htan 2> .err || echo ss > .failed; }
-    counted() { sockets | count '' LISTEN ESTAB TIME-WAIT SYN-SENT CLOSE-WAIT; }
-else
-    hexadecimal=1
-    sockets() {
-        $ns cat /proc/net/tcp 2> .err || echo cat > .failed
-        $ns cat /proc/net/tcp6 2>> .err
-    }
-    counted() { sockets | grep -v local_address | count 1 0A 01 06 02 08; }
-fi
-extras() {
-    [ -z "$hexadecimal" ] || return 0
-    if [ "$1" != 1 ] && grep -q 'CLOSE-WAIT$' .count; then
-        at "$1" owners
-        $ns ss -Htnp state close-wait 2> .err | head -n 20000 | awk '
-            $1 <= 1 && match($0, /\(\("[^"]*",pid=[0-9]+/) {
-                u = substr($0, RSTART + 3, RLENGTH - 3)
-                n[u]++
-                a[u] = $3 " " $4
-            }
-            END { for (u in n) print n[u], a[u], u }' | sort -nr | head -n 50
-    fi
-    [ "$1" = 2 ] || return 0
-    peer=$(grep '^dest' .count | sort -k3,3nr | awk '$3 > 0 { print $8; exit }')
-    [ -n "$peer" ] || return 0
-    at "$1" path
-    $ns ss -Htin state established dst "$peer" 2> .err | head -n 8000 | awk -v peer="$peer" '
-        / rto:/ {
-            n++
-            for (i = 1; i <= NF; i++) {
-                split($i, v, /[:\/]/)
-                if (v[1] == "rto" && v[2] > rto) rto = v[2]
-                else if (v[1] == "rtt") { sum += v[2]; if (v[2] > rtt) rtt = v[2] }
-                else if (v[1] == "retrans") { sent += v[3]; if (v[2] > 0) busy++ }
-            }
-        }
-        END { if (n) print peer, n, sent + 0, busy + 0, rto + 0, sum / n, rtt + 0 }'
-}
-"""
-    + _COUNT
 )
 
 
@@ -195,12 +150,19 @@ COLLECTOR = Collector(
     methods=(
         Script(
             "ss",
+            Needs(tools=("ss", "awk"), remedy="iproute2"),
+            sh=sockets.SH,
+            command_line="ss -Hatinpe at the start and the end, ss -Htan in between, counted by state and destination "
+            "on the host, over {seconds} s",
+            version="ss -V",
+            stop="TERM",
+            share=sockets.SHARE,
+        ),
+        Script(
+            "proc",
             Needs(tools=("awk",), files=("/proc/net/tcp",), remedy="mount -t proc proc /proc"),
             sh=_SH,
-            command_line="ss -Htan (without ss: /proc/net/tcp), counted by state and "
-            "destination on the host, three times"
-            " in {seconds} s",
-            version="ss -V",
+            command_line="/proc/net/tcp, counted by state and destination on the host, three times in {seconds} s",
             stop="TERM",
         ),
     ),

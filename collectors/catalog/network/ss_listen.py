@@ -29,9 +29,10 @@ from collectors.parse.proc import sampled
 from collectors.parse.proc.sampled import Snapshot
 from collectors.parse.tables.cells import Cell, compute_pct, number_or_none
 from collectors.parse.tables.tokens import NAN, parse_hexadecimal, parse_whole, to_text
+from collectors.shell import sockets
 from collectors.shell.network import PRELUDE
 
-_MAX_BYTES = 16 << 20
+_MAX_BYTES = sockets.MAX_BYTES
 _MAX_LISTENERS = 500
 _PROCESS = re.compile(rb'\(\("([^"]{0,64})",pid=(\d{1,10})')
 
@@ -51,19 +52,6 @@ while [ "${up%.*}" -lt "$end" ] || [ "$n" -eq 0 ]; do
 done
 [ -z "$over" ] || exit 0
 """
-_SH = (
-    PRELUDE
-    + r"""
-$ns ss -Hltnp > .now 2> .err || { cat .err >&2; rm -f samples; exit 69; }
-many=$(sed -n '401{p;q;}' .now)
-{ at 0 listeners; head -n 500 .now; } >> samples
-look() {
-    at "$1" queues
-    if [ -z "$many" ]; then $ns ss -Hltn 2> .err; else $ns ss -Hltn 2> .err | head -n 500; fi
-}
-"""
-    + _SAMPLES
-)
 _SH_PROC = (
     PRELUDE
     + r"""
@@ -216,11 +204,12 @@ COLLECTOR = Collector(
     methods=(
         Script(
             "ss",
-            Needs(tools=("ss",), remedy="iproute2"),
-            sh=_SH,
-            command_line="ss -Hltn again and again for {seconds} s, ss -Hltnp once",
+            Needs(tools=("ss", "awk"), remedy="iproute2"),
+            sh=sockets.SH,
+            command_line="ss -Hltn once a second for {seconds} s, with owners at the start",
             version="ss -V",
             stop="TERM",
+            share=sockets.SHARE,
         ),
         Script(
             "proc",

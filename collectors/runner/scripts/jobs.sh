@@ -6,7 +6,7 @@ read -r CU_X </proc/self/stat; CU_X=${CU_X##*) }
 set -- $CU_X
 CU_G=$3
 [ "$CU_G" != "$CU_M" ] || CU_G=0
-[ -z "$CU_L" ] || echo "$CU_G ${20} $CU_LINE" >"$CU_L"
+for CU_X in $CU_L; do echo "$CU_G ${20} $CU_LINE" >"$CU_X"; done
 # The guard writes the stop file and then lists jobs. The job registers and then checks for the stop file.
 [ -z "$CU_L" ] || [ ! -e "$DIR/stop" ] || exit 143
 set --
@@ -107,21 +107,26 @@ build_part_header() {
   HEAD="CULPRIT1 kind=part id=$1 part=$y_ len=$3 $4 enc=$5 raw=$6 complete=$7"
 }
 
-# Run job $1 with the first of its methods that works, in a process of its own.
+# Run job $1 with the first of its methods that works, in a process of its own. Method $2 has already failed, with the
+# standard error $3.
 run_job() {
   trap '' INT
+  failed_=${2-} O_TEXT=${3-}
   eval "id=\$J$1_id secs=\$J$1_secs cap=\$J$1_cap grace=\$J$1_grace"
   eval "set -- $1 \$J$1_methods"
   n=$1
   shift
-  TRIED= first_= O_TEXT= O_LIST=
+  TRIED= first_= O_LIST=
   for w; do
     O_METHOD= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
     eval "name_=\$J${n}_${w}_name kind_=\$J${n}_${w}_kind"
-    if check_method "$n" "$w"; then
+    if [ "$w" = "$failed_" ]; then
+      WHY="reason.unavailable exit=69 method=$name_"
+    elif check_method "$n" "$w"; then
       find_stop_reason "$n"
       if [ -n "$STOP" ]; then
-        record_outcome "$n" canceled "reason reason.stopped why=$STOP$NL"
+        eval "set -- $n \${WITH_$n-}"
+        for x; do record_outcome "${x%:*}" canceled "reason reason.stopped why=$STOP$NL"; done
         return
       fi
       O_METHOD=$name_
@@ -139,24 +144,36 @@ run_job() {
   record_outcome "$n" skipped "reason $first_$NL$TRIED$O_TEXT"
 }
 
-# Run method $2 of job $1 in a directory of its own. False if the method reports that it cannot work here.
+# Run method $2 of job $1 in a directory of its own. False if the method reports that it cannot work here. The jobs in
+# WITH_<job>, as `n:w ...`, share the script: it writes their files, too.
 run_script() {
   D=$DIR/c/$1
   F=$DIR/t/$1
   [ -d "$D" ] || $T_mkdir -p "$D"
-  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_command stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
+  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_command stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse with_=\${WITH_$1-}"
+  unset "WITH_$1"
   [ -z "$ver_" ] || ver_="{ $ver_$NL} >\"\$CU_V_\" 2>&1 </dev/null"
   if ! printf '%s\n' "$PRE" "$ver_" 'unset CU_V_' "$opt_" "$sh_" >"$F.sh"; then
-    record_outcome "$1" skipped "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))$NL"
+    WHY="reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))"
+    for x in $1 $with_; do record_outcome "${x%:*}" skipped "reason $WHY$NL"; done
     return 0
   fi
+  for x in $with_; do
+    eval "log_running \"\$J${x%:*}_id\""
+  done
   read_stat self
   cpu_=$CPU
   read_uptime
   O_T0=$CS
   (
     cd "$D" || exit 1
-    SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_L=$DIR/l/$1 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS
+    CU_L=$DIR/l/$1
+    export "OUT_$id=."
+    for x in $with_; do
+      eval "export OUT_\$J${x%:*}_id=\$DIR/c/${x%:*}"
+      CU_L="$CU_L $DIR/l/${x%:*}"
+    done
+    SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_M=$MYPGRP CU_CGROUPS=$CGROUPS
     CU_F=$((fuse_ / 512 + 1)) CU_V=$F.version CU_LINE="$((CS + (secs + grace) * 100)) $cap $stop_ $id"
     export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     exec $SID $NI $SH "$F.sh" </dev/null >"$D/stdout" 2>"$F.err" 3<&- 4>&- 5>&- 6>&- 9<&-
@@ -165,20 +182,35 @@ run_script() {
   read_uptime
   O_T1=$CS
   read_stat self
-  O_CPU=$(((CPU - cpu_) * 1000 / TCK))
+  set -- "$1" $with_
+  O_CPU=$(((CPU - cpu_) * 1000 / TCK / $#))
   # The leader ended, so processes that remain in its group are killed.
   ! read -r g_ R_ 2>/dev/null <"$DIR/l/$1" || [ "$g_" = 0 ] || kill -KILL "-$g_" 2>/dev/null
-  { :; } 2>/dev/null >"$DIR/l/$1"
   e_=
   ! [ -s "$F.err" ] || e_=$($T_tail -c 4096 "$F.err" | $T_tr -d '\000')
+  argv_= v_=
+  ! [ -s "$F.argv" ] || read -r argv_ <"$F.argv"
+  ! [ -s "$F.version" ] || read -r v_ <"$F.version"
+  for x; do { :; } 2>/dev/null >"$DIR/l/${x%:*}"; done
   if [ "$O_EXIT" = 69 ]; then
     O_TEXT="stderr$NL$e_$NL"
-    $T_rm -rf "$D"
+    x_=
+    for x; do x_="$x_ $DIR/c/${x%:*}"; done
+    $T_rm -rf $x_
+    shift
+    for x; do { run_job "${x%:*}" "${x#*:}" "$O_TEXT"; kill -s USR2 "$ME_"; } & done
     return 1
   fi
+  for x; do record_script "${x%:*}"; done
+  return 0
+}
+
+# Record the outcome of the script that wrote the files of job $1.
+record_script() {
   find_stop_reason "$1"
+  O_SIG= O_LIST=
   set_job_state
-  for f_ in "$D"/*; do
+  for f_ in "$DIR/c/$1"/*; do
     [ -f "$f_" ] && [ ! -L "$f_" ] || continue
     case ${f_##*/} in
       *[!A-Za-z0-9._-]*) continue ;;
@@ -186,11 +218,7 @@ run_script() {
     esac
     O_LIST="$O_LIST $f_"
   done
-  argv_= v_=
-  ! [ -s "$F.argv" ] || read -r argv_ <"$F.argv"
-  ! [ -s "$F.version" ] || read -r v_ <"$F.version"
   record_outcome "$1" "$STATE" "argv $(printf %.1024s "${argv_:-$show_}")${NL}version $(printf %.200s "$v_")$NL${REASON:+reason $REASON$NL}${TRIED}stderr$NL$e_"
-  return 0
 }
 
 # Set STATE, REASON and COMPLETE from the exit status (O_EXIT) and the stop reason (WHY).

@@ -275,7 +275,7 @@ target_network ${NETPID:+target}${LOST:+${NL}target_lost $LOST}"
 
 # Choose a method for each job and start it: light scripts and the sampler together, exclusive jobs in turn.
 start_jobs() {
-  CHILDREN= LIGHT= QUEUE= POOL= UNUSABLE=
+  CHILDREN= LIGHT= SHARED= QUEUE= POOL= UNUSABLE=
   for n in $JOBS; do
     eval "methods_=\$J${n}_methods ex_=\$J${n}_exclusive"
     kind_=
@@ -286,7 +286,7 @@ start_jobs() {
     done
     case $kind_ in
       sampled) POOL="$POOL $n:$w" ;;
-      script) if [ "$ex_" = 1 ]; then QUEUE="$QUEUE $n"; else LIGHT="$LIGHT $n"; fi ;;
+      script) if [ "$ex_" = 1 ]; then QUEUE="$QUEUE $n"; else share_script || LIGHT="$LIGHT $n"; fi ;;
       *)
         (run_job "$n")
         UNUSABLE="$UNUSABLE $n" ;;
@@ -303,14 +303,27 @@ start_jobs() {
   [ -z "$DIR" ] || send_finished $UNUSABLE
 }
 
-# Run all light scripts together. Each signals its end, and finished jobs are sent together. Most end at the same time,
-# and a script that hangs does not delay the others.
+# Let job $n, method $w, share the script of an earlier job. False if there is none yet.
+share_script() {
+  eval "s_=\$J${n}_${w}_share"
+  [ -n "$s_" ] && [ -n "$DIR" ] || return 1
+  eval "x_=\${SHARE_$s_-}"
+  if [ -z "$x_" ]; then
+    eval "SHARE_$s_=\$n WITH_$n="
+    return 1
+  fi
+  eval "WITH_$x_=\"\$WITH_$x_ \$n:\$w\""
+  SHARED="$SHARED $n"
+}
+
+# Run all light scripts together. Each signals its end, and finished jobs are sent together, at the latest a second
+# after the first of them ended. Most end at the same time, and a script that hangs does not delay the others.
 run_light_jobs() {
   trap '' INT
   read -r ME_ R_ </proc/self/stat
   if [ -n "$DIR" ]; then
     set --
-    for n in $LIGHT; do set -- "$@" "$DIR/c/$n"; done
+    for n in $LIGHT $SHARED; do set -- "$@" "$DIR/c/$n"; done
     $T_mkdir -p "$@"
   fi
   EV=
@@ -321,19 +334,27 @@ run_light_jobs() {
       {
         run_job "$n"
         kill -s USR2 "$ME_"
+        wait
       } &
     done
     wait
   ) &
   JOB_GROUP=$!
-  r_=129
-  while [ "$r_" -gt 128 ]; do
+  PAUSE=
+  while kill -0 "$JOB_GROUP" 2>/dev/null; do
     [ -n "$EV" ] || wait "$JOB_GROUP"
-    if kill -0 "$JOB_GROUP" 2>/dev/null; then r_=129; else r_=0; fi
     EV=
-    [ "$r_" = 0 ] || wait_s "$NAPF"
-    [ -z "$DIR" ] || send_finished $LIGHT
+    [ -n "$DIR" ] && kill -0 "$JOB_GROUP" 2>/dev/null || continue
+    if [ -z "$PAUSE" ]; then
+      { $T_sleep 1; kill -s USR2 "$ME_"; } </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
+      PAUSE=$!
+    elif ! kill -0 "$PAUSE" 2>/dev/null; then
+      PAUSE=
+      send_finished $LIGHT $SHARED
+    fi
   done
+  [ -z "$DIR" ] || send_finished $LIGHT $SHARED
+  [ -z "$PAUSE" ] || kill "$PAUSE" 2>/dev/null
 }
 
 # Lower the priority of this process, so that its children inherit it.

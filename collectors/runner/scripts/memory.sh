@@ -35,6 +35,7 @@ capture_output() {
   V=$({ { {
     printf %s "${IN-}" | (
       cd /proc || exit 1
+      export "OUT_$id="
       SECS=$secs BYTES=$cap_ ARGV=/dev/null CULPRIT_JOB=$RUN/$id/ CU_L= CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V= CU_LINE=
       export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
       t_=

@@ -38,16 +38,18 @@ def port() -> Iterator[int]:
         yield address[1]
 
 
-def collect(path: str) -> Parsed:
-    """Run the script of the collector here, with the programs of `path`."""
-    [method] = COLLECTORS["ss"].methods
+def collect(path: str, name: str) -> Parsed:
+    """Run a method of the collector here, with the programs of `path`."""
+    [method] = [method for method in COLLECTORS["ss"].methods if method.name == name]
     assert isinstance(method, Script)
     left = run_script(COLLECTORS["ss"], method, 1, "dash", {"PATH": path})
     return COLLECTORS["ss"].parse({name: BytesPart(data) for name, data in left.parts.items()}, context())
 
 
 def test_ss_counts_sockets_that_were_read_to_the_end(port: int) -> None:
-    rows = [row for row in read_rows(collect(os.environ["PATH"]), "close_wait") if row["pid"] == os.getpid()]
+    rows = [
+        row for row in read_rows(collect(os.environ["PATH"], "ss"), "close_wait") if row["pid"] == os.getpid()
+    ]
     assert [row["count_last"] for row in rows] == [READ_TO_END + READ_DATA_ONLY]
 
 
@@ -56,5 +58,7 @@ def test_proc_net_tcp_counts_the_same_without_ss(port: int, tmp_path: Path) -> N
         for program in folder.iterdir():
             if program.name != "ss" and not (tmp_path / program.name).exists():
                 (tmp_path / program.name).symlink_to(program)
-    rows = [row for row in read_rows(collect(str(tmp_path)), "close_wait") if row["local_port"] == port]
+    rows = [
+        row for row in read_rows(collect(str(tmp_path), "proc"), "close_wait") if row["local_port"] == port
+    ]
     assert [row["count_last"] for row in rows] == [READ_TO_END + READ_DATA_ONLY]
