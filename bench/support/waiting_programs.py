@@ -1,0 +1,108 @@
+"""Real programs whose threads wait for one thing each, and what they wait for. Their sources are in `waits/`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCES = Path(__file__).parent / "waits"
+PORT = 27711
+LOOP = str(SOURCES / "loop.js")
+NAME_SERVER = "127.0.0.77"
+DATA_BYTES = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program, and the waits of its threads: activity, and a text that is part of the target.
+
+    `beside` runs at the same time: a server, a name server. `needs` is the compiler or runtime.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    waits: tuple[tuple[str, str], ...]
+    beside: str = ""
+    needs: str = "gcc"
+
+
+#: `{data}` is a file of DATA_BYTES, `{dir}` the directory of the programs.
+PROGRAMS = (
+    Program("mutex", ("mutex",), (("lock", "0x"),)),
+    Program("pool", ("pool",), (("condition", "0x"), ("sleep", ""))),
+    Program("semaphore", ("semaphore",), (("semaphore", "0x"),)),
+    Program("compute-sleep", ("compute-sleep",), (("sleep", ""),)),
+    Program("spin", ("spin",), ()),
+    Program("serve", ("serve", str(PORT)), (("accept", str(PORT)),)),
+    Program("ask", ("ask", str(PORT)), (("peer", f"127.0.0.1:{PORT}"),), "serve"),
+    Program("ask-poll", ("ask", str(PORT), "poll"), (("peer", f"127.0.0.1:{PORT}"),), "serve"),
+    Program("silent", ("silent", NAME_SERVER), (("accept", "53"),)),
+    Program("dns", ("dns", NAME_SERVER), (("dns", f"{NAME_SERVER}:53"),), "silent"),
+    Program("pipe", ("pipe",), (("pipe", ""), ("sleep", ""))),
+    Program("child", ("child",), (("child", ""),)),
+    Program("flock", ("flock", "{dir}/lock"), (("lock", "/lock"), ("sleep", ""))),
+    Program("direct", ("direct", "{data}"), (("disk", "/data"),)),
+    Program("fsync", ("fsync", "{data}"), (("disk", "/data.log"),)),
+    Program("faults", ("faults", "{data}"), (("fault", ""),)),
+    Program("musl-mutex", ("mutex",), (("lock", "0x"),), needs="musl-gcc"),
+    Program("musl-pool", ("pool",), (("condition", "stack"), ("sleep", "")), needs="musl-gcc"),
+    Program("go-pool", (), (("park", ""), ("events", "no socket"), ("sleep", "")), needs="go"),
+    Program("java", ("java", "-Xmx64m", "-cp", "{dir}", "Pool"), (("park", ""),), needs="javac"),
+    Program("node", ("node", LOOP, str(PORT + 1)), (("events", ""), ("condition", "0x")), needs="node"),
+    Program("python", (sys.executable, str(SOURCES / "locks.py")), (("condition", "0x"),), needs=""),
+)
+BY_NAME = {program.name: program for program in PROGRAMS}
+
+
+def build_programs(directory: Path) -> list[Program]:
+    """Build all programs whose compiler or runtime is there, and return them."""
+    environment = os.environ | {"GOCACHE": str(directory / "go-cache"), "GO111MODULE": "off"}
+    source = str(SOURCES / "thread_waits.c")
+    options = ["-O1", "-w", "-pthread", source, "-o"]
+    built = {
+        "gcc": ["gcc", *options, "gcc.out", "-lresolv"],
+        "musl-gcc": ["musl-gcc", "-static", *options, "musl-gcc.out"],
+        "go": ["go", "build", "-o", "go.out", str(SOURCES / "pool.go")],
+        "javac": ["javac", "-d", ".", str(SOURCES / "Pool.java")],
+    }
+    present = {need for need in (*built, "node") if shutil.which(need)} | {""}
+    for need, command in built.items():
+        if need in present:
+            subprocess.run(command, cwd=directory, env=environment, check=True)
+    programs = [program for program in PROGRAMS if program.needs in present]
+    for program in programs:
+        if (directory / f"{program.needs}.out").exists():
+            os.link(directory / f"{program.needs}.out", directory / program.name)
+    with (directory / "data").open("wb") as file:
+        for _ in range(DATA_BYTES >> 20):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+    return programs
+
+
+@contextlib.contextmanager
+def run_program(program: Program, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program, and what it needs beside it; kill both at the end."""
+    own = directory / program.name
+    arguments = [text.format(data=directory / "data", dir=directory) for text in program.arguments]
+    beside = run_program(BY_NAME[program.beside], directory) if program.beside else contextlib.nullcontext()
+    with beside:
+        command = [str(own), *arguments] if own.exists() else arguments
+        quiet = subprocess.DEVNULL
+        child = subprocess.Popen(command, cwd=directory, stdout=quiet, stderr=quiet, start_new_session=True)
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(0.3)
+                raise RuntimeError(f"{program.name} ended with {child.returncode}")
+            yield child
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()

@@ -1,0 +1,163 @@
+"""The real program that reads threads, against real programs that wait, under every awk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.support import waiting_programs
+from bench.support.waiting_programs import Program
+from collectors.catalog.cpu.proc_threads import COLLECTOR
+from collectors.contract import Parsed, Script
+from collectors.tests.record_fixtures import run_script
+from collectors.tests.support import BytesPart, context, read_rows
+
+pytestmark = [
+    pytest.mark.long(60),
+    pytest.mark.skipif(os.geteuid() != 0, reason="system calls of other processes need root"),
+]
+AWKS = [item for item in ("mawk", "gawk", "busybox") if shutil.which(item)]
+SECONDS = 4
+#: Part of the time in which a program waits that is divided among its known waits, at least.
+EXPLAINED = 0.8
+#: Below this part of the time of a program, its waits are not looked at.
+SHORT = 0.3
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[int, Program]]]:
+    """All programs at once, by process ID."""
+    directory = tmp_path_factory.mktemp("waits")
+    built = waiting_programs.build_programs(directory)
+    running: dict[int, Program] = {}
+    with contextlib.ExitStack() as stack:
+        for program in built:
+            # Those that keep a CPU busy would only make the others slow.
+            if program.name not in {"spin", "serve", "silent"} and not program.beside:
+                running[stack.enter_context(waiting_programs.run_program(program, directory)).pid] = program
+        for name in ("ask", "dns"):
+            program = waiting_programs.BY_NAME[name]
+            running[stack.enter_context(waiting_programs.run_program(program, directory)).pid] = program
+        yield directory, running
+
+
+def sample(seconds: int, awk: str = "", directory: Path | None = None, target: str = "") -> Parsed:
+    """Run the script, with this awk as `awk`."""
+    env = {"TARGET_PIDS": target} if target else {}
+    if awk and directory:
+        place = directory / f"bin-{awk}"
+        place.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            (place / "awk").symlink_to(shutil.which(awk) or awk)
+        env["PATH"] = f"{place}:{os.environ['PATH']}"
+    method = COLLECTOR.methods[0]
+    assert isinstance(method, Script)
+    left = run_script(COLLECTOR, method, seconds, "dash", env)
+    assert left.exit_code == 0 and not left.stderr, left.stderr
+    parsed = COLLECTOR.parse({"stdout": BytesPart(left.parts["stdout"])}, context())
+    assert parsed.readable and not parsed.warnings
+    return parsed
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_waits_are_named(programs: tuple[Path, dict[int, Program]], awk: str) -> None:
+    directory, running = programs
+    parsed = sample(SECONDS, awk, directory)
+    assert float(str(parsed.facts["ticks"])) >= 4 * SECONDS
+    walls = {row["pid"]: row["wall_ms"] for row in read_rows(parsed, "process_time")}
+    spent: dict[int, dict[str, float]] = defaultdict(dict)
+    for row in read_rows(parsed, "thread_time"):
+        spent[row["pid"]][f"{row['activity']} {row['target'] or ''}"] = row["time_ms"]
+    for pid, program in running.items():
+        assert sum(spent[pid].values()) == pytest.approx(walls[pid], abs=1)
+        waits = {key: value for key, value in spent[pid].items() if not key.startswith(("run", "unknown"))}
+        if sum(waits.values()) < SHORT * walls[pid]:
+            continue  # on a busy host a program may get to its wait too rarely to be seen there
+        seen = [
+            wait for wait in program.waits if any(key.startswith(wait[0]) and wait[1] in key for key in waits)
+        ]
+        assert seen, (program.name, spent[pid])
+        kinds = {kind for kind, _ in program.waits}
+        explained = sum(value for key, value in waits.items() if key.split(" ")[0] in kinds)
+        assert explained >= EXPLAINED * sum(waits.values()), (program.name, spent[pid])
+
+
+def test_run_time_is_exact(programs: tuple[Path, dict[int, Program]]) -> None:
+    """CPU time of each program as its own counters have it, whatever was sampled."""
+    _, running = programs
+    before = {pid: read_run_ms(pid) for pid in running}
+    parsed = sample(3)
+    after = {pid: read_run_ms(pid) for pid in running}
+    for row in read_rows(parsed, "process_time"):
+        if row["pid"] in running:
+            # The script starts after the first reading and ends before the second, later on a busy host.
+            most = after[row["pid"]] - before[row["pid"]]
+            assert 0.3 * most - 20 <= row["run_ms"] <= most + 5, running[row["pid"]].name
+
+
+def read_run_ms(pid: int) -> float:
+    """CPU time of all threads of a process."""
+    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[0]) for file in files) / 1e6
+
+
+def test_a_target_is_read_more_often(programs: tuple[Path, dict[int, Program]]) -> None:
+    """Threads are listed of the target only, and time is divided of every process of the host."""
+    _, running = programs
+    pid = next(pid for pid, program in running.items() if program.name == "mutex")
+    parsed = sample(3, target=str(pid))
+    assert {row["pid"] for row in read_rows(parsed, "threads")} == {pid}
+    assert [row["pid"] for row in read_rows(parsed, "thread_groups")] == [pid]
+    times = {row["pid"]: row for row in read_rows(parsed, "process_time")}
+    assert len(times) > 5
+    others = [
+        row["samples"] / row["threads"] for other, row in times.items() if other in running and other != pid
+    ]
+    assert times[pid]["samples"] / times[pid]["threads"] > max(others) / 2
+
+
+def test_short_lived_processes_do_not_end_the_program(tmp_path: Path) -> None:
+    """mawk exits where a task ends between open and read: the program starts again and goes on."""
+    churn = "import os\nwhile True:\n    p = os.fork()\n    if not p: os._exit(0)\n    os.waitpid(p, 0)"
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            child = stack.enter_context(subprocess.Popen([sys.executable, "-c", churn]))
+            stack.callback(child.kill)
+        parsed = sample(4, "mawk", tmp_path)
+    assert float(str(parsed.facts["seconds"])) == pytest.approx(4, abs=1)
+
+
+def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
+    """A FUSE file system that does not answer: the mount is told where the descriptor tells it."""
+    if not Path("/dev/fuse").exists():
+        pytest.skip("needs FUSE")
+    directory = tmp_path
+    waiting_programs.build_programs(directory)
+    point = tmp_path / "mount"
+    point.mkdir()
+    server = [sys.executable, str(waiting_programs.SOURCES / "silent_fuse.py"), str(point)]
+    with subprocess.Popen(server, stdout=subprocess.PIPE) as fuse:
+        assert fuse.stdout is not None
+        if not fuse.stdout.readline():
+            pytest.skip("may not mount")
+        caller = subprocess.Popen([str(directory / "mutex"), "stat", str(point / "a")])
+        try:
+            parsed = sample(2)
+        finally:
+            fuse.kill()
+            caller.kill()
+            caller.wait()
+            subprocess.run(["umount", "-l", str(point)], check=False)
+    rows = [row for row in read_rows(parsed, "thread_time") if row["pid"] == caller.pid]
+    assert {row["activity"] for row in rows if row["time_ms"] > 100} == {"filesystem"}
+    assert [row["target"] for row in read_rows(parsed, "thread_time") if row["pid"] == fuse.pid] == [
+        "/dev/fuse"
+    ]
