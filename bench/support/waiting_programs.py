@@ -20,7 +20,7 @@ DATA_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class WaitingProgram:
     """A program, and the waits of its threads: activity, and a text that is part of the target.
 
     `beside` runs at the same time: a server, a name server. `needs` is the compiler or runtime.
@@ -35,33 +35,35 @@ class Program:
 
 #: `{data}` is a file of DATA_BYTES, `{dir}` the directory of the programs.
 PROGRAMS = (
-    Program("mutex", ("mutex",), (("lock", "0x"),)),
-    Program("pool", ("pool",), (("condition", "0x"), ("sleep", ""))),
-    Program("semaphore", ("semaphore",), (("semaphore", "0x"),)),
-    Program("compute-sleep", ("compute-sleep",), (("sleep", ""),)),
-    Program("spin", ("spin",), ()),
-    Program("serve", ("serve", str(PORT)), (("accept", str(PORT)),)),
-    Program("ask", ("ask", str(PORT)), (("peer", f"127.0.0.1:{PORT}"),), "serve"),
-    Program("ask-poll", ("ask", str(PORT), "poll"), (("peer", f"127.0.0.1:{PORT}"),), "serve"),
-    Program("silent", ("silent", NAME_SERVER), (("accept", "53"),)),
-    Program("dns", ("dns", NAME_SERVER), (("dns", f"{NAME_SERVER}:53"),), "silent"),
-    Program("pipe", ("pipe",), (("pipe", ""), ("sleep", ""))),
-    Program("child", ("child",), (("child", ""),)),
-    Program("flock", ("flock", "{dir}/lock"), (("lock", "/lock"), ("sleep", ""))),
-    Program("direct", ("direct", "{data}"), (("disk", "/data"),)),
-    Program("fsync", ("fsync", "{data}"), (("disk", "/data.log"),)),
-    Program("faults", ("faults", "{data}"), (("fault", ""),)),
-    Program("musl-mutex", ("mutex",), (("lock", "0x"),), needs="musl-gcc"),
-    Program("musl-pool", ("pool",), (("condition", "stack"), ("sleep", "")), needs="musl-gcc"),
-    Program("go-pool", (), (("park", ""), ("events", "no socket"), ("sleep", "")), needs="go"),
-    Program("java", ("java", "-Xmx64m", "-cp", "{dir}", "Pool"), (("park", ""),), needs="javac"),
-    Program("node", ("node", LOOP, str(PORT + 1)), (("events", ""), ("condition", "0x")), needs="node"),
-    Program("python", (sys.executable, str(SOURCES / "locks.py")), (("condition", "0x"),), needs=""),
+    WaitingProgram("mutex", ("mutex",), (("lock", "0x"),)),
+    WaitingProgram("pool", ("pool",), (("condition", "0x"), ("sleep", ""))),
+    WaitingProgram("semaphore", ("semaphore",), (("semaphore", "0x"),)),
+    WaitingProgram("compute-sleep", ("compute-sleep",), (("sleep", ""),)),
+    WaitingProgram("spin", ("spin",), ()),
+    WaitingProgram("serve", ("serve", str(PORT)), (("accept", str(PORT)),)),
+    WaitingProgram("ask", ("ask", str(PORT)), (("peer", f"127.0.0.1:{PORT}"),), "serve"),
+    WaitingProgram("ask-poll", ("ask", str(PORT), "poll"), (("peer", f"127.0.0.1:{PORT}"),), "serve"),
+    WaitingProgram("silent", ("silent", NAME_SERVER), (("accept", "53"),)),
+    WaitingProgram("dns", ("dns", NAME_SERVER), (("dns", f"{NAME_SERVER}:53"),), "silent"),
+    WaitingProgram("pipe", ("pipe",), (("pipe", ""), ("sleep", ""))),
+    WaitingProgram("child", ("child",), (("child", ""),)),
+    WaitingProgram("flock", ("flock", "{dir}/lock"), (("lock", "/lock"), ("sleep", ""))),
+    WaitingProgram("direct", ("direct", "{data}"), (("disk", "/data"),)),
+    WaitingProgram("fsync", ("fsync", "{data}"), (("disk", "/data.log"),)),
+    WaitingProgram("faults", ("faults", "{data}"), (("fault", ""),)),
+    WaitingProgram("musl-mutex", ("mutex",), (("lock", "0x"),), needs="musl-gcc"),
+    WaitingProgram("musl-pool", ("pool",), (("condition", "stack"), ("sleep", "")), needs="musl-gcc"),
+    WaitingProgram("go-pool", (), (("park", ""), ("events", ""), ("sleep", "")), needs="go"),
+    WaitingProgram("java", ("java", "-Xmx64m", "-cp", "{dir}", "Pool"), (("park", ""),), needs="javac"),
+    WaitingProgram(
+        "node", ("node", LOOP, str(PORT + 1)), (("events", ""), ("condition", "0x")), needs="node"
+    ),
+    WaitingProgram("python", (sys.executable, str(SOURCES / "locks.py")), (("condition", "0x"),), needs=""),
 )
 BY_NAME = {program.name: program for program in PROGRAMS}
 
 
-def build_programs(directory: Path) -> list[Program]:
+def build_programs(directory: Path) -> list[WaitingProgram]:
     """Build all programs whose compiler or runtime is there, and return them."""
     environment = os.environ | {"GOCACHE": str(directory / "go-cache"), "GO111MODULE": "off"}
     source = str(SOURCES / "thread_waits.c")
@@ -89,7 +91,7 @@ def build_programs(directory: Path) -> list[Program]:
 
 
 @contextlib.contextmanager
-def run_program(program: Program, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
+def run_program(program: WaitingProgram, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program, and what it needs beside it; kill both at the end."""
     own = directory / program.name
     arguments = [text.format(data=directory / "data", dir=directory) for text in program.arguments]

@@ -44,10 +44,11 @@ PACKAGES = {
     "java": "default-jdk-headless",
     "mkfs.btrfs": "btrfs-progs",
     "ethtool": "ethtool",
+    "musl-gcc": "musl-tools",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
-# Variants of login shell, awk and root access on hosts, and a program that sets the wall clock.
-VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93", "faketime")
+# Variants of login shell, awk, root access and C library on hosts, and a program that sets the wall clock.
+VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93", "faketime", "musl-gcc")
 # What faults of the lab are made of.
 LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
 # Real software of lab/real, by package: several have no program of their own, or one whose name has a version.

@@ -6,7 +6,7 @@ import time
 LOCK = threading.Lock()
 
 
-def hold() -> None:
+def hold_lock() -> None:
     """Hold the lock for five milliseconds, for ever."""
     while True:
         with LOCK:
@@ -14,4 +14,4 @@ def hold() -> None:
 
 
 for _ in range(6):
-    threading.Thread(target=hold).start()
+    threading.Thread(target=hold_lock).start()

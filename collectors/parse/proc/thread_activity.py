@@ -21,11 +21,12 @@ These cannot be told apart from outside a process:
 - glibc condition variables and private semaphores (`sem_wait`; locks of Python are such semaphores).
 - HotSpot: every Java lock, `wait`, `park` and idle pool thread waits in a condition variable of its own thread.
   All are `park` where the process has a thread `VM Thread`, and `condition` elsewhere.
-- Go: a goroutine that waits is no thread. Locks, channels and sockets of goroutines are not visible; the threads of an
-  idle Go program are in `park` and `events`.
+- musl: pthread_join waits like a glibc mutex and is `lock`; a rwlock waits like a semaphore.
+- Go: a goroutine that waits is no thread. Locks, channels and sockets of goroutines are not visible; the threads of a
+  Go program are in `park`, `sleep` and `events`.
 - Event loops (Node.js, nginx, Redis): `epoll_wait` tells that nothing is to be done now, but not what is outstanding.
 - PostgreSQL: a lightweight lock is a semaphore that processes share. A heavyweight lock waits in an epoll that watches
-  no socket (target `no socket`); so do its idle background processes. Waiting for the client is an epoll with one
+  no socket, which is `park`; so do its idle background processes. Waiting for the client is an epoll with one
   accepted connection: `client`.
 - `poll` of one descriptor: the kernel shows a pointer only. The sockets of the process decide: one that is connected to
   a name server, then one that the process opened, then one that it accepted. With several of a kind, the choice among
@@ -194,12 +195,12 @@ def _classify_uninterruptible(wait: Wait) -> Activity:
 
 
 def _classify_epoll(wait: Wait) -> Activity:
-    """An event loop, unless the epoll watches one accepted connection only: then the thread waits for its client."""
+    """An event loop, unless it watches no socket, or only one accepted connection: then it waits for its client."""
     _, _, rest = wait.target.partition(" ")
     watched, _, rest = rest.partition(" ")
     sockets, _, socket = rest.partition(" ")
     if wait.target.startswith("epoll") and sockets == "0" and watched.isdigit() and 0 < int(watched) <= 8:
-        return Activity("events", "no socket", wait.call)
+        return Activity("park", "", wait.call)
     if sockets == "1":
         seen = _classify_socket(socket, wait.call)
         if seen and seen.kind == "client":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from collectors.contract import Column, Table
@@ -71,7 +71,6 @@ class _Share:
     most: float = -1.0
     exact: float = 0.0
     part: float = 0.0
-    samples: int = 0
     threads: int = 0
     longest: float = 0.0
 
@@ -87,7 +86,6 @@ class _Share:
             )
         self.exact += held
         self.part += part
-        self.samples += row.whole("samples") or 0
         self.threads = max(self.threads, row.whole("threads") or 0)
         self.longest = max(self.longest, row.number("longest_ms") or 0.0)
 
@@ -120,7 +118,8 @@ def build_process_times(tables: TaggedTables, machine: str, seconds: float) -> t
     """Return `process_time`, and `thread_time`, whose rows of one process add up to its `wall_ms`.
 
     `exact_ms` is the part of `time_ms` in which the thread did not run in between, so that nothing is estimated. The
-    rest is divided by `samples`; `error_ms` is half of its 95 % interval (Agresti and Coull 1998).
+    rest is divided by what was sampled; `error_ms` is half of its 95 % interval (Agresti and Coull 1998). `samples` are
+    in proportion to `time_ms`: exact time counts as if it had been read as often as the rest, else in every walk.
     """
     jvms = {row.raw("pid") for row in tables.of("thread") if row.raw("comm") == _HOTSPOT_THREAD}
     shares: dict[bytes, dict[tuple[str, str], _Share]] = defaultdict(lambda: defaultdict(_Share))
@@ -128,10 +127,11 @@ def build_process_times(tables: TaggedTables, machine: str, seconds: float) -> t
         pid = row.raw("pid")
         activity = classify_wait(_read_wait(row, machine), hotspot=pid in jvms)
         shares[pid][activity.kind, activity.target].add(row, activity)
+    walks = next((row.number("walks") for row in tables.of("time")), None) or 0.0
     processes = [_Process.of(row) for row in tables.of("process")]
     times: list[tuple[Cells, int]] = []
     for process in processes:
-        times += _divide(process, shares.get(process.row.raw("pid"), {}))
+        times += _divide(process, shares.get(process.row.raw("pid"), {}), walks / 1000.0 / seconds)
     summary = Table(
         "process_time",
         PROCESS_COLUMNS,
@@ -168,7 +168,9 @@ def _summarize(process: _Process, seconds: float) -> Cells:
     )
 
 
-def _divide(process: _Process, shares: Mapping[tuple[str, str], _Share]) -> Iterable[tuple[Cells, int]]:
+def _divide(
+    process: _Process, shares: Mapping[tuple[str, str], _Share], walks_per_ms: float
+) -> Iterator[tuple[Cells, int]]:
     """Divide the waiting time of a process: first what is exact, then the rest in proportion to what was sampled."""
     row = process.row
     samples, threads = row.whole("samples") or 0, row.whole("threads") or 0
@@ -176,19 +178,21 @@ def _divide(process: _Process, shares: Mapping[tuple[str, str], _Share]) -> Iter
     sampled = sum(share.part for share in shares.values())
     scale = min(1.0, process.waiting / exact) if exact else 1.0
     rest = max(0.0, process.waiting - exact * scale)
+    per_ms = samples / rest if samples and rest else walks_per_ms
     for kind, value in (("running", process.run), ("runnable", process.wait)):
         if value > 0:
-            share = _Share(line=row.line, samples=samples, threads=threads)
-            yield _build_row(row, (kind, ""), share, (value, value, 0.0)), row.line
+            share = _Share(line=row.line, threads=threads)
+            yield _build_row(row, (kind, ""), share, (value, value, 0.0), samples), row.line
     for place, share in shares.items():
         part = share.part / sampled if sampled else 0.0
         value = share.exact * scale + rest * part
         error = _estimate_error(part, samples, rest) if part else 0.0
+        times = (value, share.exact * scale, error)
         if value > 0:
-            yield _build_row(row, place, share, (value, share.exact * scale, error)), share.line
+            yield _build_row(row, place, share, times, max(1, round(value * per_ms))), share.line
     if rest > 0 and not sampled:
         share = _Share(line=row.line, threads=threads)
-        yield _build_row(row, ("unknown", ""), share, (rest, 0.0, rest)), row.line
+        yield _build_row(row, ("unknown", ""), share, (rest, 0.0, rest), 1), row.line
 
 
 def _estimate_error(part: float, samples: int, rest: float) -> float:
@@ -201,11 +205,11 @@ def _estimate_error(part: float, samples: int, rest: float) -> float:
 
 
 def _build_row(
-    row: TaggedRow, place: tuple[str, str], share: _Share, times: tuple[float, float, float]
+    row: TaggedRow, place: tuple[str, str], share: _Share, times: tuple[float, float, float], samples: int
 ) -> Cells:
     pid, comm = row.whole("pid"), row.text("comm", 64) or None
     names = (*place, share.detail, share.device)
-    return (pid, comm, *(name or None for name in names), share.samples, share.threads, *times, share.longest)
+    return (pid, comm, *(name or None for name in names), samples, share.threads, *times, share.longest)
 
 
 def build_thread_table(rows: Sequence[TaggedRow], seconds: float) -> Table:

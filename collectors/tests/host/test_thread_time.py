@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bench.support import waiting_programs
-from bench.support.waiting_programs import Program
+from bench.support.waiting_programs import WaitingProgram
 from collectors.catalog.cpu.proc_threads import COLLECTOR
 from collectors.contract import Parsed, Script
 from collectors.tests.record_fixtures import run_script
@@ -33,11 +33,11 @@ SHORT = 0.3
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[int, Program]]]:
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[int, WaitingProgram]]]:
     """All programs at once, by process ID."""
     directory = tmp_path_factory.mktemp("waits")
     built = waiting_programs.build_programs(directory)
-    running: dict[int, Program] = {}
+    running: dict[int, WaitingProgram] = {}
     with contextlib.ExitStack() as stack:
         for program in built:
             # Those that keep a CPU busy would only make the others slow.
@@ -68,7 +68,7 @@ def sample(seconds: int, awk: str = "", directory: Path | None = None, target: s
 
 
 @pytest.mark.parametrize("awk", AWKS)
-def test_waits_are_named(programs: tuple[Path, dict[int, Program]], awk: str) -> None:
+def test_waits_are_named(programs: tuple[Path, dict[int, WaitingProgram]], awk: str) -> None:
     directory, running = programs
     parsed = sample(SECONDS, awk, directory)
     assert float(str(parsed.facts["ticks"])) >= 4 * SECONDS
@@ -90,7 +90,7 @@ def test_waits_are_named(programs: tuple[Path, dict[int, Program]], awk: str) ->
         assert explained >= EXPLAINED * sum(waits.values()), (program.name, spent[pid])
 
 
-def test_run_time_is_exact(programs: tuple[Path, dict[int, Program]]) -> None:
+def test_run_time_is_exact(programs: tuple[Path, dict[int, WaitingProgram]]) -> None:
     """CPU time of each program as its own counters have it, whatever was sampled."""
     _, running = programs
     before = {pid: read_run_ms(pid) for pid in running}
@@ -109,7 +109,7 @@ def read_run_ms(pid: int) -> float:
     return sum(int(file.read_text().split()[0]) for file in files) / 1e6
 
 
-def test_a_target_is_read_more_often(programs: tuple[Path, dict[int, Program]]) -> None:
+def test_a_target_is_read_more_often(programs: tuple[Path, dict[int, WaitingProgram]]) -> None:
     """Threads are listed of the target only, and time is divided of every process of the host."""
     _, running = programs
     pid = next(pid for pid, program in running.items() if program.name == "mutex")

@@ -84,7 +84,7 @@ def test_a_jvm_parks() -> None:
         ("S 45 fd", "unix out /run/nscd/socket", Activity("dns", "/run/nscd/socket", "recvfrom")),
         ("S 0 fd", "unix in /run/php/fpm.sock", Activity("client", "/run/php/fpm.sock", "read")),
         ("S 232 fd", "epoll 3 1 tcp in 0100007F:1538", Activity("client", "5432", "epoll_wait")),
-        ("S 232 fd", "epoll 2 0", Activity("events", "no socket", "epoll_wait")),
+        ("S 232 fd", "epoll 2 0", Activity("park", "", "epoll_wait")),
         ("S 232 fd", "epoll 5 3", Activity("events", "", "epoll_wait")),
         ("S 232 fd", "epoll 12 ?", Activity("events", "", "epoll_wait")),
         ("S 0 fd", "anon_inode:[eventfd]", Activity("events", "eventfd", "read")),

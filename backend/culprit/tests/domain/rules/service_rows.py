@@ -8,8 +8,8 @@ from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.view import Cell, CollectorOutcome, HostView, TableRow
 
 COLLECTORS = {
-    "process_time": "thread_time",
-    "thread_time": "thread_time",
+    "process_time": "proc_threads",
+    "thread_time": "proc_threads",
     "listeners": "ss_listen",
     "processes": "proc_top",
     "unix_calls": "calls",

@@ -19,7 +19,7 @@ from culprit.domain.rules.measures.service_time.amounts import Amount, Share
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
-NEEDS = (("thread_time",),)
+NEEDS = (("proc_threads",),)
 Detail = dict[str, str | int | float]
 #: Fewer threads than this are one thread: the rest is background work of the program.
 SINGLE_THREAD = 1.5
