@@ -30,7 +30,7 @@ _TABLES = (
     *(FieldColumn("database", number=False), FieldColumn("table", number=False), FieldColumn("bytes")),
     *(FieldColumn("live"), FieldColumn("dead"), FieldColumn("vacuum_age", "s", source="vacuum_s")),
 )
-_STANDBYS = (
+_REPLICAS = (
     *(
         FieldColumn("name", number=False),
         FieldColumn("role", number=False),
@@ -47,7 +47,7 @@ _HORIZONS = (
     FieldColumn("since", "s", source="since_s"),
 )
 
-#: Counters of one moment as `counter` lines, so that what grew during the capture can be told from what was there.
+#: Counters of one moment as `counter` lines, so that what grew during the capture is known too.
 #: Columns that a release lacks are read through to_jsonb, so one statement serves PostgreSQL 10 to 17.
 _COUNTERS = r"""
 select concat(E'counter\twhen=', :'w', E'\tname=', k, E'\tvalue=', v) from (
@@ -120,7 +120,7 @@ def parse_postgres_stats(parts: Mapping[str, Part], context: Context) -> Parsed:
         tables=(
             *list_counters("postgres_counters", matching["counter"], matching["span"], context),
             *field_lines.build_table("postgres_tables", matching["table"], _TABLES, 50),
-            *field_lines.build_table("postgres_standbys", matching["standby"], _STANDBYS, 50),
+            *field_lines.build_table("postgres_standbys", matching["standby"], _REPLICAS, 50),
             *field_lines.build_table("postgres_horizons", matching["horizon"], _HORIZONS, 50),
         ),
         facts={

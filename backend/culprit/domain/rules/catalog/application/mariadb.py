@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
             *("database-connection-limit", "idle-in-transaction", "database-lock-wait", "missing-index"),
             *("checkpoint-storm", "replication-lag"),
         ),
-        caveats=Text("It says nothing about the health of the server.", "不说明该服务是否健康。"),
+        caveats=Text("This does not show the health of the server.", "不说明该服务是否健康。"),
         source="names of processes",
     ),
     Rule(

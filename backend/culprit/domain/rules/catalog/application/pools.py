@@ -81,7 +81,7 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.CONTEXT,
         use=Use("application", "utilization"),
         suspects=("blocked-event-loop", "persistence-stall", "cache-memory-limit"),
-        caveats=Text("It says nothing about the health of the server.", "不说明该服务是否健康。"),
+        caveats=Text("This does not show the health of the server.", "不说明该服务是否健康。"),
         source="names of processes",
     ),
 )

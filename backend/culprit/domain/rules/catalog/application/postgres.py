@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = (
             *("checkpoint-storm", "vacuum-blocked", "transaction-id-wraparound", "replication-lag"),
             "synchronous-replica-wait",
         ),
-        caveats=Text("It says nothing about the health of the server.", "不说明该服务是否健康。"),
+        caveats=Text("This does not show the health of the server.", "不说明该服务是否健康。"),
         source="names of processes",
     ),
     Rule(
@@ -189,7 +189,7 @@ RULES: tuple[Rule, ...] = (
         id="F-PG-STANDBY-LAG",
         title=Text("A standby is behind", "备库落后"),
         summary=Text("Standby {name} is {value} s behind.", "备库 {name} 落后 {value} 秒。"),
-        measure=postgres.STANDBY_LAG,
+        measure=postgres.REPLICA_LAG,
         op=">=",
         thresholds=(
             ("warn", Threshold("warn", 10.0, "ten seconds is the limit of attention of a reader")),

@@ -74,14 +74,14 @@ def read_longest(
 
 def build_presence(name: str, title: Text, pattern: str) -> Measure:
     """Return the measure of how many programs on the host have a name that matches."""
-    wanted = re.compile(pattern)
+    expected = re.compile(pattern)
 
     def read(view: HostView) -> list[Measurement]:
         seen: dict[str, Citation] = {}
         for table in PROGRAM_TABLES:
             for row in view.rows(table):
                 comm = row.text("comm") or row.text("process")
-                if wanted.fullmatch(comm):
+                if expected.fullmatch(comm):
                     seen.setdefault(comm, row.citation)
         detail: Detail = {"name": ", ".join(seen)}
         return [Measurement(float(len(seen)), (), tuple(seen.values()), len(seen), (), detail)]

@@ -26,19 +26,19 @@ def _group_by_pid(view: HostView, direction: str) -> Mapping[str, list[TableRow]
 
 def _list_full_pools(view: HostView) -> Iterator[tuple[TableRow, list[TableRow]]]:
     """Yield each connection group of a process to a peer, and the requests that the process holds."""
-    asked = _group_by_pid(view, "in")
+    requests = _group_by_pid(view, "in")
     for pid, rows in _group_by_pid(view, "out").items():
-        if pid in asked:
+        if pid in requests:
             for row in rows:
-                yield row, asked[pid]
+                yield row, requests[pid]
 
 
 def _pool_use(view: HostView) -> Iterator[Measurement]:
     """Percent of the connections to a peer on which a question is unanswered at any time."""
-    for row, asked in _list_full_pools(view):
+    for row, requests in _list_full_pools(view):
         connections, waiting = row.number("connections"), row.number("waiting")
         if connections and waiting is not None and connections >= 1:
-            held = sum_column(asked, "waiting")
+            held = sum_column(requests, "waiting")
             detail: Detail = {
                 "name": row.text("comm"),
                 "peer": row.text("peer"),
@@ -46,45 +46,45 @@ def _pool_use(view: HostView) -> Iterator[Measurement]:
                 "held": round(held, 1),
             }
             subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
-            cites = (row.citation, *(item.citation for item in asked[:5]))
+            cites = (row.citation, *(item.citation for item in requests[:5]))
             samples = round(row.number("samples") or 0)
             yield Measurement(min(100.0, 100.0 * waiting / connections), subject, cites, samples, (), detail)
 
 
 def _queue_ratio(view: HostView) -> Iterator[Measurement]:
     """Requests in hand for each connection to the peer."""
-    for row, asked in _list_full_pools(view):
+    for row, requests in _list_full_pools(view):
         connections = row.number("connections")
         if connections:
             subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
-            cites = (row.citation, *(item.citation for item in asked[:5]))
-            yield Measurement(sum_column(asked, "waiting") / connections, subject, cites, 1)
+            cites = (row.citation, *(item.citation for item in requests[:5]))
+            yield Measurement(sum_column(requests, "waiting") / connections, subject, cites, 1)
 
 
 def _time_ratio(view: HostView) -> Iterator[Measurement]:
     """How many times longer callers wait than the process waits for its peer."""
-    for row, asked in _list_full_pools(view):
+    for row, requests in _list_full_pools(view):
         theirs = row.number("oldest")
-        mine = max((item.number("oldest") or 0.0 for item in asked), default=0.0)
+        mine = max((item.number("oldest") or 0.0 for item in requests), default=0.0)
         if theirs and mine:
             subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
-            cites = (row.citation, *(item.citation for item in asked[:5]))
+            cites = (row.citation, *(item.citation for item in requests[:5]))
             yield Measurement(mine / theirs, subject, cites, 1)
 
 
 def _busy_loops(view: HostView) -> Iterator[Measurement]:
     """CPU of the one thread that does the work of a process which has clients."""
-    asked = _group_by_pid(view, "in")
+    requests = _group_by_pid(view, "in")
     threads: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
         threads[row.text("pid")].append(row)
-    for pid in asked.keys() & threads.keys():
+    for pid in requests.keys() & threads.keys():
         top = max(threads[pid], key=lambda row: row.number("cpu_pct") or 0.0)
         cpu = top.number("cpu_pct")
         if cpu is not None:
             whole = sum_column(threads[pid], "cpu_pct")
             detail: Detail = {
-                "name": asked[pid][0].text("comm"),
+                "name": requests[pid][0].text("comm"),
                 "thread": top.text("comm"),
                 "share": round(100.0 * cpu / whole) if whole else 0,
             }

@@ -26,14 +26,14 @@ _MIN_DEAD = 10_000.0
 def _connections(view: HostView) -> Iterator[Measurement]:
     """Connections of clients as a share of those that are not reserved for administrators."""
     rows = index_counters(view, _COUNTERS)
-    wanted = [
+    counters = [
         rows.get(name)
         for name in ("connections", "max_connections", "reserved_connections", "idle_connections")
     ]
-    used, most, reserved, idle = (row.number("value") if row else None for row in wanted)
+    used, most, reserved, idle = (row.number("value") if row else None for row in counters)
     if used is not None and most is not None and reserved is not None and most > reserved:
         detail: Detail = {"used": round(used), "most": round(most - reserved), "idle": round(idle or 0)}
-        cites = tuple(row.citation for row in wanted if row is not None)
+        cites = tuple(row.citation for row in counters if row is not None)
         yield Measurement(100.0 * used / (most - reserved), (), cites, round(used), (), detail)
 
 
@@ -62,17 +62,21 @@ def _sync_ms(view: HostView) -> Iterator[Measurement]:
     """Mean time that a checkpoint which ended in the capture spent in fsync."""
     rows = index_counters(view, _COUNTERS)
     names = ("checkpoint_sync_time", "checkpoints_req", "checkpoints_timed")
-    found = [row for row in map(rows.get, names) if row is not None]
-    grown = [row.number("grown") for row in found]
-    if len(found) < len(names) or None in grown:
+    rows_by_name = [row for row in map(rows.get, names) if row is not None]
+    grown = [row.number("grown") for row in rows_by_name]
+    if len(rows_by_name) < len(names) or None in grown:
         return
     sync_ms, requested, timed = (value or 0.0 for value in grown)
     count = requested + timed
     if count >= 1:
         detail: Detail = {"count": round(count), "requested": round(requested)}
-        yield Measurement(sync_ms / count, (), tuple(row.citation for row in found), round(count), (), detail)
+        yield Measurement(
+            sync_ms / count, (), tuple(row.citation for row in rows_by_name), round(count), (), detail
+        )
     else:
-        yield Measurement(0.0, (), tuple(row.citation for row in found), 0, (), {"count": 0, "requested": 0})
+        yield Measurement(
+            0.0, (), tuple(row.citation for row in rows_by_name), 0, (), {"count": 0, "requested": 0}
+        )
 
 
 def _dead_rows(view: HostView) -> Iterator[Measurement]:
@@ -87,7 +91,7 @@ def _dead_rows(view: HostView) -> Iterator[Measurement]:
             )
 
 
-def _is_standby_late(row: TableRow) -> bool:
+def _is_replica_late(row: TableRow) -> bool:
     return (row.number("behind") or 0.0) > 0
 
 
@@ -151,9 +155,9 @@ XID_AGE = build_listed_measure(
     "postgres.transaction_id_age", "count", "Age of the oldest transaction ID", "最老事务 ID 的年龄", _NEEDS,
     read_counter(_COUNTERS, "xid_age", "value"),
 )  # fmt: skip
-STANDBY_LAG = build_listed_measure(
+REPLICA_LAG = build_listed_measure(
     "postgres.standby_lag_s", "s", "Delay of a standby", "备库延迟", _NEEDS,
-    read_longest("postgres_standbys", "lag", "name", _is_standby_late),
+    read_longest("postgres_standbys", "lag", "name", _is_replica_late),
 )  # fmt: skip
 COMMIT_WAIT = build_listed_measure(
     "postgres.commit_wait_s", "s", "Longest wait for a standby at commit", "提交时等待备库的最长时间",

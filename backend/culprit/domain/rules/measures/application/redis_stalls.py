@@ -19,7 +19,7 @@ def _info(view: HostView, name: str) -> TableRow | None:
 
 
 def _slow_commands(view: HostView) -> Iterator[Measurement]:
-    """The longest command of the last minute. Redis serves nobody else while it runs."""
+    """The longest command of the last minute. Redis serves no other client while it runs."""
     recent = [row for row in view.rows("redis_slowlog") if (row.number("age") or 0.0) <= RECENT_S]
     if recent:
         top = max(recent, key=lambda row: row.number("duration") or 0.0)
@@ -51,16 +51,16 @@ def _memory_use(view: HostView) -> Iterator[Measurement]:
 
 
 def _evictions(view: HostView) -> Iterator[Measurement]:
-    """Keys that were evicted for each one that was found; a cache that works finds far more."""
+    """Keys that were evicted for each one that was hit; a cache that works finds far more."""
     evicted, hits, misses = (
         _info(view, name) for name in ("evicted_keys", "keyspace_hits", "keyspace_misses")
     )
     if evicted is None or hits is None or misses is None:
         return
-    lost, found, missed = (row.number("change") for row in (evicted, hits, misses))
-    if lost is not None and found is not None and missed is not None:
+    lost, hit, missed = (row.number("change") for row in (evicted, hits, misses))
+    if lost is not None and hit is not None and missed is not None:
         cites = (evicted.citation, hits.citation, misses.citation)
-        detail: Detail = {"missed": round(missed, 1), "found": round(found, 1)}
+        detail: Detail = {"missed": round(missed, 1), "hit": round(hit, 1)}
         yield Measurement(lost, (), cites, 1, (), detail)
 
 
