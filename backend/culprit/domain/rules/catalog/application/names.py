@@ -1,0 +1,95 @@
+"""Rules about name resolution."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.application import names
+from culprit.domain.rules.rule import Rule, Threshold
+from culprit.domain.rules.use_method import Use
+
+_SECOND = Threshold("warn", 1000.0, "after one second users lose their flow of thought")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="F-DNS-UNANSWERED",
+        title=Text("Queries to a name server wait for an answer", "域名查询迟迟没有应答"),
+        summary=Text(
+            "{name} has waited {value} ms for name server {server}. On average {waiting} queries wait.",
+            "{name} 已等待域名服务器 {server} {value} ms；平均有 {waiting} 个查询在等待。",
+        ),
+        measure=names.OLDEST_QUERY,
+        op=">=",
+        thresholds=(
+            ("warn", _SECOND),
+            (
+                "critical",
+                Threshold("critical", 5000.0, "resolv.conf(5): the first attempt is given up after 5 s"),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
+        suspects=("slow-name-resolution", "failing-name-resolution"),
+        causes=("slow-name-resolution",),
+        refutes=(),
+        harm=True,
+        caveats=Text(
+            "A resolver keeps the socket of its first server while it tries the second. Errors are not visible here.",
+            "解析器在尝试第二个服务器时仍保留第一个的套接字；错误应答在此不可见。",
+        ),
+        source="/proc/net/udp: sockets connected to port 53. Limits of attention: R. B. Miller, 1968",
+    ),
+    Rule(
+        id="F-DNS-SERVER-FAILS",
+        title=Text("A name server does not resolve", "域名服务器无法解析"),
+        summary=Text(
+            "{value} % of {count} queries to {server} failed: {outcome}.",
+            "发往 {server} 的 {count} 次查询有 {value} % 失败：{outcome}。",
+        ),
+        measure=names.FAILING_PROBES,
+        op=">=",
+        thresholds=(
+            (
+                "critical",
+                Threshold(
+                    "critical",
+                    50.0,
+                    "two attempts are made for a name: with half of them lost, one in four fails",
+                ),
+            ),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("network", "errors"),
+        suspects=("failing-name-resolution",),
+        causes=("failing-name-resolution",),
+        refutes=(),
+        harm=True,
+        caveats=Text(
+            "The query is for the root. Errors for single names are not visible without packets.",
+            "查询的是根域；个别域名的错误不抓包无法看到。",
+        ),
+        source="one query for the name servers of the root; resolv.conf(5): attempts",
+    ),
+    Rule(
+        id="F-DNS-SERVER-SLOW",
+        title=Text("A name server answers late", "域名服务器应答慢"),
+        summary=Text(
+            "{server} took {value} ms for the slowest of {count} answers.",
+            "{server} 的 {count} 次应答中最慢为 {value} ms。",
+        ),
+        measure=names.SLOW_PROBES,
+        op=">=",
+        thresholds=(("warn", _SECOND),),
+        strength=Strength.DIRECT,
+        use=Use("network", "saturation"),
+        suspects=("slow-name-resolution",),
+        causes=("slow-name-resolution",),
+        refutes=(),
+        harm=True,
+        caveats=Text(
+            "A resolver may answer the root from its cache and other names late.",
+            "解析器可能从缓存应答根域，而其他域名仍慢。",
+        ),
+        source="one query for the name servers of the root",
+    ),
+)

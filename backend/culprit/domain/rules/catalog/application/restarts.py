@@ -1,0 +1,113 @@
+"""Rules about programs that end and begin again, and about children that stay."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.application import restarts
+from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
+from culprit.domain.rules.use_method import Use
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="F-PROC-RESTARTS",
+        title=Text("A program ends and is started again and again", "程序反复退出并被重启"),
+        summary=Text(
+            "{parent} started {name} again {value} times in {seconds} s. It lived {life} s each time.",
+            "{parent} 在 {seconds} 秒内重启 {name} {value} 次，每次存活 {life} 秒。",
+        ),
+        measure=restarts.RESTARTS,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 3.0, "twice may be chance")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("application", "errors"),
+        also=(
+            AnyCondition(
+                (
+                    Condition(
+                        MetricReading("tcp.attempt_fails_per_s"),
+                        ">",
+                        Threshold("refused", 0.0, "a caller on this host was refused"),
+                    ),
+                    Condition(
+                        MetricReading("tcp.out_rsts_per_s"),
+                        ">",
+                        Threshold("resets", 0.0, "a caller of another host was refused"),
+                    ),
+                )
+            ),
+        ),
+        suspects=("crash-loop",),
+        causes=("crash-loop",),
+        caveats=Text(
+            "A script that runs one job after the other looks the same. Check the exit status.",
+            "依次执行任务的脚本看起来相同：请核对退出状态。",
+        ),
+        source="names in /proc once a second; /proc/net/snmp",
+    ),
+    Rule(
+        id="F-UNIT-FAILS",
+        title=Text("systemd starts a failing unit again and again", "systemd 反复重启失败的单元"),
+        summary=Text(
+            "{unit} was started again during the capture ({value} restarts in all). Result: {result}, "
+            "state: {state}.",
+            "采集期间 {unit} 被再次启动（累计重启 {value} 次），结果 {result}，状态 {state}。",
+        ),
+        measure=restarts.FAILED_UNITS,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 3.0, "twice may be chance")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=("crash-loop",),
+        causes=("crash-loop",),
+        refutes=(),
+        harm=True,
+        caveats=Text(
+            "NRestarts counts since the unit was started by hand.",
+            "NRestarts 自手动启动该单元起累计。",
+        ),
+        source="systemctl show: NRestarts, Result",
+    ),
+    Rule(
+        id="F-PROC-ZOMBIES",
+        title=Text("A parent does not wait for its children", "父进程不回收子进程"),
+        summary=Text(
+            "{parent} left {value} ended children of the name {name} in {seconds} s.",
+            "{parent} 在 {seconds} 秒内留下 {value} 个已退出未回收的子进程 {name}。",
+        ),
+        measure=restarts.ZOMBIES,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 3.0, "a parent may be late once or twice")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        suspects=("worker-leak",),
+        causes=("worker-leak",),
+        refutes=(),
+        caveats=Text("Each keeps only its process ID.", "每个僵尸进程只占用进程号。"),
+        source="/proc/PID/stat: state Z in two samples",
+    ),
+    Rule(
+        id="F-PROC-GROWTH",
+        title=Text("Children pile up towards a limit", "子进程不断累积，接近上限"),
+        summary=Text(
+            "{parent} started {count} processes {name} in {seconds} s and none ended. The limit {limit} is "
+            "{value} h away.",
+            "{parent} 在 {seconds} 秒内启动了 {count} 个 {name} 且无一退出，距上限 {limit} 还有 {value} 小时。",
+        ),
+        measure=restarts.GROWTH,
+        op="<=",
+        thresholds=(
+            ("warn", Threshold("warn", 24.0, "a limit that is reached within a day")),
+            ("critical", Threshold("critical", 1.0, "a limit that is reached within the hour")),
+        ),
+        strength=Strength.CORRELATIONAL,
+        use=Use("application", "saturation"),
+        suspects=("worker-leak",),
+        causes=("worker-leak",),
+        caveats=Text(
+            "A service that warms up or meets a peak starts workers too. Capture again and compare.",
+            "服务预热或遇到高峰也会启动工作进程：请再次采集对比。",
+        ),
+        source="names in /proc once a second; pids.max, kernel.pid_max, kernel.threads-max",
+    ),
+)

@@ -1,0 +1,93 @@
+"""How long programs wait for name servers, and what the servers answer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.application.counters import build_listed_measure
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.view import HostView, TableRow
+
+_WAITS = (("dns_waits",),)
+_PROBES = (("dns_probe",),)
+#: What is no answer to a query. A server that refuses may serve other names, so it is not counted.
+FAILURES = ("server failure", "no answer")
+
+
+def _oldest_query(view: HostView) -> Iterator[Measurement]:
+    """The longest time that a query of a program was seen without an answer."""
+    rows = [
+        row for row in view.rows("dns_waits") if row.number("oldest") is not None and not row.number("kept")
+    ]
+    for row in rows:
+        pid = row.number("pid")
+        detail: Detail = {
+            "server": row.text("server"),
+            "name": row.text("comm") or "?",
+            "waiting": row.number("waiting") or 0.0,
+        }
+        subject = (("pid", str(int(pid))),) if pid else ()
+        yield Measurement(
+            row.number("oldest") or 0.0,
+            subject,
+            (row.citation,),
+            round(row.number("samples") or 0),
+            (),
+            detail,
+        )
+    if not rows and view.has_data("dns_waits"):
+        yield Measurement(0.0, (), (), 0, (), {"server": "", "name": "", "waiting": 0.0})
+
+
+def _group_probes(view: HostView) -> dict[str, list[TableRow]]:
+    rows: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("dns_probes"):
+        rows[row.text("server")].append(row)
+    return rows
+
+
+def _is_failure(row: TableRow) -> bool:
+    return row.text("outcome") in FAILURES or row.text("outcome").startswith("unreachable")
+
+
+def _failing_probes(view: HostView) -> Iterator[Measurement]:
+    """Percent of the queries to a server that failed."""
+    for server, rows in _group_probes(view).items():
+        failed = [row for row in rows if _is_failure(row)]
+        last = failed[-1].text("outcome") if failed else "answer"
+        detail: Detail = {"server": server, "outcome": last, "count": len(rows)}
+        cites = tuple(row.citation for row in rows)
+        yield Measurement(100.0 * len(failed) / len(rows), (), cites, len(rows), (), detail)
+
+
+def _slow_probes(view: HostView) -> Iterator[Measurement]:
+    """The longest time that a server took for an answer."""
+    for server, rows in _group_probes(view).items():
+        answers = [row for row in rows if row.number("time") is not None and not _is_failure(row)]
+        if answers:
+            row = max(answers, key=lambda item: item.number("time") or 0.0)
+            detail: Detail = {"server": server, "count": len(answers)}
+            yield Measurement(row.number("time") or 0.0, (), (row.citation,), len(answers), (), detail)
+
+
+OLDEST_QUERY = build_listed_measure(
+    "dns.oldest_query_ms",
+    "ms",
+    "Longest wait for a name server",
+    "等待域名服务器最久的时间",
+    _WAITS,
+    _oldest_query,
+)
+FAILING_PROBES = build_listed_measure(
+    "dns.failing_pct",
+    "pct",
+    "Queries that a name server failed",
+    "域名服务器失败的查询",
+    _PROBES,
+    _failing_probes,
+)
+SLOW_PROBES = build_listed_measure(
+    "dns.answer_ms", "ms", "Longest answer of a name server", "域名服务器最慢的应答", _PROBES, _slow_probes
+)

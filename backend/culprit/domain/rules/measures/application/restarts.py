@@ -1,0 +1,119 @@
+"""Programs that are started again and again, and children that a parent never waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.application.counters import build_listed_measure
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.view import HostView, TableRow
+
+_NEEDS = (("process_starts",),)
+#: CPU time that the start of a service takes. A command of a script (sleep, date) takes a millisecond.
+MIN_START_CPU_S = 0.02
+#: systemd names these results of a unit whose main process failed.
+FAILED = (
+    "exit-code",
+    "signal",
+    "core-dump",
+    "watchdog",
+    "oom-kill",
+    "timeout",
+    "start-limit-hit",
+    "protocol",
+)
+
+
+def _describe(row: TableRow) -> Detail:
+    return {
+        "name": row.text("comm"),
+        "parent": row.text("parent_comm"),
+        "life": row.number("life") or 0.0,
+        "seconds": row.number("seconds") or 0.0,
+    }
+
+
+def _subject(row: TableRow) -> tuple[tuple[str, str], ...]:
+    group = row.text("cgroup")
+    return (("cgroup", group),) if group and group != "/" else ()
+
+
+def _restarts(view: HostView) -> Iterator[Measurement]:
+    """How many times a program ended and was started again by the same parent, one after the other."""
+    for row in view.rows("process_starts"):
+        if row.number("at_once") == 1 and (row.number("cpu") or 0.0) >= MIN_START_CPU_S:
+            ended = row.number("ended") or 0.0
+            yield Measurement(ended, _subject(row), (row.citation,), round(ended), (), _describe(row))
+
+
+def _failed_units(view: HostView) -> Iterator[Measurement]:
+    """Restarts of a unit that systemd started again during the capture because its program failed."""
+    for row in view.rows("restarted_units"):
+        if row.text("result") in FAILED:
+            detail: Detail = {
+                "unit": row.text("unit"),
+                "result": row.text("result"),
+                "state": row.text("state"),
+            }
+            yield Measurement(row.number("restarts") or 0.0, (), (row.citation,), 1, (), detail)
+
+
+def _zombies(view: HostView) -> Iterator[Measurement]:
+    """Children that ended during the capture and that their parent has not waited for."""
+    for row in view.rows("process_starts"):
+        count = row.number("zombies") or 0.0
+        yield Measurement(count, (), (row.citation,), round(count), (), _describe(row))
+
+
+def _growth(view: HostView) -> Iterator[Measurement]:
+    """Hours until the limit of tasks, if a parent goes on to start children that do not end."""
+    limits = [row for row in view.rows("limits") if row.text("name") in ("tasks_of_group", "pids", "threads")]
+    for row in view.rows("process_starts"):
+        seconds, started = row.number("seconds") or 0.0, row.number("started") or 0.0
+        kept = started - (row.number("ended") or 0.0)
+        if row.number("ended") or started < 5 or seconds <= 0:
+            continue
+        for limit in limits:
+            used, most = limit.number("used"), limit.number("max")
+            group = limit.text("where")
+            if (
+                used is None
+                or most is None
+                or (limit.text("scope") == "cgroup" and group != row.text("cgroup"))
+            ):
+                continue
+            hours = max(0.0, most - used) / (kept / seconds) / 3600.0
+            detail: Detail = {**_describe(row), "count": round(kept), "limit": limit.text("name")}
+            cites = (row.citation, limit.citation)
+            yield Measurement(hours, _subject(row), cites, round(kept), (), detail)
+
+
+RESTARTS = build_listed_measure(
+    "processes.serial_restarts_count",
+    "count",
+    "Restarts of a program by its parent",
+    "父进程重启程序的次数",
+    _NEEDS,
+    _restarts,
+)
+FAILED_UNITS = build_listed_measure(
+    "processes.unit_restarts_count",
+    "count",
+    "Restarts of a unit that fails",
+    "失败单元的重启次数",
+    _NEEDS,
+    _failed_units,
+)
+ZOMBIES = build_listed_measure(
+    "processes.zombies_count",
+    "count",
+    "Children without a waiting parent",
+    "未被回收的子进程",
+    _NEEDS,
+    _zombies,
+)
+GROWTH = build_listed_measure(
+    "processes.hours_to_limit", "h", "Time until the limit of processes", "距进程数上限的时间",
+    (("process_starts",), ("limits",)), _growth,
+)  # fmt: skip
