@@ -37,7 +37,7 @@ RELATED_MEASURES = {
         "cgroup.memory_limit_mb", "cgroup.killed_anon_mb", "cgroup.memory_most_mb",
     ),
     ("F-MEM-OOM-HOST", "memory/host-out-of-memory"): ("host.killed_anon_mb",),
-    ("F-MEM-GROWTH", "memory/real-leak"): ("proc.anon_mb", "proc.memory_lasts_min", "proc.growing_steps"),
+    ("F-MEM-GROWTH", "memory/real-leak"): ("proc.anon_mb", "proc.anon_growth_mb_per_s", "proc.growing_steps"),
     ("F-JVM-OOM-KILLED", "memory/jvm-at-limit"): (
         "cgroup.memory_limit_mb", "cgroup.killed_anon_mb", "cgroup.oom_kills_recent", "cgroup.memory_limit_hits",
     ),

@@ -9,39 +9,37 @@ from culprit.domain.rules.measures.memory.growth import BY_NOW, GROWTH, LASTS, S
 from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
+#: What gains less than a tenth is not why something is slow (Amdahl).
+TENTH = 10.0
+
 _REREAD = (
     Rule(
         id="F-MEM-REFAULT-CGROUP",
         title=Text("The working set exceeds the limit", "工作集超出限额"),
         summary=Text(
-            "{cgroup} reads {value} recently evicted pages a second again. Its limit of "
-            "{limit_mb} MiB is reached.",
-            "{cgroup} 每秒重读 {value} 个刚被逐出的页，已达到 {limit_mb} MiB 限额。",
+            "{value} % of what {cgroup} reads was in memory before ({pages} pages a second). "
+            "Its limit of {limit_mb} MiB is reached.",
+            "{cgroup} 读取的 {value}% 此前已在内存中（每秒 {pages} 页），已达到 {limit_mb} MiB 限额。",
         ),
-        measure=shortage.REFAULTS,
+        measure=shortage.READ_AGAIN,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 100.0, "0.4 MB/s of repeated reads")),
-            ("critical", Threshold("critical", 2500.0, "10 MB/s of repeated reads")),
+            ("warn", Threshold("warn", 50.0, "most of what is read was in memory shortly before")),
+            ("critical", Threshold("critical", 90.0, "hardly anything else is read")),
         ),
         also=(
             Condition(shortage.USAGE, ">", Threshold("usage", 95.0, "reclaim works at the limit")),
-            Condition(
-                shortage.FAULT_WAITS,
-                ">=",
-                Threshold("waiting", 0.3, "a third of a thread waits, or a thread with major faults"),
-            ),
             AnyCondition(
                 (
                     Condition(
-                        shortage.GROUP_FAULTS,
-                        ">",
-                        Threshold("faults", 50.0, "node_exporter: 500 per host; a group has less"),
+                        shortage.GROUP_BLOCKED,
+                        ">=",
+                        Threshold("waiting", 0.1, "with fewer, no thread lost a tenth of its time"),
                     ),
                     Condition(
-                        shortage.KB_PER_FAULT,
+                        shortage.GROUP_PRESSURE,
                         ">",
-                        Threshold("kb_per_fault", 64.0, "large read-ahead: few faults, many bytes"),
+                        Threshold("pressure", TENTH, "all tasks of the group wait for a tenth of the time"),
                     ),
                 )
             ),
@@ -52,37 +50,48 @@ _REREAD = (
         causes=("major-fault-thrashing",),
         refutes=("major-fault-thrashing",),
         caveats=Text(
-            "A streaming reader at its limit also reads pages again, without major faults and "
-            "without waiting threads.",
-            "达到限额的顺序读取也会重读，但没有主缺页，也没有线程等待。",
+            "A job that reads the same files in turn, larger than its limit, does so as well. Threads wait in page "
+            "faults or in read().",
+            "反复依次读取大于限额的文件的任务同样如此；线程可能在缺页中等待，也可能在 read() 中等待。",
         ),
-        source="memory.stat workingset_refault_file, pgmajfault; the fault rate depends on read_ahead_kb",
+        source="memory.stat workingset_refault_file against read_bytes of /proc/PID/io",
     ),
     Rule(
         id="F-MEM-REFAULT-HOST",
         title=Text("The working set exceeds the memory", "工作集超出内存"),
         summary=Text(
-            "{value} pages a second are read again soon after they were evicted.",
-            "每秒 {value} 个页在逐出后不久被重读。",
+            "{value} % of what devices read was in memory before ({pages} pages a second).",
+            "设备读取的 {value}% 此前已在内存中（每秒 {pages} 页）。",
         ),
-        measure=MetricReading("mem.refault_per_s", "held"),
+        measure=shortage.HOST_READ_AGAIN,
         op=">",
-        thresholds=(("critical", Threshold("critical", 2500.0, "10 MB/s of repeated reads")),),
+        thresholds=(
+            ("critical", Threshold("critical", 50.0, "most of what is read was in memory shortly before")),
+        ),
         also=(
             Condition(
                 MetricReading("mem.available_pct", "held_below"),
                 "<",
-                Threshold("available", 10.0, "the host itself has little memory"),
+                Threshold("available", 10.0, "the host itself has little memory (Netdata)"),
+            ),
+            AnyCondition(
+                (
+                    Condition(
+                        shortage.FAULT_TIME,
+                        ">",
+                        Threshold("faults", TENTH, "a tenth of the time of a thread"),
+                    ),
+                    Condition(
+                        MetricReading("psi.some_pct", "mean", {"resource": "memory"}),
+                        ">",
+                        Threshold("pressure", TENTH, "tasks wait for memory for a tenth of the time"),
+                    ),
+                )
             ),
             Condition(
-                MetricReading("mem.pgmajfault_per_s", "held"),
-                ">",
-                Threshold("faults", 50.0, "a tenth of the 500 of node_exporter"),
-            ),
-            Condition(
-                MetricReading("mem.pswpin_per_s", "held"),
+                shortage.SWAP_OF_REFAULTS,
                 "<",
-                Threshold("swap_in", 5.0, "otherwise swap is thrashing"),
+                Threshold("swap_in", 100.0, "otherwise more pages come from swap than from files"),
             ),
         ),
         strength=Strength.MECHANISM,
@@ -93,10 +102,13 @@ _REREAD = (
     Rule(
         id="F-MEM-MAJFAULT",
         title=Text("Many major faults", "主缺页过多"),
-        summary=Text("{value} page faults a second read from a disk.", "每秒 {value} 次缺页需读盘。"),
-        measure=MetricReading("mem.pgmajfault_per_s", "mean"),
+        summary=Text(
+            "{faults} page faults a second read from a disk, {read_ms} ms each: {value} % of the time of a thread.",
+            "每秒 {faults} 次缺页需读盘，每次 {read_ms} 毫秒，合计占一个线程 {value}% 的时间。",
+        ),
+        measure=shortage.FAULT_TIME,
         op=">",
-        thresholds=(("warn", Threshold("warn", 500.0, "node_exporter mixin: 500/s")),),
+        thresholds=(("warn", Threshold("warn", TENTH, "a tenth of the time of a thread")),),
         strength=Strength.CORRELATIONAL,
         use=Use("memory", "saturation"),
         suspects=("major-fault-thrashing",),
@@ -107,22 +119,18 @@ _REREAD = (
             "faults read many bytes.",
             "程序启动与首次扫描映射文件也会缺页；预读大时少量缺页即读很多。",
         ),
-        source="vmstat pgmajfault",
+        source="vmstat pgmajfault, times the duration of a read in /proc/diskstats",
     ),
     Rule(
         id="F-MEM-MAJFAULT-PROCESS",
         title=Text("A process with many major faults", "进程主缺页过多"),
         summary=Text(
-            "{comm} ({pid}): {value} major faults a second.", "{comm}（{pid}）：每秒 {value} 次主缺页。"
+            "{comm} ({pid}) waits for {faults} major faults a second, {value} % of the time of a thread.",
+            "{comm}（{pid}）每秒等待 {faults} 次主缺页，占一个线程 {value}% 的时间。",
         ),
-        measure=shortage.PROCESS_FAULTS,
+        measure=shortage.PROCESS_FAULT_TIME,
         op=">",
-        thresholds=(
-            (
-                "warn",
-                Threshold("warn", 500.0, "a case study: 1100/s faulty, 200/s healthy, at 1000 requests/s"),
-            ),
-        ),
+        thresholds=(("warn", Threshold("warn", TENTH, "a tenth of the time of a thread")),),
         strength=Strength.CORRELATIONAL,
         use=Use("memory", "saturation"),
         suspects=("major-fault-thrashing",),
@@ -153,11 +161,46 @@ _SHORT = (
         title=Text("Pages are swapped out", "正在换出"),
         summary=Text("{value} pages a second are written to swap.", "每秒换出 {value} 页。"),
         measure=MetricReading("mem.pswpout_per_s", "held"),
-        op=">=",
-        thresholds=(
-            ("warn", Threshold("warn", 5.0, "PCP pmie: 5 pages/s in 30 % of 10 samples; here in 60 %")),
+        op=">",
+        thresholds=(("info", Threshold("info", 0.0, "any page, most of the time")),),
+        strength=Strength.CONTEXT,
+        use=Use("memory", "saturation"),
+        suspects=("swap-thrashing",),
+        caveats=Text("zswap and zram swap out early by design.", "zswap 与 zram 会按设计提前换出。"),
+        source="vmstat pswpout: pages that are not needed again have no effect",
+    ),
+    Rule(
+        id="F-MEM-SWAP-THRASH",
+        title=Text("Swapped-out pages are needed again", "换出的页又被换入"),
+        summary=Text(
+            "{pages} pages a second come from swap, and threads wait for them {value} % of the time of a thread.",
+            "每秒换入 {pages} 页，线程为此等待，合计占一个线程 {value}% 的时间。",
         ),
-        strength=Strength.CORRELATIONAL,
+        measure=shortage.SWAP_TIME,
+        op=">",
+        thresholds=(
+            ("warn", Threshold("warn", TENTH, "a tenth of the time of a thread")),
+            ("critical", Threshold("critical", 100.0, "at any time, a thread waits for it")),
+        ),
+        also=(
+            AnyCondition(
+                (
+                    Condition(
+                        shortage.SWAP_BALANCE,
+                        ">=",
+                        Threshold(
+                            "out", 50.0, "for two pages that come, one goes: the system does not settle"
+                        ),
+                    ),
+                    Condition(
+                        shortage.SWAP_SETTLES,
+                        "<",
+                        Threshold("settles", 50.0, "a program that wakes up keeps all its pages"),
+                    ),
+                )
+            ),
+        ),
+        strength=Strength.MECHANISM,
         use=Use("memory", "saturation"),
         suspects=("swap-thrashing",),
         related=(
@@ -167,49 +210,6 @@ _SHORT = (
         ),
         causes=("swap-thrashing",),
         refutes=("swap-thrashing",),
-        caveats=Text("zswap and zram swap out early by design.", "zswap 与 zram 会按设计提前换出。"),
-        source="vmstat pswpout",
-    ),
-    Rule(
-        id="F-MEM-SWAP-THRASH",
-        title=Text("Swapped-out pages are needed again", "换出的页又被换入"),
-        summary=Text(
-            "{value} pages a second are read from swap, and as many are written to it.",
-            "每秒换入 {value} 页，又换出同样多的页。",
-        ),
-        measure=MetricReading("mem.pswpin_per_s", "held"),
-        op=">=",
-        thresholds=(
-            (
-                "warn",
-                Threshold("warn", 50.0, "0.2 MB/s: fifty waits a second for an evicted page"),
-            ),
-            ("critical", Threshold("critical", 1000.0, "4 MB/s")),
-        ),
-        also=(
-            AnyCondition(
-                (
-                    Condition(
-                        MetricReading("mem.pswpout_per_s", "held"),
-                        ">=",
-                        Threshold("out", 50.0, "both directions: the system does not settle"),
-                    ),
-                    Condition(
-                        shortage.SWAP_SETTLES,
-                        "<",
-                        Threshold("settles", 50.0, "a program that wakes up keeps all its pages"),
-                    ),
-                )
-            ),
-            Condition(
-                MetricReading("mem.pgmajfault_per_s", "held"),
-                ">=",
-                Threshold("faults", 10.0, "threads wait for them"),
-            ),
-        ),
-        strength=Strength.MECHANISM,
-        use=Use("memory", "saturation"),
-        causes=("swap-thrashing",),
         source="vmstat pswpin with pswpout, or with VmSwap of /proc/PID/status that does not decrease",
     ),
     Rule(
@@ -221,8 +221,8 @@ _SHORT = (
         measure=MetricReading("psi.full_pct", "mean", {"resource": "memory"}),
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 10.0, "estimate; there are no official thresholds")),
-            ("critical", Threshold("critical", 40.0, "estimate; there are no official thresholds")),
+            ("warn", Threshold("warn", TENTH, "a tenth of the time is lost (Amdahl)")),
+            ("critical", Threshold("critical", 50.0, "most of the time is lost")),
         ),
         strength=Strength.CORRELATIONAL,
         use=Use("memory", "saturation"),
@@ -248,21 +248,29 @@ _SHORT = (
         measure=shortage.GROUP_PRESSURE,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", 10.0, "estimate; there are no official thresholds")),
-            ("critical", Threshold("critical", 40.0, "estimate; there are no official thresholds")),
+            ("warn", Threshold("warn", TENTH, "a tenth of the time is lost (Amdahl)")),
+            ("critical", Threshold("critical", 50.0, "most of the time is lost")),
         ),
         also=(
-            Condition(
-                shortage.GROUP_FAULTS,
-                ">",
-                Threshold("faults", 10.0, "it reads data from the disk that was in memory before"),
+            AnyCondition(
+                (
+                    Condition(
+                        shortage.REFAULTS,
+                        ">",
+                        Threshold("refaults", 0.0, "it reads what was in memory before"),
+                    ),
+                    Condition(
+                        shortage.GROUP_FAULTS, ">", Threshold("faults", 0.0, "it waits for pages from a disk")
+                    ),
+                )
             ),
         ),
         strength=Strength.CORRELATIONAL,
         use=Use("memory", "saturation"),
         suspects=("major-fault-thrashing",),
-        related=(shortage.USAGE, shortage.REFAULTS),
+        related=(shortage.USAGE, shortage.READ_AGAIN),
         causes=("major-fault-thrashing",),
+        harm=True,
         source="memory.pressure full avg10",
     ),
     Rule(
@@ -282,16 +290,20 @@ _SHORT = (
         id="F-MEM-GROWTH",
         title=Text("A process grows continuously", "进程内存持续增长"),
         summary=Text(
-            "Anonymous memory of {comm} ({pid}) grows by {value} MiB a second, in every sample.",
-            "{comm}（{pid}）的匿名内存每秒增长 {value} MiB，每次读取都在增长。",
+            "Anonymous memory of {comm} ({pid}) grows by {mb_per_s} MiB a second, in every sample. "
+            "At this pace, memory is used up in {value} minutes.",
+            "{comm}（{pid}）的匿名内存每秒增长 {mb_per_s} MiB，每次读取都在增长；照此速度 {value} 分钟后内存耗尽。",
         ),
-        measure=GROWTH,
-        op=">",
-        thresholds=(("warn", Threshold("warn", 0.5, "2 GB an hour")),),
+        measure=LASTS,
+        op="<",
+        thresholds=(
+            ("warn", Threshold("warn", 1440.0, "node_exporter mixin for disks that fill up: 24 hours")),
+            ("critical", Threshold("critical", 240.0, "node_exporter mixin for disks that fill up: 4 hours")),
+        ),
         strength=Strength.CORRELATIONAL,
         use=Use("memory", "utilization"),
         suspects=("memory-leak",),
-        related=(BY_NOW, LASTS, STEPS),
+        related=(BY_NOW, GROWTH, STEPS),
         causes=("memory-leak",),
         refutes=("memory-leak",),
         caveats=Text(
@@ -304,10 +316,13 @@ _SHORT = (
     Rule(
         id="F-MEM-SWAPPED-PROCESS",
         title=Text("A process is partly swapped out", "进程部分被换出"),
-        summary=Text("{comm} has {value} KiB in swap.", "{comm} 有 {value} KiB 在交换区。"),
+        summary=Text(
+            "{value} % of the memory of {comm} is in swap ({swap_mb} MiB).",
+            "{comm} 的内存有 {value}% 在交换区（{swap_mb} MiB）。",
+        ),
         measure=shortage.SWAPPED,
         op=">",
-        thresholds=(("info", Threshold("swapped", 102400.0, "100 MiB")),),
+        thresholds=(("info", Threshold("swapped", 50.0, "most of its memory")),),
         strength=Strength.CONTEXT,
         use=Use("memory", "saturation"),
         source="VmSwap; swapped-out pages that are not needed have no effect",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import Interval, poisson_interval
@@ -41,16 +41,16 @@ def _group_pressure(view: HostView) -> list[Measurement]:
     ]
 
 
-def count_blocked_threads(view: HostView) -> dict[str, tuple[float, int, TableRow]]:
-    """Process id → threads in uninterruptible sleep on average, samples, row; of the processes that were sampled."""
-    samples: defaultdict[str, int] = defaultdict(int)
-    for row in view.rows("threads"):
-        samples[row.text("pid")] = max(samples[row.text("pid")], int(row.number("samples") or 0))
-    return {
-        row.text("pid"): (blocked, samples[row.text("pid")], row)
+def count_blocked_threads(view: HostView) -> list[tuple[float, int, TableRow]]:
+    """Threads in uninterruptible sleep on average, samples, and row of each process that was sampled."""
+    fact = view.facts.get("proc_threads")
+    ticks = fact.get("ticks") if isinstance(fact, Mapping) else None
+    samples = int(ticks) if isinstance(ticks, int | float) else 0
+    return [
+        (blocked, samples, row)
         for row in view.rows("thread_groups")
         if (blocked := row.number("mean_blocked")) is not None
-    }
+    ]
 
 
 def estimate_blocked(blocked: float, samples: int) -> Interval:
@@ -61,11 +61,11 @@ def estimate_blocked(blocked: float, samples: int) -> Interval:
     return Interval("sampled", low / samples, high / samples)
 
 
-def _group_blocked(view: HostView) -> list[Measurement]:
-    """Threads of each group with an I/O limit that are in uninterruptible sleep on average, groups below included."""
-    threads = count_blocked_threads(view).values()
+def measure_group_blocked(view: HostView, paths: Iterable[str]) -> list[Measurement]:
+    """Return the mean number of threads in uninterruptible sleep of each group, groups below included."""
+    threads = count_blocked_threads(view)
     results = []
-    for path in sorted({row.text("path") for row in view.rows("cgroup_io")}):
+    for path in sorted(set(paths)):
         inside = [item for item in threads if is_inside_group(item[2].text("cgroup"), path)]
         if inside:
             total, samples = sum(item[0] for item in inside), min(item[1] for item in inside)
@@ -73,6 +73,11 @@ def _group_blocked(view: HostView) -> list[Measurement]:
             interval = estimate_blocked(total, samples)
             results.append(Measurement(total, (("cgroup", path),), cites, samples, (), {}, interval))
     return results
+
+
+def _group_blocked(view: HostView) -> list[Measurement]:
+    """Threads of each group with an I/O limit that are in uninterruptible sleep on average."""
+    return measure_group_blocked(view, (row.text("path") for row in view.rows("cgroup_io")))
 
 
 LIMIT_USED = build_measure(

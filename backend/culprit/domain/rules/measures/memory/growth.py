@@ -100,7 +100,15 @@ def _lasts(view: HostView) -> list[Measurement]:
         if room is not None:
             left_kb, cites = room
             minutes = max(0.0, left_kb) / growth / 60.0
-            result.append(Measurement(minutes, build_process_subject(view, row), (*cites, row.citation), 1))
+            detail: Detail = {
+                "comm": row.text("comm"), "pid": row.text("pid"), "mb_per_s": round(growth / _KB_PER_MB, 3),
+            }  # fmt: skip
+            readings = int(row.number("readings") or 0)
+            result.append(
+                Measurement(
+                    minutes, build_process_subject(view, row), (*cites, row.citation), readings, (), detail
+                )
+            )
     return result
 
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from culprit.domain.rules.finding import Measurement
+from dataclasses import replace
+
+from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
-from culprit.domain.rules.measures.places import build_process_subject, is_in_scope, limited_groups
+from culprit.domain.rules.measures.disk.device_time import list_stacked_devices
+from culprit.domain.rules.measures.disk.io_limits import measure_group_blocked
+from culprit.domain.rules.measures.places import (
+    build_process_subject,
+    group_of,
+    is_in_scope,
+    is_inside_group,
+    limited_groups,
+)
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView
 
@@ -24,56 +35,177 @@ def _of_groups(view: HostView, column: str) -> list[Measurement]:
     return results
 
 
-def _kb_per_fault(view: HostView) -> list[Measurement]:
-    """What is read again for each major fault of a group: with much read-ahead, few faults hide a lot of reading."""
+def _read_again(view: HostView) -> list[Measurement]:
+    """Of what a group reads from disks, the share that it had in memory shortly before, percent.
+
+    What a group reads is what its processes read; where those were not looked at, what all devices read, which is more.
+    """
+    devices = read_from_devices(view)
+    groups, reads = group_of(view), view.rows("proc_io")
     results = []
     for row in limited_groups(view):
-        refaults, faults = row.number("refault_file_per_s"), row.number("pgmajfault_per_s")
-        if refaults is not None and faults:
-            results.append(
-                Measurement(_PAGE_KB * refaults / faults, (("cgroup", row.text("path")),), (row.citation,))
-            )
+        path, refaults = row.text("path"), row.number("refault_file_per_s")
+        own = [
+            item
+            for item in reads
+            if (group := groups.get(item.text("pid"))) is not None and is_inside_group(group, path)
+        ]
+        read_kb = sum(item.number("read_bytes_per_s") or 0.0 for item in own) / 1024
+        cites = tuple(item.citation for item in own)
+        if not read_kb and devices is not None:
+            read_kb, cites = devices
+        again_kb = _PAGE_KB * (refaults or 0.0)
+        if refaults is None or (again_kb and not read_kb):
+            continue
+        detail: Detail = {
+            "cgroup": path,
+            "limit_mb": round((row.number("limit_kb") or 0) / 1024),
+            "pages": round(refaults),
+        }
+        share = min(100.0, 100.0 * again_kb / read_kb) if again_kb else 0.0
+        results.append(Measurement(share, (("cgroup", path),), (row.citation, *cites), 1, (), detail))
     return results
 
 
-def _faulting(view: HostView) -> list[Measurement]:
-    """Major faults of processes that lived through the whole capture, per second; as perf counted them where it did."""
+def read_from_devices(view: HostView) -> tuple[float, tuple[Citation, ...]] | None:
+    """KiB a second that all devices read that are mapped to no other, and where that stands."""
+    stacked = list_stacked_devices(view)
+    items = [
+        item
+        for item in read_series(view, MetricReading("disk.read_mb_s", "mean"))
+        if dict(item.subject).get("dev", "") not in stacked
+    ]
+    if not items:
+        return None
+    return sum(item.value for item in items) * 1024, tuple(
+        citation for item in items for citation in item.citations
+    )
+
+
+def _host_read_again(view: HostView) -> list[Measurement]:
+    """The same of the host: pages that were evicted shortly before, of what all devices read."""
+    devices = read_from_devices(view)
+    if devices is None:
+        return []
+    read_kb, cites = devices
+    return [
+        Measurement(
+            min(100.0, 100.0 * _PAGE_KB * item.value / read_kb), (), (*item.citations, *cites), item.sample_count,
+            (), {"pages": round(item.value)},
+        )
+        for item in read_series(view, MetricReading("mem.refault_per_s", "mean"))
+        if read_kb > 0
+    ]  # fmt: skip
+
+
+def _time_of_reads(view: HostView) -> tuple[float, float, float, tuple[Citation, ...]] | None:
+    """How long a read takes, ms: on average over all devices, on the quickest and on the slowest that read."""
+    rates = {item.subject: item for item in read_series(view, MetricReading("disk.r_iops", "mean"))}
+    stacked = list_stacked_devices(view)
+    reads = [
+        (item, rates[item.subject].value)
+        for item in read_series(view, MetricReading("disk.r_await_ms", "mean"))
+        if item.subject in rates and dict(item.subject).get("dev", "") not in stacked
+    ]
+    total = sum(rate for _, rate in reads)
+    if not total:
+        return None
+    mean = sum(item.value * rate for item, rate in reads) / total
+    cites = tuple(citation for item, _ in reads for citation in item.citations)
+    return mean, min(item.value for item, _ in reads), max(item.value for item, _ in reads), cites
+
+
+def _wait_for_reads(view: HostView, item: Measurement) -> Measurement | None:
+    """Time that so many reads a second keep threads waiting, in percent of the time of a thread."""
+    each = _time_of_reads(view)
+    if each is None:
+        return None if item.value else replace(item, value=0.0, interval=None)
+    mean, least, most, cites = each
+    interval = (
+        Interval("sampled", item.value * least / 10.0, item.value * most / 10.0) if least < most else None
+    )
+    return replace(
+        item, value=item.value * mean / 10.0, interval=interval, citations=(*item.citations, *cites),
+        detail={**item.detail, "faults": round(item.value), "read_ms": round(mean, 2)},
+    )  # fmt: skip
+
+
+def _fault_time(view: HostView) -> list[Measurement]:
+    """Time that major faults of the host keep threads waiting."""
+    faults = read_series(view, MetricReading("mem.pgmajfault_per_s", "mean"))
+    return [wait for item in faults if (wait := _wait_for_reads(view, item)) is not None]
+
+
+def _process_fault_time(view: HostView) -> list[Measurement]:
+    """Time that major faults keep the threads of a process waiting; as perf counted them where it did."""
     results = []
     counted = view.rows("process_faults")
     for row in counted or view.rows("processes"):
         faults = row.number("major_faults_per_s" if counted else "major_faults")
         if faults is not None and is_in_scope(view, row.text("pid")):
             detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid")}
-            results.append(
-                Measurement(faults, build_process_subject(view, row), (row.citation,), 1, (), detail)
-            )
+            item = Measurement(faults, build_process_subject(view, row), (row.citation,), 1, (), detail)
+            if (wait := _wait_for_reads(view, item)) is not None:
+                results.append(wait)
     return results
 
 
-def _fault_waits(view: HostView) -> list[Measurement]:
-    """Threads of a process that are stuck in the kernel at a moment, of processes with major faults."""
-    faults = {
-        row.text("pid"): row for row in view.rows("processes") if (row.number("major_faults") or 0.0) >= 1.0
-    }
+def _swap_time(view: HostView) -> list[Measurement]:
+    """Time that threads wait for pages from swap: of the faults that read, no more than pages came from swap."""
+    came = read_series(view, MetricReading("mem.pswpin_per_s", "mean"))
+    faults = read_series(view, MetricReading("mem.pgmajfault_per_s", "mean"))
     results = []
-    for row in view.rows("thread_groups"):
-        blocked, fault = row.number("mean_blocked"), faults.get(row.text("pid"))
-        if blocked is not None and fault is not None:
-            results.append(
-                Measurement(blocked, build_process_subject(view, row), (row.citation, fault.citation))
-            )
+    for item, fault in zip(came, faults, strict=False):
+        least = replace(
+            item, value=min(item.value, fault.value), citations=(*item.citations, *fault.citations)
+        )
+        wait = _wait_for_reads(view, least)
+        if wait is not None:
+            results.append(replace(wait, detail={**wait.detail, "pages": round(item.value)}))
     return results
+
+
+def _swap_balance(view: HostView) -> list[Measurement]:
+    """Pages that go to swap for each that comes back, percent."""
+    out = read_series(view, MetricReading("mem.pswpout_per_s", "mean"))
+    came = read_series(view, MetricReading("mem.pswpin_per_s", "mean"))
+    return [
+        Measurement(
+            100.0 * gone.value / back.value, (), (*gone.citations, *back.citations), gone.sample_count
+        )
+        for gone, back in zip(out, came, strict=False)
+        if back.value > 0
+    ]
+
+
+def _swap_of_refaults(view: HostView) -> list[Measurement]:
+    """Pages that come from swap for each page of a file that is read again, percent."""
+    came = read_series(view, MetricReading("mem.pswpin_per_s", "mean"))
+    again = read_series(view, MetricReading("mem.refault_per_s", "mean"))
+    return [
+        Measurement(
+            100.0 * back.value / item.value, (), (*back.citations, *item.citations), back.sample_count
+        )
+        for back, item in zip(came, again, strict=False)
+        if item.value > 0
+    ]
+
+
+def _blocked(view: HostView) -> list[Measurement]:
+    """Threads of each group with a memory limit that wait in the kernel on average, groups below included."""
+    return measure_group_blocked(view, (row.text("path") for row in limited_groups(view)))
 
 
 def _swapped(view: HostView) -> list[Measurement]:
+    """Of the memory of a process, the share that is in swap, percent."""
     results = []
     for row in view.rows("proc_memory"):
-        swap = row.number("swap_last_kb")
-        if swap:
+        swap, rss = row.number("swap_last_kb"), row.number("rss_last_kb")
+        if swap and rss is not None:
+            detail: Detail = {"comm": row.text("comm"), "swap_mb": round(swap / 1024)}
+            share = 100.0 * swap / (swap + rss)
             results.append(
-                Measurement(
-                    swap, build_process_subject(view, row), (row.citation,), 1, (), {"comm": row.text("comm")}
-                )
+                Measurement(share, build_process_subject(view, row), (row.citation,), 1, (), detail)
             )
     return results
 
@@ -97,7 +229,7 @@ def _settles(view: HostView) -> list[Measurement]:
     stored_kb = sum(
         (row.number("swap_first_kb") or 0.0) - (row.number("swap_last_kb") or 0.0) for row in rows
     )
-    cites = (*came[0].citations, *[row.citation for row in rows if row.number("swap_last_kb")][:1])
+    cites = (*came[0].citations, *[row.citation for row in rows])
     return [Measurement(max(0.0, 100.0 * stored_kb / came_kb), (), cites, came[0].sample_count)]
 
 
@@ -133,6 +265,14 @@ GROUP_PRESSURE = build_measure(
     (("cgroup_mem",),),
     lambda view: _of_groups(view, "psi_full_avg10"),
 )
+READ_AGAIN = build_measure(
+    "cgroup.read_again_pct",
+    "pct",
+    "Share of the reads of the group that were in memory before",
+    "控制组读取中此前已在内存的比例",
+    (("cgroup_mem",), ("proc_io", "iostat")),
+    _read_again,
+)
 GROUP_FAULTS = build_measure(
     "cgroup.major_faults_per_s",
     "per_s",
@@ -141,29 +281,61 @@ GROUP_FAULTS = build_measure(
     (("cgroup_mem",),),
     lambda view: _of_groups(view, "pgmajfault_per_s"),
 )
-KB_PER_FAULT = build_measure(
-    "cgroup.read_again_per_fault_kb",
-    "kb",
-    "Read again for each major fault",
-    "每次主缺页重读量",
-    (("cgroup_mem",),),
-    _kb_per_fault,
+HOST_READ_AGAIN = build_measure(
+    "mem.read_again_pct",
+    "pct",
+    "Share of all reads that were in memory before",
+    "全部读取中此前已在内存的比例",
+    (("vmstat_proc",), ("iostat",)),
+    _host_read_again,
 )
-PROCESS_FAULTS = build_measure(
-    "proc.major_faults_per_s",
-    "per_s",
-    "Major faults of the process",
-    "进程主缺页",
-    (("proc_top", "perf_stat_faults"),),
-    _faulting,
-)
-FAULT_WAITS = build_measure(
-    "proc.blocked_while_faulting",
+GROUP_BLOCKED = build_measure(
+    "cgroup.memory_blocked_threads",
     "count",
-    "Threads stuck while faulting",
-    "缺页时阻塞的线程",
-    (("proc_threads",), ("proc_top",)),
-    _fault_waits,
+    "Threads of the group that wait in the kernel",
+    "控制组内在内核中等待的线程数",
+    (("cgroup_mem",), ("proc_threads",)),
+    _blocked,
+)
+FAULT_TIME = build_measure(
+    "mem.fault_time_pct",
+    "pct",
+    "Time that threads wait for major faults",
+    "线程等待主缺页的时间",
+    (("vmstat_proc",), ("iostat",)),
+    _fault_time,
+)
+PROCESS_FAULT_TIME = build_measure(
+    "proc.fault_time_pct",
+    "pct",
+    "Time that the process waits for major faults",
+    "进程等待主缺页的时间",
+    (("proc_top", "perf_stat_faults"), ("iostat",)),
+    _process_fault_time,
+)
+SWAP_TIME = build_measure(
+    "mem.swap_time_pct",
+    "pct",
+    "Time that threads wait for pages from swap",
+    "线程等待换入的时间",
+    (("vmstat_proc",), ("iostat",)),
+    _swap_time,
+)
+SWAP_BALANCE = build_measure(
+    "mem.swap_out_of_in_pct",
+    "pct",
+    "Pages that go to swap for each that comes",
+    "每换入一页对应的换出",
+    (("vmstat_proc",),),
+    _swap_balance,
+)
+SWAP_OF_REFAULTS = build_measure(
+    "mem.swap_in_of_refaults_pct",
+    "pct",
+    "Pages from swap for each page of a file read again",
+    "每重读一个文件页对应的换入",
+    (("vmstat_proc",),),
+    _swap_of_refaults,
 )
 SWAP_SETTLES = build_measure(
     "mem.swap_settles_pct",
@@ -173,4 +345,6 @@ SWAP_SETTLES = build_measure(
     (("vmstat_proc",), ("proc_mem",)),
     _settles,
 )
-SWAPPED = build_measure("proc.swapped_kb", "kb", "Swapped out", "被换出的内存", (("proc_mem",),), _swapped)
+SWAPPED = build_measure(
+    "proc.swapped_pct", "pct", "Share of the memory in swap", "内存在交换区的比例", (("proc_mem",),), _swapped
+)
