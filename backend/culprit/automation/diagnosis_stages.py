@@ -108,7 +108,7 @@ def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagno
         ranking = rank_causes(result, RULES, CAUSES, read_service_times(view))
         stage = _select_next_stage(session, actor, diagnosis, ranking, result)
         if stage is not None:
-            scope = diagnosis.scope or _build_scope(stage.about)
+            scope = _build_scope(stage.about) or diagnosis.scope
             _start_stage(
                 session, store, actor, diagnosis, dict(stage.collectors), [diagnosis.host_id], scope, stage
             )
@@ -205,6 +205,7 @@ def _select_next_stage(
         CAUSES,
         tried=_list_tried(diagnosis),
         may_run=lambda tier: tier in most and _is_tier_allowed(actor, tier),
+        is_named=bool(diagnosis.scope),
     )
 
 

@@ -1,4 +1,7 @@
-"""Plan the next stage of a diagnosis: only collectors that open hypotheses need and that may run."""
+"""Plan the next stage of a diagnosis: collectors that decide open hypotheses, or explain what is unexplained.
+
+Together with the triage of 8 seconds and the transfer, a stage must leave the median time to a cause below 30 seconds.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 from collectors.contract import Tier
 from collectors.registry import COLLECTORS
 from culprit.domain.rules.cause import Cause
+from culprit.domain.rules.deeper_looks import RequestedLook, list_requested_looks
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.rank import Ranking
 from culprit.domain.rules.rule import Rule
@@ -16,6 +20,8 @@ MAX_STAGES = 3
 #: Duration of collectors in later stages, by ID; other collectors run for the duration of the stage.
 SECONDS: Mapping[str, int] = {"perf_record": 8, "perf_sched": 2, "perf_trace": 5, "offcpu": 5}
 DEFAULT_SECONDS = 5
+#: Collectors that run one after the other may take this long together in one stage.
+MAX_EXCLUSIVE_S = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +77,58 @@ def plan_next_stage(
     *,
     tried: Collection[str],
     may_run: Callable[[Tier], bool],
+    is_named: bool = False,
 ) -> DiagnosisStage | None:
-    """Return the next stage, or None if no untried collector can decide an open hypothesis.
+    """Return the next stage, or None if no untried collector can decide an open hypothesis or explain more.
 
-    `tried` are the collectors of earlier stages, with any outcome.
+    `tried` are the collectors of earlier stages, with any outcome. `is_named` is set if the diagnosis is about a
+    process, a port or a control group.
     """
     requested: dict[str, int] = {}
     refused: list[str] = []
     hypotheses: list[str] = []
+    looks = [
+        look
+        for look in list_requested_looks(ranking, findings, is_named=is_named)
+        if look.collector in COLLECTORS and look.collector not in tried
+    ]
+    for look in looks:
+        if not may_run(COLLECTORS[look.collector].tier):
+            refused.append(look.collector)
+        elif _has_room(requested, look.collector):
+            requested[look.collector] = SECONDS.get(look.collector, DEFAULT_SECONDS)
     for name in ranking.open:
         fresh = [item for item in causes[name].tested_by if item in COLLECTORS and item not in tried]
         allowed = [item for item in fresh if may_run(COLLECTORS[item].tier)]
         refused += [item for item in fresh if item not in allowed and item not in refused]
-        if allowed:
+        fitting = [item for item in allowed if item in requested or _has_room(requested, item)]
+        if fitting:
             hypotheses.append(name)
-            requested |= {item: SECONDS.get(item, DEFAULT_SECONDS) for item in allowed}
+            requested |= {item: SECONDS.get(item, DEFAULT_SECONDS) for item in fitting}
     if not requested:
         return None
-    return DiagnosisStage(requested, tuple(hypotheses), tuple(refused), _about(findings, rules, hypotheses))
+    about = _about(findings, rules, hypotheses, [look for look in looks if look.collector in requested])
+    return DiagnosisStage(requested, tuple(hypotheses), tuple(refused), about)
 
 
-def _about(findings: Sequence[Finding], rules: Mapping[str, Rule], hypotheses: Sequence[str]) -> Subject:
-    """Return the process or control group of the first finding that suspects a hypothesis."""
+def _has_room(requested: Mapping[str, int], collector: str) -> bool:
+    """Return whether the stage stays short enough with one more collector; the first one always fits."""
+    if not COLLECTORS[collector].exclusive:
+        return True
+    spent = sum(seconds for name, seconds in requested.items() if COLLECTORS[name].exclusive)
+    return not spent or spent + SECONDS.get(collector, DEFAULT_SECONDS) <= MAX_EXCLUSIVE_S
+
+
+def _about(
+    findings: Sequence[Finding],
+    rules: Mapping[str, Rule],
+    hypotheses: Sequence[str],
+    looks: Sequence[RequestedLook],
+) -> Subject:
+    """Return the service that a look is into, else the process or group of the first finding with a hypothesis."""
+    for look in looks:
+        if look.about:
+            return look.about
     for name in hypotheses:
         for finding in findings:
             rule = rules.get(finding.rule)

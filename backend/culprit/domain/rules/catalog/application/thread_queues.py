@@ -15,8 +15,8 @@ RULES: tuple[Rule, ...] = (
         id="F-SERVICE-WAITS",
         title=Text("A service keeps requests waiting", "服务让请求等待"),
         summary=Text(
-            "Requests to {name} wait up to {value} ms. On average {waiting} are taken and not answered, and {queued} are "
-            "not yet taken.",
+            "Requests to {name} wait up to {value} ms. On average {waiting} are taken and not answered, and "
+            "{queued} are not yet taken.",
             "发往 {name} 的请求最长等待 {value} ms；平均有 {waiting} 个已接手而未应答，{queued} 个尚未接手。",
         ),
         measure=shares.OLDEST,

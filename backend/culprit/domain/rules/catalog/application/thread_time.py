@@ -130,7 +130,7 @@ RULES: tuple[Rule, ...] = (
                 f"Threads of {{name}} spend {{value}} % of their time in {en} while requests are in progress.",
                 f"有请求在处理时，{{name}} 的线程有 {{value}} % 的时间{zh}。",
             ),
-            suspects=("lock-contention", "database-lock-wait", "idle-in-transaction"),
+            suspects=("lock-contention",),
             caveats=Text(
                 "Locks, connection pools and idle pools look the same here.",
                 "锁、连接池与空闲线程池在此无法区分。",
@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
             "{value} % of the time of requests to {name} is in no thread that was sampled.",
             "发往 {name} 的请求有 {value} % 的时间不在任何被采样的线程里。",
         ),
-        suspects=("lock-contention", "database-lock-wait", "idle-in-transaction"),
+        suspects=("lock-contention",),
     ),
     _build_rule(
         "DISK",
