@@ -21,7 +21,7 @@ CAUSES: tuple[Cause, ...] = (
         risk=Text("None. Rollback: kill -STOP PID.", "无。回退：kill -STOP PID。"),
         verify=Text("Its state is S or R, and it answers.", "其状态为 S 或 R，并能应答。"),
         explains=_STUCK,
-        mechanisms=("signal",),
+        mechanisms=("tracer",),
     ),
     Cause(
         id="cgroup-frozen",
@@ -40,7 +40,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("The processes of the group run and answer.", "组内进程运行并应答。"),
         explains=_STUCK,
         mechanisms=(
-            "signal",
+            "tracer",
             "unknown",
         ),
     ),
