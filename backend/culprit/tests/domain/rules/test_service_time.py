@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from functools import cache
+
 import pytest
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount, read_service_times
 from culprit.domain.rules.measures.service_time.services import map_services
+from culprit.domain.rules.parsed_view import build_view
 from culprit.domain.rules.view import HostView
 from culprit.tests.domain.rules.service_rows import make_process, make_time, make_view, make_wait
 from hypothesis import given
 from hypothesis import strategies as st
+
+from collectors.contract import Context
+from collectors.registry import COLLECTORS
+from collectors.tests.fixture_files import fixture_folder
+from collectors.tests.support import SIMPLE, part
 
 
 def find(times: ServiceTimes, name: str) -> TimeAccount:
@@ -214,3 +224,62 @@ def test_a_named_service_has_an_account_without_requests() -> None:
 def test_no_samples_of_threads_give_no_account() -> None:
     times = read_service_times(make_view(tcp_waits=[make_wait(7, "web", "in", "80", 4.0)]))
     assert times.accounts == ()
+
+
+@cache
+def golden(name: str) -> HostView:
+    """A view of a recording of `proc_threads` on a real host."""
+    folder = fixture_folder("proc_threads") / name
+    method = json.loads((folder / "how.json").read_text())["method"]
+    parts = {"stdout": part((folder / "stdout").read_bytes())}
+    parsed = COLLECTORS["proc_threads"].parse(parts, Context(SIMPLE, method, 5.0, {}))
+    return build_view({"proc_threads": parsed}, seconds=5.0)
+
+
+def build_golden(name: str, program: str) -> TimeAccount:
+    """The account of a program in a recording, as if the capture had named it."""
+    view = golden(name)
+    pid = next(row.number("pid") for row in view.rows("process_time") if row.text("comm") == program)
+    named = replace(view, facts={**view.facts, "target": {"kind": "process", "pid": int(pid or 0)}})
+    return find(read_service_times(named), program)
+
+
+@pytest.mark.parametrize(
+    ("program", "activity"),
+    [
+        ("mutex", "lock"), ("flock", "lock"), ("fsync", "disk"), ("direct", "disk"), ("faults", "fault"),
+        ("stat", "filesystem"), ("ask", "peer"), ("ask-poll", "peer"), ("dns", "dns"), ("compute-sleep", "runnable"),
+    ],
+)  # fmt: skip
+def test_real_programs_spend_their_time_where_they_were_written_to(program: str, activity: str) -> None:
+    account = build_golden("debian-12-waits", program)
+    assert max(account.amounts, key=lambda key: account.amounts[key].number)[0] == activity
+
+
+def test_a_real_server_that_sleeps_holds_the_requests_of_its_real_callers() -> None:
+    """Six callers wait for a server over TCP; it sleeps in six threads, and no connection was looked at."""
+    account = build_golden("debian-12-waits", "serve")
+    callers = [build_golden("debian-12-waits", name) for name in ("ask", "ask-poll")]
+    asked = sum(caller.amounts["peer", "127.0.0.1:7711"].number for caller in callers)
+    assert account.waiting == pytest.approx(asked)
+    assert account.amounts["sleep", ""].number == pytest.approx(asked, rel=0.05)
+    assert {name for caller in callers for name in (it.name for it in caller.callees.values())} == {"serve"}
+
+
+@pytest.mark.parametrize("program", ["musl-pool", "java", "gopool", "python3", "node"])
+def test_idle_pools_of_real_runtimes_are_idle(program: str) -> None:
+    account = build_golden("debian-12-runtimes", program)
+    assert {activity for activity, _ in account.amounts} <= {"running", "runnable"}
+    assert account.total < 0.1 * sum(amount.number for amount in account.idle.values())
+
+
+@pytest.mark.parametrize("name", ["debian-12-waits", "debian-12-runtimes"])
+def test_every_process_of_a_recording_is_accounted_for(name: str) -> None:
+    view = golden(name)
+    programs = {row.text("comm") for row in view.rows("process_time") if (row.number("wall_ms") or 0) > 0}
+    for program in programs - {"sh", "bash", "python"}:
+        account = build_golden(name, program)
+        threads = sum(row.number("threads") or 0.0 for row in account.service.rows)
+        busy, idle = account.amounts.values(), account.idle.values()
+        assert sum(item.number for item in (*busy, *idle)) == pytest.approx(threads, rel=0.01), program
+        assert all(item.low <= item.number + 1e-9 and item.number <= item.high + 1e-9 for item in busy)

@@ -84,13 +84,22 @@ def _read_process(
         return
     for row, weight in zip(sampled, weights, strict=True):
         number, seen = rest * weight / total, int(row.number("samples") or 0)
-        low, high = bound_sampled(number, seen, samples, rest)
+        low, high = _read_bounds(row, number, rest) or bound_sampled(number, seen, samples, rest)
         operation = row.text("detail")
         key = row.text("activity"), normalize_target(row.text("target"))
         amount = Amount(
             number, low, high, seen, row.number("longest_ms") or 0.0, operation, (row.citation, *cite)
         )
         yield classify(row.text("activity"), operation), key, amount
+
+
+def _read_bounds(row: TableRow, number: float, rest: float) -> tuple[float, float] | None:
+    """Return the bounds that the collector computed, where it knows how much of the time was not estimated."""
+    error, spent, exact = (row.number(name) for name in ("error_ms", "time_ms", "exact_ms"))
+    if error is None or not spent:
+        return None
+    part = number * error / spent
+    return max(number * (exact or 0.0) / spent, number - part, 0.0), min(max(rest, number), number + part)
 
 
 def _sum_time(rows: Sequence[TableRow], activity: str) -> float:
