@@ -30,6 +30,8 @@ from culprit.domain.statistics.intervals import wilson_interval
 
 #: Fewer idle serving threads than this, on average, mean that the next request finds none.
 IDLE_SERVER = 0.5
+#: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
+BUSY_SERVER = 0.9
 MAX_CPU_USERS = 5
 
 
@@ -268,11 +270,13 @@ def _place_requests(
     """Return busy and idle amounts after requests that no busy thread holds are placed.
 
     Where serving threads are free, such a request waits in a thread that looks idle, and otherwise inside the process,
-    unseen. Where none is free, it queues behind the busy ones, so its time is theirs.
+    unseen. Where none is free and one is always busy, it queues behind the busy ones, so its time is theirs.
     """
     idle = {**threads.idle, **threads.ambiguous}
-    unplaced = load.waiting - sum(amount.number for amount in busy.values())
-    if unplaced <= 0 or (busy and threads.free < IDLE_SERVER):
+    held = sum(amount.number for amount in busy.values())
+    unplaced = load.waiting - held
+    is_saturated = threads.free < IDLE_SERVER and held >= BUSY_SERVER
+    if unplaced <= 0 or is_saturated:
         return busy, idle
     candidates = {key: amount for key, amount in threads.ambiguous.items() if amount.number > 0}
     available = sum(amount.number for amount in candidates.values())
