@@ -87,7 +87,8 @@ COLLECTOR = Collector(
         Script(
             "proc",
             Needs(
-                tools=("awk", "df", "find", "grep", "stat", "timeout", "xargs"), remedy="coreutils, GNU findutils, awk"
+                tools=("awk", "df", "find", "grep", "stat", "timeout", "xargs"),
+                remedy="coreutils, GNU findutils, awk",
             ),
             sh=_SH,
             command_line="df of local file systems; where one is 90 % full, find /proc/PID/fd -lname '* (deleted)'; after {seconds} s",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Text, Tier
+from collectors.metrics.row import Metric, TrackStyle
 from collectors.parse.proc import named_numbers, sampled
 from collectors.parse.proc.named_numbers import MetricSource
 from collectors.parse.tables import rates, results
@@ -37,6 +38,11 @@ def parse_meminfo(parts: Mapping[str, Part], context: Context) -> Parsed:
     share = rates.compute_share_pct(readings.column("MemAvailable"), readings.column("MemTotal"))
     lines = readings.line_of("MemAvailable")
     named_series += sampled.build_series(context, "mem.available_pct", readings.boot_ns, share, lines=lines)
+    unused = readings.column("HugePages_Free") * readings.column("Hugepagesize")
+    lines = readings.line_of("HugePages_Free")
+    named_series += sampled.build_series(
+        context, "mem.huge_pages_free_kb", readings.boot_ns, unused, lines=lines
+    )
     return results.build_series_result(named_series, samples.warnings)
 
 
@@ -52,8 +58,21 @@ COLLECTOR = Collector(
     ),
     parse=parse_meminfo,
     cost=Cost(0.03, 1_600, Text("One small file per second.", "每秒读取一个小文件。")),
-    yields=(*(item.metric for item in _YIELDS), "mem.available_pct"),
+    yields=(*(item.metric for item in _YIELDS), "mem.available_pct", "mem.huge_pages_free_kb"),
+    metrics=(
+        Metric(
+            "mem.huge_pages_free_kb",
+            "kb",
+            "gauge",
+            (),
+            None,
+            Text("Unused huge pages", "未使用的大页"),
+            Text("Huge pages that are reserved and that no program uses.", "已预留而没有程序使用的大页。"),
+            TrackStyle("memory", 490, "line"),
+        ),
+    ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    parser_version=2,
     touches=frozenset(),
 )

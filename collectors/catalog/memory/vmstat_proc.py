@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Text, Tier
+from collectors.metrics.row import host_rate
 from collectors.parse.proc import named_numbers, sampled
 from collectors.parse.proc.named_numbers import MetricSource
 from collectors.parse.tables import results
@@ -84,6 +85,7 @@ _YIELDS = (
         ),
     ),
     MetricSource("mem.compact_stall_per_s", ("compact_stall",)),
+    MetricSource("mem.thp_faults_per_s", ("thp_fault_alloc", "thp_fault_fallback")),
     MetricSource("mem.numa_migrated_per_s", ("numa_pages_migrated",)),
     MetricSource("mem.oom_kill_delta", ("oom_kill",), "delta"),
 )
@@ -117,7 +119,19 @@ COLLECTOR = Collector(
     parse=parse_vmstat_proc,
     cost=Cost(0.03, 5500, Text("One small file per second.", "每秒读取一个小文件。")),
     yields=tuple(item.metric for item in _YIELDS),
+    metrics=(
+        host_rate(
+            "mem.thp_faults_per_s",
+            "memory",
+            491,
+            "Faults for huge pages",
+            "大页缺页",
+            "Page faults that requested a transparent huge page, with or without success.",
+            "请求透明大页的缺页次数（无论成功与否）。",
+        ),
+    ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    parser_version=2,
     touches=frozenset(),
 )

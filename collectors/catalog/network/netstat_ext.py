@@ -16,6 +16,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
+from collectors.metrics.row import Metric, TrackStyle, host_rate
 from collectors.parse.proc import named_numbers, sampled
 from collectors.parse.proc.named_numbers import MetricSource
 from collectors.parse.tables import results
@@ -41,6 +42,42 @@ _YIELDS = (
     MetricSource("tcp.prune_called_per_s", ("TcpExt.PruneCalled",)),
     MetricSource("tcp.time_wait_per_s", ("TcpExt.TW",)),
     MetricSource("tcp.tw_reused_per_s", ("TcpExt.TWRecycled",)),
+    MetricSource("tcp.time_wait_overflows_per_s", ("TcpExt.TCPTimeWaitOverflow",)),
+    MetricSource("tcp.zero_windows_sent_per_s", ("TcpExt.TCPToZeroWindowAdv",)),
+    MetricSource("tcp.memory_pressure_pct", ("TcpExt.TCPMemoryPressuresChrono",), scale=0.1),
+)
+_METRICS = (
+    host_rate(
+        "tcp.time_wait_overflows_per_s",
+        "tcp",
+        1180,
+        "TIME_WAIT refused",
+        "TIME_WAIT 溢出",
+        "Connections closed at once because the table of TIME_WAIT is full (tcp_max_tw_buckets).",
+        "TIME_WAIT 表（tcp_max_tw_buckets）已满而被立即关闭的连接。",
+    ),
+    host_rate(
+        "tcp.zero_windows_sent_per_s",
+        "tcp",
+        1181,
+        "Windows closed",
+        "窗口关闭",
+        "How often this host told a sender to stop, because a program does not read its socket.",
+        "本机因程序未读取套接字而要求发送方停止的次数。",
+    ),
+    Metric(
+        "tcp.memory_pressure_pct",
+        "pct",
+        "counter",
+        (),
+        None,
+        Text("Memory pressure of TCP", "TCP 内存压力"),
+        Text(
+            "Share of the time in which TCP used more memory than the second value of tcp_mem (4.15 and later).",
+            "TCP 内存超过 tcp_mem 第二个值的时间占比（4.15 起）。",
+        ),
+        TrackStyle("tcp", 1182, "line"),
+    ),
 )
 
 
@@ -72,7 +109,9 @@ COLLECTOR = Collector(
     parse=parse_netstat_ext,
     cost=Cost(0.03, 4500, Text("One small file per second.", "每秒读取一个小文件。")),
     yields=tuple(item.metric for item in _YIELDS),
+    metrics=_METRICS,
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    parser_version=2,
     touches=frozenset({TargetAccess.COUNTERS}),
 )

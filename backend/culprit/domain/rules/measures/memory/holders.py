@@ -1,0 +1,124 @@
+"""Numbers about what holds the memory that is not available, besides programs and their files."""
+
+from __future__ import annotations
+
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.places import limited_groups
+from culprit.domain.rules.rule import MetricReading
+from culprit.domain.rules.view import HostView
+
+_PAGE_BYTES = 4096.0
+_MEMORY_TYPES = ("tmpfs", "ramfs", "devtmpfs")
+
+
+def _share_of_taken(view: HostView, metric: str) -> list[Measurement]:
+    """Measure this use as a share of all memory that is not available."""
+    held = read_series(view, MetricReading(metric, "mean"))
+    total = read_series(view, MetricReading("mem.total_kb", "last"))
+    available = read_series(view, MetricReading("mem.available_kb", "mean"))
+    if not held or not total or not available or total[0].value <= available[0].value:
+        return []
+    taken = total[0].value - available[0].value
+    detail: Detail = {
+        "held_mb": round(held[0].value / 1024),
+        "taken_mb": round(taken / 1024),
+        "mounts": _list_memory_mounts(view),
+    }
+    cites = (*held[0].citations, *total[0].citations, *available[0].citations)
+    return [Measurement(100.0 * held[0].value / taken, (), cites, held[0].sample_count, (), detail)]
+
+
+def _list_memory_mounts(view: HostView) -> str:
+    """The file systems in memory that hold most."""
+    held = {
+        row.text("mountpoint"): row.number("used_kb") or 0.0
+        for row in view.rows("mounts")
+        if row.text("fstype") in _MEMORY_TYPES
+    }
+    largest = sorted(held.items(), key=lambda item: -item[1])[:3]
+    return ", ".join(f"{mount} {round(kb / 1024)} MiB" for mount, kb in largest if kb >= 1024) or "?"
+
+
+def _fullest_group(view: HostView) -> list[Measurement]:
+    """Measure how full the fullest group with a limit is; 0 where no group has a limit."""
+    rows = [row for row in limited_groups(view) if row.number("usage_pct") is not None]
+    if not rows:
+        return [Measurement(0.0, (), (row.citation,)) for row in view.rows("cgroup_mem")[:1]] or [
+            Measurement(0.0)
+        ]
+    fullest = max(rows, key=lambda row: row.number("usage_pct") or 0.0)
+    return [Measurement(fullest.number("usage_pct") or 0.0, (), (fullest.citation,), 1)]
+
+
+def _reads_again(view: HostView) -> list[Measurement]:
+    """Measure what a group reads for the second time, as a share of all that the disks read."""
+    disks = [item for item in read_series(view, MetricReading("disk.read_mb_s", "mean")) if item.value > 0]
+    stacked = {row.text("dev") for row in view.rows("block_devices") if row.text("slaves")}
+    disks = [item for item in disks if dict(item.subject).get("dev", "") not in stacked]
+    read_bytes = sum(item.value for item in disks) * (1 << 20)
+    results = []
+    for row in limited_groups(view):
+        refaults = row.number("refault_file_per_s")
+        if refaults is None or read_bytes <= 0:
+            continue
+        detail: Detail = {
+            "cgroup": row.text("path"),
+            "mb_per_s": round(refaults * _PAGE_BYTES / (1 << 20), 1),
+            "limit_mb": round((row.number("limit_kb") or 0) / 1024),
+        }
+        cites = (row.citation, *(citation for item in disks for citation in item.citations))
+        share = min(100.0, 100.0 * refaults * _PAGE_BYTES / read_bytes)
+        results.append(Measurement(share, (("cgroup", row.text("path")),), cites, 1, (), detail))
+    return results
+
+
+_MEMINFO = (("meminfo",),)
+SLAB = build_measure(
+    "mem.slab_share_pct",
+    "pct",
+    "Unreclaimable slab of the memory that is taken",
+    "不可回收 slab 占已用内存",
+    _MEMINFO,
+    lambda view: _share_of_taken(view, "mem.slab_unreclaimable_kb"),
+)
+PAGE_TABLES = build_measure(
+    "mem.page_tables_share_pct",
+    "pct",
+    "Page tables of the memory that is taken",
+    "页表占已用内存",
+    _MEMINFO,
+    lambda view: _share_of_taken(view, "mem.page_tables_kb"),
+)
+MEMORY_FILES = build_measure(
+    "mem.shmem_share_pct",
+    "pct",
+    "Files in memory of the memory that is taken",
+    "内存文件占已用内存",
+    _MEMINFO,
+    lambda view: _share_of_taken(view, "mem.shmem_kb"),
+)
+UNUSED_HUGE_PAGES = build_measure(
+    "mem.huge_pages_free_share_pct",
+    "pct",
+    "Unused huge pages of the memory that is taken",
+    "未使用大页占已用内存",
+    _MEMINFO,
+    lambda view: _share_of_taken(view, "mem.huge_pages_free_kb"),
+)
+FULLEST_GROUP = build_measure(
+    "cgroup.fullest_pct",
+    "pct",
+    "The fullest control group with a limit",
+    "最满的受限控制组",
+    (("cgroup_mem",),),
+    _fullest_group,
+)
+READ_AGAIN = build_measure(
+    "cgroup.read_again_pct",
+    "pct",
+    "Read for the second time, of all reads",
+    "重复读入占全部读取",
+    (("cgroup_mem",), ("iostat",)),
+    _reads_again,
+)
