@@ -71,7 +71,7 @@ def check_text(
 
 def list_known_ids(other_ids: Collection[str] = ()) -> KnownIds:
     """Return the ids that playbooks may use."""
-    measures = {rule.measure.id for rule in RULES.values() if isinstance(rule.measure, Measure)}
+    measures = {read.id for rule in RULES.values() for read in rule.inputs() if isinstance(read, Measure)}
     return KnownIds(
         RULES.keys(),
         {name: item.causes if item.strength is not Strength.CONTEXT else () for name, item in RULES.items()},

@@ -217,9 +217,10 @@ def _compare(op: Op, measured: Measurement, low: float, high: float) -> bool | N
     """Return whether a number is beyond a threshold between `low` and `high`.
 
     None if that is true of only a part of its interval. A threshold of zero events asks whether any was counted,
-    which the count answers exactly.
+    which the count answers exactly. A counter that counted nothing also rules out all that it counts: no such event
+    can have caused what happened in the same time.
     """
-    if measured.kind == "events" and low == high == 0:
+    if measured.kind == "events" and (measured.value == 0 or low == high == 0):
         return _COMPARE[op](measured.value, low)
     if op in ("==", "!="):
         apart = measured.high < low or measured.low > high

@@ -59,6 +59,14 @@ def estimate_event_rate(count: float, seconds: float) -> Interval:
     return Interval("events", low / seconds, high / seconds)
 
 
+def estimate_event_share(count: float, total: float, scale: float = 100.0) -> Interval:
+    """Return the Poisson interval of the share of rare events among `total`, in percent by default."""
+    if total <= 0:
+        return Interval("events", 0.0, scale)
+    low, high = poisson_interval(count)
+    return Interval("events", min(scale, scale * low / total), min(scale, scale * high / total))
+
+
 def poisson_interval(count: float) -> tuple[float, float]:
     """Return the 95 % interval of the expected number of events where `count` were seen.
 

@@ -17,6 +17,7 @@ from culprit.domain.rules.intervals import Interval, estimate_event_rate, estima
 from culprit.domain.rules.rule import MetricReading, Reduction, RuleInput
 from culprit.domain.rules.view import HostView, ViewSeries
 
+RowIndex = np.ndarray[tuple[int], np.dtype[np.int64]]
 #: A rule holds if it is true in at least 60 % of the time, which the 40th percentile shows.
 HELD = 40.0
 #: Reductions of a gauge that describe the time between its readings, with their quantile.
@@ -75,8 +76,8 @@ def take_reading(view: HostView, read: RuleInput) -> Reading:
 def _reduce(series: ViewSeries, read: MetricReading) -> Iterator[Measurement]:
     names = series.axis_values if series.axis is not None else ("",)
     metric = METRICS[read.metric]
-    spans_s = measure_spans_s(series.t_ns)
     citations: dict[bytes, Citation] = {}
+    spans: dict[bytes, Values] = {}
     for at, name in enumerate(names):
         if read.axis and name != read.axis:
             continue
@@ -88,9 +89,15 @@ def _reduce(series: ViewSeries, read: MetricReading) -> Iterator[Measurement]:
         pairs = dict(series.labels)
         if series.axis is not None:
             pairs[series.axis] = name
-        weights = spans_s[rows] if metric.nature == "counter" else measure_spans_s(series.t_ns[rows])
+        gaps = known.tobytes()
+        if gaps not in spans:
+            counted = metric.nature == "counter"
+            spans[gaps] = (
+                measure_spans_s(series.t_ns, rows) if counted else measure_spans_s(series.t_ns[rows])
+            )
+        weights = spans[gaps]
         reduced = reduce_values(values[rows], read.reduction, weights)
-        key = known.tobytes() if read.reduction not in _PICKED else values.tobytes()
+        key = gaps if read.reduction not in _PICKED else values.tobytes()
         if key not in citations:
             citations[key] = cite_series(series, values, rows, read.reduction)
         yield Measurement(
@@ -102,15 +109,17 @@ def _reduce(series: ViewSeries, read: MetricReading) -> Iterator[Measurement]:
         )
 
 
-def measure_spans_s(t_ns: Times) -> Values:
-    """Return the seconds [n] that each row covers: from the row before it to itself.
+def measure_spans_s(t_ns: Times, rows: RowIndex | None = None, single_s: float = 1.0) -> Values:
+    """Return the seconds [m] that some rows (all by default) cover: from the row before each to itself.
 
-    The time before the first row is unknown, so it covers as much as the others do in the median.
+    The time before the first row is unknown, so it covers as much as the others do in the median; a single row covers
+    `single_s`.
     """
-    spans = np.maximum(np.diff(t_ns), 0) / STEP_NS
-    first = float(np.median(spans)) if len(spans) else 1.0
-    spans = np.concatenate([[first], spans])
-    return spans if spans.any() else np.ones(len(t_ns))
+    rows = np.arange(len(t_ns)) if rows is None else rows
+    spans: Values = np.maximum(t_ns[rows] - t_ns[np.maximum(rows - 1, 0)], 0) / STEP_NS
+    if rows[0] == 0:
+        spans[0] = float(np.median(spans[1:])) if len(rows) > 1 else single_s
+    return spans if spans.any() else np.ones(len(rows))
 
 
 def reduce_values(values: Values, how: Reduction, weights: Values | None = None) -> float:
@@ -165,9 +174,7 @@ def _estimate(
     return None
 
 
-def cite_series(
-    series: ViewSeries, values: Values, rows: np.ndarray[tuple[int], np.dtype[np.int64]], how: Reduction
-) -> Citation:
+def cite_series(series: ViewSeries, values: Values, rows: RowIndex, how: Reduction) -> Citation:
     """Return all lines that a number was computed from: the readings, and the reading that each follows.
 
     An extreme is one reading, and the growth is two.

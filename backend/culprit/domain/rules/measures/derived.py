@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from collectors.contract import Text
-from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.readings import take_reading
 from culprit.domain.rules.rule import Measure, RuleInput
-from culprit.domain.rules.view import HostView
+from culprit.domain.rules.view import HostView, TableRow
 
 Needs = tuple[tuple[str, ...], ...]
 Detail = dict[str, str | int | float]
@@ -36,3 +37,23 @@ def share_of(kind: str, pattern: str) -> Callable[[HostView], list[Measurement]]
         return [stacks.share(pattern)] if stacks is not None else []
 
     return read
+
+
+def merge_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:
+    """Return one citation for each part of an artifact, with all lines in order.
+
+    A citation without lines names its complete part, and so does the merged one.
+    """
+    lines_by_place: dict[Citation, set[int] | None] = {}
+    for citation in citations:
+        place = replace(citation, lines=())
+        if not citation.lines:
+            lines_by_place[place] = None
+        elif (lines := lines_by_place.setdefault(place, set())) is not None:
+            lines.update(citation.lines)
+    return tuple(replace(place, lines=tuple(sorted(lines or ()))) for place, lines in lines_by_place.items())
+
+
+def cite_rows(*groups: Iterable[TableRow]) -> tuple[Citation, ...]:
+    """Return the merged sources of all rows of some tables."""
+    return merge_citations(row.citation for rows in groups for row in rows)

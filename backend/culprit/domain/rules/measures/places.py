@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from culprit.domain.rules.finding import Subject
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -14,6 +16,15 @@ DATABASES = frozenset(
 def group_of(view: HostView) -> dict[str, str]:
     """Process id → path of its control group, of the processes that `proc_threads` looked at."""
     return {row.text("pid"): row.text("cgroup") for row in view.rows("thread_groups") if row.text("cgroup")}
+
+
+def count_thread_samples(view: HostView, group: TableRow) -> int:
+    """Return how often the threads of a process were sampled; 1 if that was not recorded."""
+    pid = group.text("pid")
+    samples = [row.number("samples") or 0.0 for row in view.rows("threads") if row.text("pid") == pid]
+    fact = view.facts.get("proc_threads")
+    scans = fact.get("scans") if isinstance(fact, Mapping) else None
+    return int(max(samples, default=0.0)) or (scans if isinstance(scans, int) else 1)
 
 
 def get_target_group(view: HostView) -> str:

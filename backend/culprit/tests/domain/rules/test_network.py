@@ -43,10 +43,10 @@ def pool(
         **{"port": 8080, "pid": 7, "process": "web", "samples": samples, "queue_min": least, "queue_max": 90},
         **{"backlog": 4096, "fill_pct": 2.2},
     }
-    threads = [{"pid": 7, "tid": 7 + n, "wchan": wchan, "comm": "web"} for n in range(4)]
+    threads = [{"pid": 7, "tid": 7 + n, "samples": 50, "wchan": wchan, "comm": "web"} for n in range(4)]
     group = {"pid": 7, "comm": "web", "threads": 4, "mean_runnable": runnable}
     destination = {"peer": "10.0.0.9", "port": 80, "source": "10.0.0.7", "established": established}
-    names = ("ss_listen", "proc_threads", "ss", "netstat_ext")
+    names = ("ss_listen", "proc_threads", "ss", "netstat_ext", "snmp")
     tables = {
         "listeners": rows(listener),
         "threads": rows(*threads),

@@ -67,9 +67,9 @@ RELATED_MEASURES = {
     ("F-NET-BACKLOG-SMALL", "network/nearly-full"): (
         "listener.queue_max", "listener.backlog", "tcp.passive_opens_per_s.mean",
     ),
-    ("F-NET-MTU-SMALL", "network/a-thousand"): ("links.too_long_per_s", "tcp.retrans_pct.mean"),
+    ("F-NET-MTU-SMALL", "network/a-thousand"): ("links.too_long_pct", "tcp.retrans_pct.mean"),
     ("F-NET-MTU-MISMATCH", "network/eth1"): (
-        "links.mtu_bytes", "links.peer_mtu_bytes", "links.too_long_per_s", "tcp.retrans_pct.mean",
+        "links.mtu_bytes", "links.peer_mtu_bytes", "links.too_long_pct", "tcp.retrans_pct.mean",
     ),
     ("F-NET-QDISC-DROP", "network/tbf"): ("qdisc.sent_per_s", "tcp.retrans_pct.mean", "qdisc.waiting_packets"),
 }  # fmt: skip

@@ -84,7 +84,6 @@ RULES: tuple[Rule, ...] = (
         thresholds=(("info", Threshold("info", 30.0, "of the timeouts")),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "errors"),
-        also=(Condition(services.TIMEOUTS, ">=", Threshold("count", 10.0, "fewer may be chance")),),
         causes=("slow-dependency",),
         harm=True,
         caveats=Text("Retries with a fixed pause look the same.", "固定间隔的重试看起来一样。"),
@@ -161,10 +160,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-DB-BUSY",
         title=Text("A database is CPU-bound", "数据库消耗 CPU"),
-        summary=Text("{name} uses {value} % of a CPU.", "{name} 占用 {value} % 的单核 CPU。"),
-        measure=services.DATABASE_CPU,
+        summary=Text(
+            "{name} uses {value} % of the CPU time of all programs.",
+            "{name} 占全部程序 CPU 时间的 {value} %。",
+        ),
+        measure=services.DATABASE_SHARE,
         op=">=",
-        thresholds=(("info", Threshold("info", 12.0, "of one CPU, all processes of the database together")),),
+        thresholds=(("info", Threshold("info", 10.0, "faster statements free a tenth of the CPU at most")),),
+        related=(services.DATABASE_CPU,),
         strength=Strength.CONTEXT,
         use=Use("application", "utilization"),
         suspects=("database-hot-sql",),
@@ -189,7 +192,9 @@ RULES: tuple[Rule, ...] = (
         use=Use("application", "utilization"),
         suspects=("database-hot-sql",),
         also=(
-            Condition(services.DATABASE_CPU, ">=", Threshold("cpu", 12.0, "percent of one CPU")),
+            Condition(
+                services.DATABASE_SHARE, ">=", Threshold("cpu", 10.0, "of the CPU time of all programs")
+            ),
             Condition(
                 services.CPU_PER_TURN,
                 ">=",

@@ -118,7 +118,7 @@ RULES: tuple[Rule, ...] = (
             Condition(
                 waits.CPU_OF,
                 "<",
-                Threshold("cpu", 80.0, "percent of one CPU: above, the owner of the lock computes"),
+                Threshold("cpu", 80.0, "percent of all CPUs: above, the threads wait for a CPU"),
             ),
         ),
         causes=("lock-contention",),
@@ -160,19 +160,11 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.CLOSE_WAIT,
         op=">=",
-        thresholds=(("warn", Threshold("warn", 30.0, "one in progress per thread is normal")),),
+        thresholds=(("warn", Threshold("warn", 1.0, "a program that closes leaves none for seconds")),),
         strength=Strength.DIRECT,
         use=Use("application", "errors"),
         suspects=("fd-leak-close-wait",),
         also=(
-            AnyCondition(
-                (
-                    Condition(
-                        waits.CLOSE_WAIT_GROWTH, ">=", Threshold("growth", 1.0, "per second, over the window")
-                    ),
-                    Condition(waits.CLOSE_WAIT, ">=", Threshold("many", 100.0, "in one process")),
-                )
-            ),
             AnyCondition(
                 (
                     Condition(
@@ -181,7 +173,7 @@ RULES: tuple[Rule, ...] = (
                     Condition(waits.FD_USE, ">=", Threshold("used", 70.0, "of its limit of open files")),
                 )
             ),
-            Condition(waits.CLOSE_WAIT_KEPT, ">=", Threshold("kept", 5.0, "already present at the start")),
+            Condition(waits.CLOSE_WAIT_KEPT, ">", Threshold("kept", 50.0, "most of those at the start stay")),
         ),
         causes=("fd-leak-close-wait",),
         refutes=("fd-leak-close-wait",),
@@ -217,7 +209,7 @@ RULES: tuple[Rule, ...] = (
                         Threshold("close_wait", 30.0, "sockets that are not closed"),
                     ),
                     Condition(
-                        waits.FD_GROWTH, ">=", Threshold("growth", 10.0, "in one window, and at least 20")
+                        waits.FD_GROWTH, ">=", Threshold("growth", 10.0, "in one window: full within minutes")
                     ),
                 )
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.contract import Sentence, Text
+from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.network import related as details
 from culprit.domain.rules.measures.network.drops import (
@@ -14,7 +14,8 @@ from culprit.domain.rules.measures.network.drops import (
     MTU_GAP,
     TOO_LONG,
 )
-from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
+from culprit.domain.rules.measures.network.loss import DEVICE_DROP_PCT
+from culprit.domain.rules.rule import MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _SENT_AGAIN = MetricReading("tcp.retrans_pct", "mean")
@@ -44,12 +45,12 @@ _MTU: tuple[Rule, ...] = (
         id="F-NET-MTU-TOO-LONG",
         title=Text("A device with a small MTU rejects packets", "小 MTU 设备拒收报文"),
         summary=Text(
-            "The device has an MTU of {mtu} and rejected {value} packets a second.",
-            "该设备 MTU 为 {mtu}，每秒拒收 {value} 个包。",
+            "The device has an MTU of {mtu} and rejected {value} % of the packets that reached it.",
+            "该设备 MTU 为 {mtu}，拒收了到达的包的 {value} %。",
         ),
         measure=TOO_LONG,
         op=">",
-        thresholds=(("critical", Threshold("critical", 0.5, "a healthy device below 1500 rejects none")),),
+        thresholds=(("critical", Threshold("critical", 0.0, "a healthy device below 1500 rejects none")),),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         related=(MTU, details.PEER_MTU, _SENT_AGAIN, details.DEVICE_PACKETS),
@@ -84,19 +85,9 @@ _LINKS: tuple[Rule, ...] = (
         summary=Text(
             "The device dropped {value} % of the packets it received.", "该设备丢弃了 {value} % 的接收包。"
         ),
-        measure=MetricReading("net.drop_ratio_pct", "mean"),
+        measure=DEVICE_DROP_PCT,
         op=">",
         thresholds=(("warn", Threshold("warn", 2.0, "Netdata")),),
-        guards=(
-            Guard(
-                Condition(
-                    MetricReading("net.rx_pps", "mean"),
-                    ">",
-                    Threshold("packets", 100.0, "Netdata: 10,000 a minute"),
-                ),
-                Sentence("doubt.few_packets"),
-            ),
-        ),
         strength=Strength.CORRELATIONAL,
         use=Use("network", "errors"),
         caveats=Text(

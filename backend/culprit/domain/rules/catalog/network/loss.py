@@ -6,8 +6,8 @@ from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.network.loss import (
     DATA_PER_HANDSHAKE,
-    DATA_RETRANS,
     DATA_RETRANS_PCT,
+    HANDSHAKE_RETRANS_PCT,
     OWN_DROPS,
 )
 from culprit.domain.rules.measures.network.sockets import UNANSWERED
@@ -32,12 +32,14 @@ RULES: tuple[Rule, ...] = (
         id="F-NET-SYN-RETRANS",
         title=Text("Handshakes are retransmitted", "握手报文重传"),
         summary=Text(
-            "{value} SYN or SYN-ACK packets a second were retransmitted.",
-            "每秒重传 {value} 个 SYN 或 SYN-ACK。",
+            "{value} % of the handshakes were retransmitted ({per_s} packets a second).",
+            "{value} % 的握手需要重传（每秒 {per_s} 个包）。",
         ),
-        measure=MetricReading("tcp.syn_retrans_per_s", "mean"),
+        measure=HANDSHAKE_RETRANS_PCT,
         op=">",
-        thresholds=(("warn", Threshold("warn", 0.1, "one in ten seconds")),),
+        thresholds=(
+            ("warn", Threshold("warn", 1.0, "every hundredth connection waits a second more (RFC 6298)")),
+        ),
         also=(
             AnyCondition(
                 (
@@ -82,12 +84,17 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=UNANSWERED,
         op=">",
-        thresholds=(("warn", Threshold("warn", 0.5, "one in two seconds; a healthy peer accepts all")),),
+        thresholds=(("warn", Threshold("warn", 0.0, "a healthy peer accepts all")),),
         also=(
             Condition(
                 DATA_PER_HANDSHAKE,
-                "<=",
-                Threshold("handshakes", 0.25, "loss on the path affects both: 0.5 to 1"),
+                "<",
+                Threshold(
+                    "handshakes", 0.5, "loss p on the path repeats p of the data and 2 p of the handshakes"
+                ),
+            ),
+            Condition(
+                HANDSHAKE_RETRANS_PCT, ">", Threshold("share", 1.0, "of all handshakes, as for any loss")
             ),
             Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),
         ),
@@ -116,18 +123,12 @@ RULES: tuple[Rule, ...] = (
             ("warn", Threshold("warn", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
             ("critical", Threshold("critical", 3.0, "throughput and tail latency collapse")),
         ),
-        also=(
-            Condition(DATA_RETRANS, ">", Threshold("rate", 2.0, "a few in a window are chance")),
-            Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),
-            Condition(
-                DATA_PER_HANDSHAKE, ">", Threshold("handshakes", 0.25, "random loss affects both: 0.5 to 1")
-            ),
-        ),
+        also=(Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("packet-loss-upstream",),
         refutes=("packet-loss-upstream",),
-        refuted_by=OWN,
+        refuted_by=(*OWN, "F-DEP-HANDSHAKES-IGNORED"),
         harm=True,
         caveats=Text(
             "A peer that pauses for long looks the same for some time.",

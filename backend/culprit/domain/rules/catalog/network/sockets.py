@@ -13,11 +13,11 @@ from culprit.domain.rules.measures.network.sockets import (
     FILL,
     FREE_PORTS,
     LOCK_PCT,
-    MINIMUM_QUEUE,
     NOT_AVAILABLE,
     PORT_SEARCH_PCT,
     PORT_USE_PCT,
     RUNNABLE_PCT,
+    STANDING_WAIT,
     TIME_WAIT_PCT,
 )
 from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
@@ -28,6 +28,9 @@ _ACCEPTED, _OPENED = (
     MetricReading("tcp.active_opens_per_s", "mean"),
 )
 _GONE = ("F-NET-PORT-NONE-LEFT", "F-NET-CONNECT-FAILS", "F-NET-EADDRNOTAVAIL")
+
+#: The queue of a burst is empty in some sample; one that stands is a queue, whatever its length (RFC 8289, section 3).
+_STANDS = Threshold("warn", 100.0, "users notice a tenth of a second (Miller 1968)")
 
 _LISTENERS: tuple[Rule, ...] = (
     Rule(
@@ -92,17 +95,14 @@ _LISTENERS: tuple[Rule, ...] = (
         id="F-NET-QUEUE-STANDS",
         title=Text("An accept queue is never empty", "接受队列始终不空"),
         summary=Text(
-            "In every sample, at least {value} connections to {process} waited, at most {most}.",
-            "每次采样都至少有 {value} 个到 {process} 的连接在等待（最多 {most}）。",
+            "In every sample, at least {least} connections to {process} waited, at most {most}. At the rate of new "
+            "connections, each waits for {value} ms.",
+            "每次采样都至少有 {least} 个到 {process} 的连接在等待（最多 {most}）；"
+            "按新建连接的速率，每个等待 {value} ms。",
         ),
-        measure=MINIMUM_QUEUE,
+        measure=STANDING_WAIT,
         op=">=",
-        thresholds=(
-            (
-                "warn",
-                Threshold("warn", 5.0, "a queue of bursts is empty in some of dozens of samples (RFC 8289)"),
-            ),
-        ),
+        thresholds=(("warn", _STANDS),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "saturation"),
         related=(details.WAITING, details.BACKLOG, _ACCEPTED),
@@ -112,25 +112,28 @@ _LISTENERS: tuple[Rule, ...] = (
             "Other rules determine why the program does not accept: CPU, locks, other services.",
             "程序为何不 accept 由其他规则判断：CPU、锁、下游服务。",
         ),
-        source="ss -ltn, the minimum of all samples; a longer queue would fill as well, so "
+        source="ss -ltn, the minimum of all samples, over Tcp.PassiveOpens; a longer queue would fill as well, so "
         "overflows do not count",
     ),
     Rule(
         id="F-NET-ACCEPT-STANDING",
         title=Text("Connections always wait for a worker", "连接始终在等待工作线程"),
         summary=Text(
-            "In every sample, at least {value} connections waited for {process} to accept them, "
-            "at most {most}, while its threads were blocked.",
-            "每次采样都至少有 {value} 个连接等待 {process} 接受（最多 {most}），而其线程处于阻塞。",
+            "In every sample, at least {least} connections waited for {process} to accept them, at most {most}, while "
+            "its threads were blocked. At the rate of new connections, each waits for {value} ms.",
+            "每次采样都至少有 {least} 个连接等待 {process} 接受（最多 {most}），而其线程处于阻塞；"
+            "按新建连接的速率，每个等待 {value} ms。",
         ),
-        measure=MINIMUM_QUEUE,
+        measure=STANDING_WAIT,
         op=">=",
         thresholds=(
+            ("warn", _STANDS),
             (
-                "warn",
-                Threshold("warn", 5.0, "a queue of bursts is empty in some of dozens of samples (RFC 8289)"),
+                "critical",
+                Threshold(
+                    "critical", 1000.0, "after one second users lose their flow of thought (Miller 1968)"
+                ),
             ),
-            ("critical", Threshold("critical", 50.0, "clients wait for dozens of requests before theirs")),
         ),
         also=(
             Condition(RUNNABLE_PCT, "<", Threshold("runnable", 50.0, "otherwise they wait for the CPU")),
@@ -146,7 +149,7 @@ _LISTENERS: tuple[Rule, ...] = (
         refuted_by=(*OWN, *_GONE, "F-NET-LOSS-ELSEWHERE", "F-FLAME-INET-HASH-CONNECT"),
         harm=True,
         caveats=Text("A process that was stopped leaves the same queue.", "被暂停的进程也会留下同样的队列。"),
-        source="ss -ltn, the minimum of all samples; states and wait channels of threads",
+        source="ss -ltn, the minimum of all samples, over Tcp.PassiveOpens; states and wait channels of threads",
     ),
 )
 

@@ -11,7 +11,6 @@ from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _SOFT = MetricReading("cpu.soft_pct", "mean")
-_ALL_SOFT = MetricReading("cpu.total_soft_pct", "mean")
 _BUSY_SOFT = Condition(
     MetricReading("cpu.soft_pct", "held"),
     ">",
@@ -33,12 +32,7 @@ RULES: tuple[Rule, ...] = (
             ("warn", Threshold("warn", 1.0, "per thousand packets, because rates alone follow the load")),
             ("critical", Threshold("critical", 10.0, "1 %")),
         ),
-        also=(
-            Condition(
-                MetricReading("softnet.dropped_per_s", "mean"), ">", Threshold("rate", 10.0, "Netdata")
-            ),
-            Condition(_SOFT, ">", Threshold("soft", 10.0, "otherwise a burst exceeded a short backlog")),
-        ),
+        also=(Condition(_SOFT, ">", Threshold("soft", 10.0, "otherwise a burst exceeded a short backlog")),),
         strength=Strength.DIRECT,
         use=Use("network", "saturation"),
         causes=("netrx-softirq-saturation",),
@@ -74,11 +68,8 @@ RULES: tuple[Rule, ...] = (
         thresholds=(("warn", Threshold("warn", 10.0, "1 %")),),
         also=(
             Condition(
-                MetricReading("net.udp_rcvbuf_errors_per_s", "mean"),
-                ">",
-                Threshold("rate", 10.0, "as for softnet"),
+                _SOFT, ">", Threshold("soft", 10.0, "percent of one CPU; otherwise only the program is slow")
             ),
-            Condition(_ALL_SOFT, ">", Threshold("soft", 10.0, "otherwise only the program is slow")),
         ),
         strength=Strength.CORRELATIONAL,
         use=Use("network", "saturation"),
@@ -96,12 +87,7 @@ RULES: tuple[Rule, ...] = (
         op="<",
         thresholds=(("info", Threshold("info", 300.0, "a fifth of a full packet")),),
         also=(
-            Condition(
-                MetricReading("net.rx_pps", "mean"),
-                ">",
-                Threshold("packets", 20_000.0, "noticeable for one core"),
-            ),
-            Condition(_ALL_SOFT, ">", Threshold("soft", 10.0, "otherwise there is no cost")),
+            Condition(_SOFT, ">", Threshold("soft", 10.0, "percent of one CPU; otherwise there is no cost")),
         ),
         strength=Strength.CONTEXT,
         use=Use("network", "utilization"),
@@ -117,7 +103,9 @@ RULES: tuple[Rule, ...] = (
         measure=OVERLAY_PCT,
         op=">",
         thresholds=(("info", Threshold("info", 30.0, "from a third on, a direct route is worthwhile")),),
-        also=(Condition(_ALL_SOFT, ">", Threshold("soft", 10.0, "otherwise there is no cost")),),
+        also=(
+            Condition(_SOFT, ">", Threshold("soft", 10.0, "percent of one CPU; otherwise there is no cost")),
+        ),
         strength=Strength.CONTEXT,
         use=Use("network", "utilization"),
         caveats=Text("The network may need it.", "网络可能必须使用它。"),

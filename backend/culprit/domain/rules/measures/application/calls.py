@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.intervals import estimate_event_rate, estimate_share
+from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -112,7 +114,10 @@ def _repeated_payloads(view: HostView) -> Iterator[Measurement]:
         if share is not None:
             detail: Detail = {"file": row.text("from"), "copy": row.text("to")}
             count = int(row.number("of_writes") or 0)
-            yield Measurement(share, (("file", row.text("to")),), (row.citation,), count, (), detail)
+            yield Measurement(
+                share, (("file", row.text("to")),), (row.citation,), count, (), detail,
+                estimate_share(share / 100, count),
+            )  # fmt: skip
 
 
 def _futex_waits(view: HostView) -> Iterator[Measurement]:
@@ -144,7 +149,9 @@ def _broken_pipes(view: HostView) -> Iterator[Measurement]:
     """Of the log a second; of strace, which looks for three, the same."""
     for row in view.rows("log_patterns"):
         if row.text("pattern") == "epipe":
-            yield Measurement(row.number("rate") or 0.0, (), (row.citation,), int(row.number("count") or 0))
+            rate, count = row.number("rate") or 0.0, row.number("count") or 0.0
+            interval = estimate_event_rate(count, count / rate) if rate > 0 else None
+            yield Measurement(rate, (), (row.citation,), int(count), interval=interval)
     fact = view.facts.get("strace")
     seconds = fact.get("strace_seconds") if isinstance(fact, dict) else None
     for row in view.rows("strace_calls"):
@@ -167,7 +174,7 @@ def _archive_time(view: HostView) -> Iterator[Measurement]:
             on_file[key] += row.number("total") or 0.0
             rows.setdefault(key, []).append(row)
     for (tid, what), ms in on_file.items():
-        cites = tuple(row.citation for row in rows[tid, what][:4])
+        cites = cite_rows(row for row in view.rows("strace_calls") if row.text("tid") == tid)
         calls = int(sum(row.number("calls") or 0 for row in rows[tid, what]))
         yield Measurement(
             100.0 * ms / max(spent[tid], 1e-9), (("tid", tid),), cites, calls, (), {"file": what}
@@ -192,7 +199,7 @@ def _seek_reads(view: HostView) -> Iterator[Measurement]:
         tiny = size is not None and size <= TINY_BYTES and seeks >= SEEKS_PER_READ * reads
         detail: Detail = {"file": what, "bytes": round(size or 0.0), "seeks": int(seeks)}
         yield Measurement(
-            reads if tiny else 0.0, (("tid", tid),), (reading.citation,), int(reads), (), detail
+            reads if tiny else 0.0, (("tid", tid),), cite_rows(rows.values()), int(reads), (), detail
         )
 
 

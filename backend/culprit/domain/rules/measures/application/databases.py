@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Measurement, MissingData, Reading
 from culprit.domain.rules.measures.application.services import DATABASES
+from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
 Detail = dict[str, str | int | float]
 
 POSTGRES = re.compile(r"(postgres|postmaster)\Z")
-#: Below half a CPU, no process counts as the main user of the CPU.
-BUSY_PCT = 50.0
+#: On a host that is less busy, per CPU, no process counts as the main user of the CPU.
+BUSY_PCT = 25.0
 
 
 def _first_of(chain: Mapping[str, TableRow], pid: str) -> str:
@@ -41,7 +42,7 @@ def _lock_wait(view: HostView) -> Reading:
         age = row.number("state_age")
         if age is not None:
             head = _first_of(waiting, pid)
-            cites = (row.citation, *(row.citation for row in rows if row.text("pid") == head and head != pid))
+            cites = cite_rows([row], waiting.values(), (row for row in rows if row.text("pid") == head))
             detail: Detail = {"head": head, "sessions": len(waiting), "query": row.text("query")[:80]}
             results.append(Measurement(age, (("pid", pid),), cites, len(waiting), (), detail))
     if results or view.has_data("db_sessions"):
@@ -64,7 +65,7 @@ def _idle_blocker(view: HostView) -> Reading:
         mine = [item for item in waiting if row.text("pid") in item.text("blocked_by").split(" ")]
         age = row.number("state_age")
         if mine and age is not None and row.text("state").startswith("idle in transaction"):
-            cites = (row.citation, *(item.citation for item in mine[:4]))
+            cites = cite_rows([row], mine)
             detail: Detail = {
                 "session": row.text("pid"),
                 "waiting": len(mine),
@@ -117,7 +118,7 @@ def _of_all_cpu(view: HostView) -> Reading:
     """Percent of the CPU time of all programs that is a database's."""
     rows = [row for row in view.rows("processes") if row.number("cpu")]
     everything = sum(row.number("cpu") or 0.0 for row in rows)
-    if everything < BUSY_PCT:
+    if everything < BUSY_PCT * (view.cpus or 1):
         return MissingData(
             Sentence("missing.no_busy_process")
             if view.has_data("proc_top")
@@ -126,7 +127,7 @@ def _of_all_cpu(view: HostView) -> Reading:
     mine = [row for row in rows if DATABASES.match(row.text("comm"))]
     top = max(mine or rows, key=lambda row: row.number("cpu") or 0.0)
     cpu = sum(row.number("cpu") or 0.0 for row in mine)
-    cites = tuple(row.citation for row in (mine or [top])[:6])
+    cites = cite_rows(rows)
     detail: Detail = {"name": top.text("comm"), "cpu": round(cpu, 1), "all": round(everything, 1)}
     return [Measurement(100.0 * cpu / everything, (), cites, len(rows), (), detail)]
 

@@ -9,7 +9,7 @@ from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.application.counters import build_listed_measure, build_presence
 from culprit.domain.rules.measures.application.waits import SESSIONS, sum_column
-from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.measures.derived import Detail, cite_rows
 from culprit.domain.rules.view import HostView, TableRow
 
 _WAITS = (("tcp_waits",),)
@@ -46,7 +46,7 @@ def _pool_use(view: HostView) -> Iterator[Measurement]:
                 "held": round(held, 1),
             }
             subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
-            cites = (row.citation, *(item.citation for item in requests[:5]))
+            cites = cite_rows([row], requests)
             samples = round(row.number("samples") or 0)
             yield Measurement(min(100.0, 100.0 * waiting / connections), subject, cites, samples, (), detail)
 
@@ -57,7 +57,7 @@ def _queue_ratio(view: HostView) -> Iterator[Measurement]:
         connections = row.number("connections")
         if connections:
             subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
-            cites = (row.citation, *(item.citation for item in requests[:5]))
+            cites = cite_rows([row], requests)
             yield Measurement(sum_column(requests, "waiting") / connections, subject, cites, 1)
 
 
@@ -68,7 +68,7 @@ def _time_ratio(view: HostView) -> Iterator[Measurement]:
         mine = max((item.number("oldest") or 0.0 for item in requests), default=0.0)
         if theirs and mine:
             subject = (("dst", row.text("peer")), ("pid", row.text("pid")))
-            cites = (row.citation, *(item.citation for item in requests[:5]))
+            cites = cite_rows([row], requests)
             yield Measurement(mine / theirs, subject, cites, 1)
 
 
@@ -89,7 +89,12 @@ def _busy_loops(view: HostView) -> Iterator[Measurement]:
                 "share": round(100.0 * cpu / whole) if whole else 0,
             }
             yield Measurement(
-                cpu, (("pid", pid),), (top.citation,), round(top.number("samples") or 0), (), detail
+                cpu,
+                (("pid", pid),),
+                cite_rows(threads[pid], asked[pid]),
+                round(top.number("samples") or 0),
+                (),
+                detail,
             )
 
 
@@ -102,7 +107,7 @@ def _loop_share(view: HostView) -> Iterator[Measurement]:
         whole = sum_column(rows, "cpu_pct")
         if whole > 0:
             top = max(rows, key=lambda row: row.number("cpu_pct") or 0.0)
-            cites = (top.citation, *(row.citation for row in rows[:20] if row is not top))
+            cites = cite_rows(rows)
             yield Measurement(
                 100.0 * (top.number("cpu_pct") or 0.0) / whole, (("pid", pid),), cites, len(rows)
             )

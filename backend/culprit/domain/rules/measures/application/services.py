@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from collectors.contract import Sentence, Text
+from collectors.contract import Text
 from culprit.domain.profiles.search import search_frames
 from culprit.domain.profiles.stacks import SampleFilter
 from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.intervals import (
+    Interval,
+    estimate_event_rate,
+    estimate_event_share,
+    estimate_share,
+    poisson_interval,
+)
+from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -25,7 +34,6 @@ STATEMENT = (
 #: Collector names of imported files in their run.
 LOAD_TESTS = ("import.wrk", "import.vegeta", "import.jmeter", "import.iperf3")
 TRACES = ("import.jaeger", "import.zipkin", "import.otlp")
-MIN_SAMPLES = 60
 #: A slow command is news while it is young.
 RECENT_S = 300.0
 
@@ -53,15 +61,10 @@ def _timeout_mode(view: HostView) -> Iterator[Measurement]:
     count = row.number("count") if row else None
     if row is not None and count:
         detail: Detail = {"mode": row.number("mode") or 0.0}
+        share = (row.number("mode_count") or 0.0) / count
         yield Measurement(
-            100.0 * (row.number("mode_count") or 0.0) / count, (), (row.citation,), int(count), (), detail
+            100.0 * share, (), (row.citation,), int(count), (), detail, estimate_share(share, count)
         )
-
-
-def _timeouts(view: HostView) -> Iterator[Measurement]:
-    row = _pattern(view, "timeout")
-    if row is not None:
-        yield Measurement(row.number("count") or 0.0, (), (row.citation,))
 
 
 def _complaints(view: HostView) -> Iterator[Measurement]:
@@ -71,8 +74,9 @@ def _complaints(view: HostView) -> Iterator[Measurement]:
         if rate is not None:
             kind = row.text("pattern")
             count = int(row.number("count") or 0)
+            interval = estimate_event_rate(count, count / (60.0 * rate)) if rate > 0 else None
             yield Measurement(
-                60.0 * rate, (("pattern", kind),), (row.citation,), count, (), {"pattern": kind}
+                60.0 * rate, (("pattern", kind),), (row.citation,), count, (), {"pattern": kind}, interval
             )
 
 
@@ -81,13 +85,14 @@ def _bad_answers(view: HostView) -> Iterator[Measurement]:
     stages = [row for row in view.rows("load_test") if row.number("non2xx_pct") is not None]
     if stages:
         row = max(stages, key=lambda stage: stage.number("non2xx_pct") or 0.0)
-        yield Measurement(
-            row.number("non2xx_pct") or 0.0, (), (row.citation,), int(row.number("requests") or 0)
-        )
+        share, requests = row.number("non2xx_pct") or 0.0, row.number("requests") or 0.0
+        interval = estimate_event_share(share * requests / 100, requests) if requests else None
+        yield Measurement(share, (), (row.citation,), int(requests), interval=interval)
     for row in view.rows("probes"):
         answered, bad = row.number("answered"), row.number("http_errors")
         if row.text("kind") == "http" and answered and bad is not None:
-            yield Measurement(100.0 * bad / answered, (), (row.citation,), int(answered))
+            interval = estimate_share(bad / answered, answered)
+            yield Measurement(100.0 * bad / answered, (), (row.citation,), int(answered), interval=interval)
 
 
 def _span_share(view: HostView) -> Iterator[Measurement]:
@@ -123,7 +128,7 @@ def _statement_share(view: HostView) -> Iterator[Measurement]:
         calls = int(row.number("calls") or 0)
         detail: Detail = {"query": row.text("query")[:80]}
         yield Measurement(
-            100.0 * (row.number("total") or 0.0) / total, (), (row.citation,), calls, (), detail
+            100.0 * (row.number("total") or 0.0) / total, (), cite_rows(rows), calls, (), detail
         )
 
 
@@ -139,8 +144,17 @@ def _servers(view: HostView) -> Mapping[str, Sequence[TableRow]]:
 def _database_cpu(view: HostView) -> Iterator[Measurement]:
     for cgroup, rows in _servers(view).items():
         cpu = sum(row.number("cpu_pct") or 0.0 for row in rows)
-        cites = tuple(row.citation for row in rows[:6])
-        yield Measurement(cpu, (("cgroup", cgroup),), cites, len(rows), (), {"name": rows[0].text("comm")})
+        detail: Detail = {"name": rows[0].text("comm")}
+        yield Measurement(cpu, (("cgroup", cgroup),), cite_rows(rows), len(rows), (), detail)
+
+
+def _database_share(view: HostView) -> Iterator[Measurement]:
+    """Return the share of each database in the CPU time of all processes, whatever the number of CPUs."""
+    everything = view.rows("thread_groups")
+    total = sum(row.number("cpu_pct") or 0.0 for row in everything)
+    for item in _database_cpu(view) if total > 0 else ():
+        share = 100.0 * item.value / total
+        yield replace(item, value=share, citations=cite_rows(everything), sample_count=len(everything))
 
 
 def _cpu_per_turn(view: HostView) -> Iterator[Measurement]:
@@ -153,9 +167,16 @@ def _cpu_per_turn(view: HostView) -> Iterator[Measurement]:
         cpu_ms = sum(10.0 * (row.number("cpu_pct") or 0.0) for row in rows)
         turns = sum(row.number("voluntary_per_s") or 0.0 for row in rows)
         if rows:
-            value = cpu_ms / max(turns, 0.2)
+            seconds = max(view.seconds, 1.0)
+            low, high = (end / seconds for end in poisson_interval(turns * seconds))
+            interval = Interval("events", cpu_ms / high, cpu_ms / low if low else math.inf)
+            value = cpu_ms / max(turns, 1 / seconds)
             yield Measurement(
-                value, (("cgroup", cgroup),), tuple(row.citation for row in rows[:6]), len(rows)
+                value,
+                (("cgroup", cgroup),),
+                cite_rows(rows, groups),
+                round(turns * seconds),
+                interval=interval,
             )
 
 
@@ -168,20 +189,17 @@ def _statement_stacks(view: HostView) -> Iterator[Measurement]:
         pids = tuple(int(row.number("pid") or 0) for row in rows)
         seen = stacks.profile.view(SampleFilter(pid=pids, hide_idle=True))
         frames = search_frames(seen, STATEMENT, regex=True)
-        few = Sentence("doubt.few_samples", {"samples": seen.samples, "least": MIN_SAMPLES})
-        doubts = (few,) if seen.samples < MIN_SAMPLES else ()
-        citation = replace(stacks.citation, frame=STATEMENT)
+        citations = (replace(stacks.citation, frame=STATEMENT), *cite_rows(rows))
         detail: Detail = {"frames": ", ".join(frames.frames[:4]), "samples": seen.samples}
         yield Measurement(
-            100.0 * frames.share, (("cgroup", cgroup),), (citation,), seen.samples, doubts, detail
-        )
+            100.0 * frames.share, (("cgroup", cgroup),), citations, seen.samples, stacks.quality_issues(), detail,
+            stacks.estimate_interval(frames.share, seen.samples),
+        )  # fmt: skip
 
 
 _LOG, _REDIS, _THREADS = (("app_log",),), (("redis_info",),), (("proc_threads",),)
 TIMEOUT_MODE = Measure("log.duration_mode_pct", "pct", Text("Timeouts of one duration", "同一时长的超时"), _LOG,
                        lambda view: list(_timeout_mode(view)))  # fmt: skip
-TIMEOUTS = Measure("log.timeouts_count", "count", Text("Timeouts", "超时数"), _LOG,
-                   lambda view: list(_timeouts(view)))  # fmt: skip
 WORKERS_FULL = Measure("log.workers_full_count", "count", Text("Lines about a full pool", "工作池已满的日志行"), _LOG,
                        _lines_of("workers_full"))  # fmt: skip
 POOL_EXHAUSTED = Measure("log.pool_exhausted_count", "count", Text("Lines about an empty pool", "连接池耗尽的日志行"),
@@ -200,6 +218,8 @@ STATEMENT_SHARE = Measure("db.sql_cpu_share_pct", "pct", Text("Time of one state
                           (("db_sessions",),), lambda view: list(_statement_share(view)))  # fmt: skip
 DATABASE_CPU = Measure("db.cpu_pct", "pct", Text("CPU of the database", "数据库 CPU"), _THREADS,
                        lambda view: list(_database_cpu(view)))  # fmt: skip
+DATABASE_SHARE = Measure("db.share_of_busy_pct", "pct", Text("The database's part of the CPU used", "数据库占已用 CPU"),
+                         _THREADS, lambda view: list(_database_share(view)))  # fmt: skip
 CPU_PER_TURN = Measure("db.cpu_ms_per_statement", "ms", Text("CPU between two waits", "两次等待间的 CPU"), _THREADS,
                        lambda view: list(_cpu_per_turn(view)))  # fmt: skip
 STATEMENT_STACKS = Measure("db.statement_samples_pct", "pct", Text("Samples in work on rows", "处理行数据的采样"),

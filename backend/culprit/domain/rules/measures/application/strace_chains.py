@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
+from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -78,7 +79,10 @@ def _request_waits(view: HostView) -> Reading:
             value = (longest.number("max") or 0.0) if most[0] == "peer" else 0.0
             detail: Detail = {"call": longest.text("syscall"), "what": most[1], "total": round(spent[most])}
             calls = int(sum(row.number("calls") or 0 for row in rows[most]))
-            results.append(Measurement(value, (("tid", tid),), (longest.citation,), calls, (), detail))
+            cites = cite_rows(by_thread[tid], view.rows("listeners"), view.rows("tcp_waits"))
+            if victims:
+                cites = cite_rows(view.rows("strace_calls"), view.rows("listeners"), view.rows("tcp_waits"))
+            results.append(Measurement(value, (("tid", tid),), cites, calls, (), detail))
     return results or _explain_missing_chain(view, "missing.no_request_threads")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Measurement, MissingData, Reading, Subject
-from culprit.domain.rules.measures.places import group_of
+from culprit.domain.rules.intervals import Interval, estimate_share, poisson_interval
+from culprit.domain.rules.measures.derived import cite_rows, merge_citations
+from culprit.domain.rules.measures.places import count_thread_samples, group_of
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -53,6 +56,28 @@ def _count_samples(view: HostView) -> int:
     return int(max((row.number("samples") or 0.0 for row in view.rows("tcp_waits")), default=0.0))
 
 
+def _estimate_waiting(view: HostView, rows: Iterable[TableRow], column: str = "waiting") -> Interval:
+    """Return the interval of the mean number of requests that wait at the same time.
+
+    A row has the mean over all samples, and in how many samples any waited. The share of such samples has a Wilson
+    interval. Fewer than one waits in each only if it was rarely seen; the number that waited is taken as known.
+    """
+    samples = max(1, _count_samples(view))
+    low = high = 0.0
+    for row in rows:
+        mean = row.number(column) or 0.0
+        counted = row.number("waiting_samples") if column == "waiting" else None
+        share = min(1.0, mean if counted is None else counted / samples)
+        interval = estimate_share(share, samples, 1.0)
+        at_once = mean / share if share > 0 else 1.0
+        low, high = low + interval.low * at_once, high + interval.high * at_once
+    return Interval("sampled", low, high)
+
+
+def _sum_waiting(view: HostView, rows: Sequence[TableRow]) -> tuple[float, Interval]:
+    return sum_column(rows, "waiting"), _estimate_waiting(view, rows)
+
+
 def _reply_wait(view: HostView) -> Iterator[Measurement]:
     for row, subject in _asking(view):
         oldest = row.number("oldest")
@@ -67,19 +92,19 @@ def _reply_wait(view: HostView) -> Iterator[Measurement]:
 
 def _unanswered(view: HostView) -> Iterator[Measurement]:
     for row, subject in _asking(view):
-        yield Measurement(row.number("waiting") or 0.0, subject, (row.citation,), _count_samples(view))
+        value, interval = _sum_waiting(view, [row])
+        yield Measurement(value, subject, (row.citation,), _count_samples(view), interval=interval)
 
 
 def _behind_peer(view: HostView) -> Iterator[Measurement]:
     requested = _list_requested_connections(view)
     for row, subject in _asking(view):
         mine = requested.get(_pid(row), [])
-        held = sum_column(mine, "waiting")
+        held, samples = sum_column(mine, "waiting"), _count_samples(view)
         if held > 0:
-            share = min(100.0, 100.0 * (row.number("waiting") or 0.0) / held)
-            yield Measurement(
-                share, subject, (row.citation, *(item.citation for item in mine[:3])), _count_samples(view)
-            )
+            share = min(1.0, (row.number("waiting") or 0.0) / held)
+            cites = cite_rows([row], mine)
+            yield Measurement(100.0 * share, subject, cites, samples, interval=estimate_share(share, samples))
 
 
 def _measure_single_peer(view: HostView) -> Reading:
@@ -92,10 +117,11 @@ def _measure_single_peer(view: HostView) -> Reading:
         unanswered = sum_column((row for row, _ in rows), "waiting")
         row, subject = max(rows, key=lambda row: row[0].number("waiting") or 0.0)
         if unanswered > 0:
-            name, peer = row.text("comm"), row.text("peer")
+            name, peer, samples = row.text("comm"), row.text("peer"), _count_samples(view)
             detail: Detail = {"name": name, "peer": peer, "waiting": round(unanswered, 1)}
-            share = 100.0 * (row.number("waiting") or 0.0) / unanswered
-            results.append(Measurement(share, subject, (row.citation,), _count_samples(view), (), detail))
+            share = min(1.0, (row.number("waiting") or 0.0) / unanswered)
+            cites, interval = cite_rows(each for each, _ in rows), estimate_share(share, samples)
+            results.append(Measurement(100.0 * share, subject, cites, samples, (), detail, interval))
     if results:
         return results
     seen = view.has_data("tcp_waits")
@@ -107,10 +133,11 @@ def _measure_single_peer(view: HostView) -> Reading:
 def _held(view: HostView) -> Iterator[Measurement]:
     """Requests that a process has taken and not answered; those that it has not yet read count too."""
     for pid, rows in _list_requested_connections(view).items():
-        value = sum_column(rows, "waiting") + sum_column(rows, "unread")
-        yield Measurement(
-            value, (("pid", pid),), tuple(row.citation for row in rows[:3]), _count_samples(view)
-        )
+        waiting, interval = _sum_waiting(view, rows)
+        unread = _estimate_waiting(view, rows, "unread")
+        interval = Interval("sampled", interval.low + unread.low, interval.high + unread.high)
+        value, samples = waiting + sum_column(rows, "unread"), _count_samples(view)
+        yield Measurement(value, (("pid", pid),), cite_rows(rows), samples, interval=interval)
 
 
 def _oldest_request(view: HostView) -> Iterator[Measurement]:
@@ -118,10 +145,10 @@ def _oldest_request(view: HostView) -> Iterator[Measurement]:
     groups = group_of(view)
     for pid, rows in _list_requested_connections(view).items():
         place = (("cgroup", groups[pid]), ("pid", pid)) if pid in groups else (("pid", pid),)
-        cites = tuple(row.citation for row in rows[:3])
+        known = [row for row in view.rows("thread_groups") if row.text("pid") == pid]
         detail: Detail = {"name": rows[0].text("comm"), "waiting": round(sum_column(rows, "waiting"), 1)}
         oldest = max(row.number("oldest") or 0.0 for row in rows)
-        yield Measurement(oldest, place, cites, _count_samples(view), (), detail)
+        yield Measurement(oldest, place, cite_rows(rows, known), _count_samples(view), (), detail)
 
 
 def _elsewhere(view: HostView) -> Iterator[Measurement]:
@@ -131,8 +158,9 @@ def _elsewhere(view: HostView) -> Iterator[Measurement]:
         asking[_pid(row)].append(row)
     for pid, rows in _list_requested_connections(view).items():
         mine = asking.get(pid, [])
-        cites = tuple(row.citation for row in (mine or rows)[:3])
-        yield Measurement(sum_column(mine, "waiting"), (("pid", pid),), cites, _count_samples(view))
+        value, interval = _sum_waiting(view, mine)
+        cites, samples = cite_rows(mine, rows), _count_samples(view)
+        yield Measurement(value, (("pid", pid),), cites, samples, interval=interval)
 
 
 def _threads(view: HostView) -> Mapping[str, list[TableRow]]:
@@ -147,16 +175,22 @@ def _on_futex(row: TableRow) -> bool:
     return wchan.startswith("futex") and share is not None and share >= MOSTLY_PCT
 
 
+def _count_looks(rows: Iterable[TableRow]) -> int:
+    """Return how often the threads of a process were sampled, at least once."""
+    return int(max((row.number("samples") or 1.0 for row in rows), default=1.0))
+
+
 def _pileup(view: HostView) -> Iterator[Measurement]:
     for pid, rows in _threads(view).items():
         active = [row for row in rows if (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S]
         stuck = [row for row in active if _on_futex(row)]
         if len(active) > 2:
-            cites = tuple(row.citation for row in (stuck or active)[:6])
             detail: Detail = {"stuck": len(stuck), "threads": len(active), "name": rows[0].text("comm")}
+            share, samples = len(stuck) / len(active), _count_looks(rows)
             yield Measurement(
-                100.0 * len(stuck) / len(active), (("pid", pid),), cites, len(active), (), detail
-            )
+                100.0 * share, (("pid", pid),), cite_rows(rows), samples, (), detail,
+                estimate_share(share, samples),
+            )  # fmt: skip
 
 
 def _stuck_per_request(view: HostView) -> Iterator[Measurement]:
@@ -166,15 +200,25 @@ def _stuck_per_request(view: HostView) -> Iterator[Measurement]:
             row for row in rows if _on_futex(row) and (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S
         ]
         if pid in held and held[pid].value > 0 and stuck:
-            cites = (*(row.citation for row in stuck[:3]), *held[pid].citations)
-            yield Measurement(len(stuck) / held[pid].value, (("pid", pid),), cites, len(stuck))
+            requests, count = held[pid], len(stuck)
+            cites = merge_citations((*cite_rows(rows), *requests.citations))
+            low = count / requests.high if requests.high else math.inf
+            high = count / requests.low if requests.low else math.inf
+            yield Measurement(
+                count / requests.value, (("pid", pid),), cites, requests.sample_count,
+                interval=Interval("sampled", low, high),
+            )  # fmt: skip
 
 
 def _cpu_of(view: HostView) -> Iterator[Measurement]:
+    """Return the CPU time of processes in percent of the CPUs that they may use: exact, from the scheduler."""
+    cpus = view.cpus or 1
     for row in view.rows("thread_groups"):
         cpu = row.number("cpu_pct")
         if cpu is not None:
-            yield Measurement(cpu, (("pid", _pid(row)),), (row.citation,))
+            yield Measurement(
+                cpu / cpus, (("pid", _pid(row)),), (row.citation,), count_thread_samples(view, row)
+            )
 
 
 def _close_wait(view: HostView) -> Iterator[Measurement]:
@@ -186,19 +230,14 @@ def _close_wait(view: HostView) -> Iterator[Measurement]:
 
 
 def _close_wait_kept(view: HostView) -> Iterator[Measurement]:
-    """Count the descriptors that stayed open: those at the beginning, less those closed and opened again."""
+    """Return how many of the sockets in CLOSE_WAIT at the start can still be there at the end, in percent."""
     for row in _neglected(view):
         first, last = row.number("count_first") or 0.0, row.number("count_last") or 0.0
+        share = min(first, last) / first if first else 0.0
+        interval = estimate_share(share, first)
         yield Measurement(
-            100.0 * min(first, last) / max(first, last, 1.0), (("pid", _pid(row)),), (row.citation,)
+            100.0 * share, (("pid", _pid(row)),), (row.citation,), int(first), interval=interval
         )
-
-
-def _close_wait_growth(view: HostView) -> Iterator[Measurement]:
-    for row in _neglected(view):
-        growth = row.number("growth_per_s")
-        if growth is not None:
-            yield Measurement(growth, (("pid", _pid(row)),), (row.citation,))
 
 
 def _close_wait_of_fds(view: HostView) -> Iterator[Measurement]:
@@ -207,8 +246,9 @@ def _close_wait_of_fds(view: HostView) -> Iterator[Measurement]:
         mine = counts.get(_pid(row))
         opened = mine.number("open_last") if mine else None
         if mine is not None and opened:
-            share = min(100.0, 100.0 * (row.number("count_last") or 0.0) / opened)
-            yield Measurement(share, (("pid", _pid(row)),), (row.citation, mine.citation))
+            share = min(1.0, (row.number("count_last") or 0.0) / opened)
+            cites, interval = cite_rows((row, mine)), estimate_share(share, opened)
+            yield Measurement(100.0 * share, (("pid", _pid(row)),), cites, int(opened), interval=interval)
 
 
 def _neglected(view: HostView) -> Sequence[TableRow]:
@@ -226,8 +266,12 @@ def _fd_use(view: HostView) -> Iterator[Measurement]:
 def _fd_growth(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("fd_counts"):
         first, growth = row.number("open_first"), row.number("growth")
-        if first and growth is not None and growth >= 20:
-            yield Measurement(100.0 * growth / first, (("pid", _pid(row)),), (row.citation,))
+        if first and growth is not None:
+            low, high = poisson_interval(max(0.0, growth))
+            interval = Interval("events", 100.0 * low / first, 100.0 * high / first) if growth > 0 else None
+            yield Measurement(
+                100.0 * growth / first, (("pid", _pid(row)),), (row.citation,), int(first), interval=interval
+            )
 
 
 def _limit_use(*names: str) -> Callable[[HostView], Reading]:
@@ -254,7 +298,7 @@ def _root_services(view: HostView) -> Iterator[Measurement]:
         uid = rows[0].number("uid")
         if uid is not None:
             detail: Detail = {"name": rows[0].text("comm"), "port": rows[0].text("peer")}
-            yield Measurement(float(uid == 0), (("pid", pid),), (rows[0].citation,), 0, (), detail)
+            yield Measurement(float(uid == 0), (("pid", pid),), (rows[0].citation,), 1, (), detail)
 
 
 _WAITS, _FDS = (("tcp_waits",),), (("fd_table",),)
@@ -277,14 +321,12 @@ PILEUP = Measure("lock.futex_threads_pct", "pct", Text("Active threads in futex"
                  (("proc_threads",),), lambda view: list(_pileup(view)))  # fmt: skip
 STUCK_PER_REQUEST = Measure("lock.stuck_per_request", "ratio", Text("Stuck threads a request", "每请求受阻线程"),
                             _BOTH, lambda view: list(_stuck_per_request(view)))  # fmt: skip
-CPU_OF = Measure("proc.cpu_pct", "pct", Text("CPU of the process", "进程 CPU"), (("proc_threads",),),
+CPU_OF = Measure("proc.cpu_of_host_pct", "pct", Text("CPU of the process", "进程 CPU"), (("proc_threads",),),
                  lambda view: list(_cpu_of(view)))  # fmt: skip
 CLOSE_WAIT = Measure("tcp.close_wait_count", "count", Text("Sockets not closed", "未关闭的套接字"), (("ss",),),
                      lambda view: list(_close_wait(view)))  # fmt: skip
 CLOSE_WAIT_KEPT = Measure("tcp.close_wait_kept_pct", "pct", Text("Still there", "仍然存在"), (("ss",),),
                           lambda view: list(_close_wait_kept(view)))  # fmt: skip
-CLOSE_WAIT_GROWTH = Measure("tcp.close_wait_growth_per_s", "per_s", Text("Growth", "增长"), (("ss",),),
-                            lambda view: list(_close_wait_growth(view)))  # fmt: skip
 CLOSE_WAIT_OF_FDS = Measure("fd.close_wait_pct", "pct", Text("Share of open files", "占打开文件比例"),
                             (("ss",), ("fd_table",)), lambda view: list(_close_wait_of_fds(view)))  # fmt: skip
 FD_USE = Measure("fd.used_pct", "pct", Text("Open files of the limit", "打开文件占限额"), _FDS,

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.domain.rules.finding import Measurement, Subject
-from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.finding import Citation, Measurement, Subject
+from culprit.domain.rules.intervals import estimate_event_share
+from culprit.domain.rules.measures.derived import Detail, merge_citations
+from culprit.domain.rules.measures.network.rates import EventRate, list_column_rates, read_event_rate
+from culprit.domain.rules.readings import cite_series
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -52,23 +55,35 @@ def keep_worst(measurements: Iterable[Measurement]) -> list[Measurement]:
     return list(best.values())
 
 
+def measure_event_share(  # noqa: PLR0917 - the order of a measurement
+    count: float,
+    total: float,
+    subject: Subject,
+    citations: tuple[Citation, ...],
+    scale: float,
+    doubts: tuple[Sentence, ...] = (),
+    detail: Detail | None = None,
+) -> Measurement:
+    """Return the share of rare events among `total` packets or requests, 0 where there were none."""
+    share = scale * count / total if total > 0 else 0.0
+    interval = estimate_event_share(count, total, scale)
+    return Measurement(share, subject, citations, round(total), doubts, detail or {}, interval)
+
+
 def _queue_drops(view: HostView, aqm: bool) -> Sequence[Measurement]:
     """Of each device the discipline that drops most; classes have disciplines of their own below the root's."""
     return keep_worst(
-        Measurement(
-            read_cell(row, "drop_pct"),
-            _about(row),
-            (row.citation,),
-            int(read_cell(row, "drops")),
-            detail={
-                "kind": row.text("kind"),
-                "drops": int(read_cell(row, "drops")),
-                "options": row.text("options"),
-            },
-        )
-        for row in view.rows("qdiscs")
-        if (row.text("kind") in AQM) is aqm
+        _queue_share(view, row) for row in view.rows("qdiscs") if (row.text("kind") in AQM) is aqm
     )
+
+
+def _queue_share(view: HostView, row: TableRow) -> Measurement:
+    drops, share = read_cell(row, "drops"), read_cell(row, "drop_pct")
+    sent = read_cell(row, "packets_per_s") * max(view.seconds, 1.0)
+    total = 100.0 * drops / share if share > 0 else sent
+    detail: Detail = {"kind": row.text("kind"), "drops": int(drops), "options": row.text("options")}
+    interval = estimate_event_share(drops, total)
+    return Measurement(share, _about(row), (row.citation,), round(total), (), detail, interval)
 
 
 def _queue_rates(view: HostView) -> Sequence[Measurement]:
@@ -88,27 +103,20 @@ def _netem(view: HostView) -> Iterator[Measurement]:
             yield Measurement(1.0, _about(row), (row.citation,), 1, detail=reported)
 
 
-def _packets_per_s(view: HostView) -> float:
-    """Packets that devices other than the loopback received and sent."""
-    series_list = (
-        series
-        for metric in ("net.rx_pps", "net.tx_pps")
-        for series in view.series_of(metric)
-        if series.labels.get("dev") != "lo"
-    )
-    return sum(float(np.nanmean(series.values)) for series in series_list if np.isfinite(series.values).any())
-
-
-def _share(view: HostView, row: TableRow) -> Measurement:
-    dropped = read_cell(row, "packets_per_s")
-    everything = _packets_per_s(view) + dropped
+def _share(carried: EventRate, row: TableRow) -> Measurement:
+    """Return the share of a rule's drops in all packets that devices received and sent."""
+    dropped, count = read_cell(row, "packets_per_s"), read_cell(row, "packets")
+    everything = carried.value + dropped
+    share = 100.0 * dropped / everything if everything > 0 else 0.0
+    total = 100.0 * count / share if share > 0 else carried.count
     return Measurement(
-        100.0 * dropped / everything if everything > 0 else 0.0,
+        share,
         (("chain", f"{row.text('table')}/{row.text('chain')}"),),
-        (row.citation,),
-        int(read_cell(row, "packets")),
+        merge_citations((row.citation, *carried.citations)),
+        round(total),
         (UNCOUNTED_RULE,) if row.number("packets_total") is None else (),
-        detail={"rule": row.text("matches")[:120], "packets": int(read_cell(row, "packets"))},
+        {"rule": row.text("matches")[:120], "packets": int(count)},
+        estimate_event_share(count, total),
     )
 
 
@@ -130,8 +138,9 @@ def listened_ports(view: HostView) -> frozenset[int]:
 
 def _drop_rules(view: HostView, serving: bool) -> Sequence[Measurement]:
     ports = listened_ports(view)
+    carried = read_event_rate(view, "net.rx_pps", "net.tx_pps")
     return keep_worst(
-        _share(view, row)
+        _share(carried, row)
         for row in view.rows("firewall_rules")
         if row.text("verdict") in DROPS and hits_service(row, ports) is serving
     )
@@ -170,7 +179,10 @@ def _uncounted_limit(view: HostView) -> Iterator[Measurement]:
         series for series in view.series_of("tcp.passive_opens_per_s") if np.isfinite(series.values).any()
     ]
     most = max((float(np.nanmax(series.values)) for series in opened), default=0.0)
-    cites = tuple(series.citation for series in opened)
+    cites = merge_citations(
+        cite_series(series, series.values[:, 0], np.flatnonzero(np.isfinite(series.values[:, 0])), "max")
+        for series in opened
+    )
     for row in view.rows("firewall_rules"):
         if row.text("verdict") not in DROPS or row.number("packets_total") is not None:
             continue
@@ -181,7 +193,7 @@ def _uncounted_limit(view: HostView) -> Iterator[Measurement]:
         near = 100.0 if by_chance or limit is None else 100.0 * most / limit
         about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
         detail: Detail = {"rule": row.text("matches")[:120], "opened_per_s": round(most, 1)}
-        yield Measurement(near, about, (row.citation, *cites[:1]), 1, detail=detail)
+        yield Measurement(near, about, (row.citation, *cites), 1, detail=detail)
 
 
 def list_devices(view: HostView) -> Iterator[TableRow]:
@@ -215,7 +227,9 @@ def _too_long(view: HostView) -> Iterator[Measurement]:
         mtu = row.number("mtu")
         if mtu is not None and mtu < FULL_MTU:
             refused = read_cell(row, "rx_dropped_per_s") + read_cell(row, "rx_length_errors_per_s")
-            yield Measurement(refused, _about(row), (row.citation,), int(refused), detail={"mtu": int(mtu)})
+            count, received = refused * max(view.seconds, 1.0), read_cell(row, "rx_packets_per_s")
+            total, detail = count + received * max(view.seconds, 1.0), {"mtu": int(mtu)}
+            yield measure_event_share(count, total, _about(row), (row.citation,), 100.0, (), detail)
 
 
 LINK_ERROR_COLUMNS = (
@@ -229,9 +243,10 @@ def _link_errors(view: HostView) -> Iterator[Measurement]:
         kinds = {name: read_cell(row, name) for name in LINK_ERROR_COLUMNS}
         packets = read_cell(row, "rx_packets_per_s") + read_cell(row, "tx_packets_per_s")
         bad = sum(kinds.values())
-        share = 1000.0 * bad / (bad + packets) if bad + packets > 0 else 0.0
         most = max(kinds, key=lambda name: kinds[name]).removesuffix("_per_s")
-        yield Measurement(share, _about(row), (row.citation,), int(bad), detail={"kind": most, "per_s": bad})
+        detail: Detail = {"kind": most, "per_s": bad}
+        count, total = bad * max(view.seconds, 1.0), (bad + packets) * max(view.seconds, 1.0)
+        yield measure_event_share(count, total, _about(row), (row.citation,), 1000.0, (), detail)
 
 
 def _flaps(view: HostView) -> Iterator[Measurement]:
@@ -252,9 +267,10 @@ def _use(view: HostView) -> Iterator[Measurement]:
     for metric in ("net.rx_mb_s", "net.tx_mb_s"):
         for series in view.series_of(metric):
             row = speed.get(series.labels.get("dev", ""))
-            if row is not None and np.isfinite(series.values).any():
-                used = MIB_BITS * float(np.nanmean(series.values[:, 0])) / 1e6 / read_cell(row, "speed")
-                yield Measurement(100.0 * used, _about(row), (row.citation,), len(series.values))
+            for _, rate in list_column_rates(view, series) if row is not None else ():
+                used = MIB_BITS * rate.value / 1e6 / read_cell(row, "speed")
+                cites = merge_citations((row.citation, *rate.citations))
+                yield Measurement(100.0 * used, _about(row), cites, len(series.values))
 
 
 def _link_use(view: HostView) -> Sequence[Measurement]:
@@ -277,7 +293,7 @@ _READERS = {
     "firewall.uncounted_limit_pct": lambda view: keep_worst(_uncounted_limit(view)),
     "links.mtu_bytes": lambda view: list(_mtu(view)),
     "links.mtu_below_peer_bytes": lambda view: list(_mtu_gap(view)),
-    "links.too_long_per_s": lambda view: list(_too_long(view)),
+    "links.too_long_pct": lambda view: list(_too_long(view)),
     "links.errors_per_1000": lambda view: list(_link_errors(view)),
     "links.carrier_changes": lambda view: list(_flaps(view)),
     "links.half_duplex": lambda view: list(_half_duplex(view)),
@@ -310,9 +326,7 @@ MTU = _measure("links.mtu_bytes", "bytes", "MTU", "MTU", "links")
 MTU_GAP = _measure(
     "links.mtu_below_peer_bytes", "bytes", "MTU below the other end's", "MTU 低于对端", "links"
 )
-TOO_LONG = _measure(
-    "links.too_long_per_s", "packets_per_s", "Refused for their length", "因过长被拒的包", "links"
-)
+TOO_LONG = _measure("links.too_long_pct", "pct", "Refused for their length", "因过长被拒的包", "links")
 LINK_ERRORS = _measure(
     "links.errors_per_1000", "count", "Damaged packets of a thousand", "每千包损坏数", "links"
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Citation, Measurement
-from culprit.domain.rules.measures.network.drops import UNCOUNTED_RULE, read_cell
+from culprit.domain.rules.intervals import Interval, estimate_event_share
+from culprit.domain.rules.measures.derived import merge_citations
+from culprit.domain.rules.measures.network.drops import UNCOUNTED_RULE, measure_event_share, read_cell
+from culprit.domain.rules.measures.network.rates import EventRate, list_column_rates, read_event_rate
 from culprit.domain.rules.rule import Measure
-from culprit.domain.rules.view import HostView, ViewSeries
+from culprit.domain.rules.view import HostView
 
 _OWN = (
     *("net.rx_drop_per_s", "net.tx_drop_per_s", "net.rx_err_per_s", "net.tx_err_per_s"),
@@ -23,123 +26,141 @@ _OWN = (
         "tcp.rcvq_drop_per_s",
     ),
 )
+#: The ratio where data was retransmitted and no handshake was: far above that of random loss.
+NO_HANDSHAKE_LOST = 100.0
 _SOURCES = (("qdisc",), ("firewall",), ("net_dev",), ("softnet",), ("snmp",), ("netstat_ext",))
 
 
-def _cite(series: ViewSeries) -> Citation:
-    """The last of its lines that has a number."""
-    if series.lines is None or not len(series.lines):
-        return series.citation
-    citation = series.citation
-    return Citation(
-        citation.run, citation.collector, citation.artifact, citation.part, (int(series.lines[-1]),)
-    )
-
-
-def read_rate(view: HostView, metric: str) -> tuple[float, tuple[Citation, ...]]:
-    """The mean of a rate, added up over all its series and columns, and where it was read; nought without any."""
-    total, cites = 0.0, []
-    for series in view.series_of(metric):
-        if series.labels.get("dev") == "lo" or not np.isfinite(series.values).any():
-            continue
-        total += float(np.nansum(np.nanmean(series.values, axis=0)))
-        cites.append(_cite(series))
-    return total, tuple(cites)
-
-
-def _data_retransmits(view: HostView) -> tuple[float, float, tuple[Citation, ...]]:
-    """Segments with data sent again a second, their share in percent, and where that was read.
+def _data_retransmits(view: HostView) -> tuple[EventRate, float]:
+    """Return the segments with data that were retransmitted, and how many segments were sent with them.
 
     Handshakes sent again are left out: a peer that does not accept makes those, with nothing lost on the way.
     """
-    again, cites = read_rate(view, "tcp.retrans_segs_per_s")
-    handshakes, more = read_rate(view, "tcp.syn_retrans_per_s")
-    sent, _ = read_rate(view, "tcp.out_segs_per_s")
-    data = max(0.0, again - handshakes)
-    return data, 100.0 * data / (sent + data) if sent + data > 0 else 0.0, (*cites, *more)
+    again = read_event_rate(view, "tcp.retrans_segs_per_s")
+    handshakes = read_event_rate(view, "tcp.syn_retrans_per_s")
+    sent = read_event_rate(view, "tcp.out_segs_per_s")
+    citations = merge_citations((*again.citations, *handshakes.citations, *sent.citations))
+    value, count = max(0.0, again.value - handshakes.value), max(0.0, again.count - handshakes.count)
+    seen = bool(again.citations or handshakes.citations)
+    return EventRate(value, count, again.seconds, citations if seen else ()), sent.count + count
 
 
 def _data_pct(view: HostView) -> Sequence[Measurement]:
-    data, share, cites = _data_retransmits(view)
-    if not cites:
+    data, total = _data_retransmits(view)
+    if not data.citations:
         return ()
     doubts: tuple[Sentence, ...] = ()
     if any(row.number("packets_total") is None for row in view.rows("firewall_rules")):
         doubts = (UNCOUNTED_RULE,)
-    detail = {"per_s": round(data, 1)}
-    return (Measurement(share, (), cites, int(data * max(view.seconds, 1.0)), doubts, detail),)
-
-
-def _data_rate(view: HostView) -> Sequence[Measurement]:
-    data, _, cites = _data_retransmits(view)
-    return (Measurement(data, (), cites),) if cites else ()
+    detail = {"per_s": round(data.value, 1)}
+    return (measure_event_share(data.count, total, (), data.citations, 100.0, doubts, detail),)
 
 
 def _per_handshake(view: HostView) -> Sequence[Measurement]:
     """How the share of data sent again compares with that of handshakes: about 1 where packets get lost at random."""
-    _, share, cites = _data_retransmits(view)
-    again, more = read_rate(view, "tcp.syn_retrans_per_s")
-    opened = read_rate(view, "tcp.active_opens_per_s")[0] + read_rate(view, "tcp.passive_opens_per_s")[0]
-    handshakes = 100.0 * again / (opened + again) if opened + again > 0 else 0.0
-    if not cites:
+    data, total = _data_retransmits(view)
+    again, opened = _handshake_retransmits(view)
+    if not data.citations:
         return ()
-    return (Measurement(share / handshakes if handshakes > 0 else 100.0, (), (*cites, *more)),)
+    share = 100.0 * data.count / total if total > 0 else 0.0
+    handshakes = 100.0 * again.count / opened if opened > 0 else 0.0
+    of_data, of_handshakes = (
+        estimate_event_share(data.count, total),
+        estimate_event_share(again.count, opened),
+    )
+    high = of_data.high / of_handshakes.low if of_handshakes.low > 0 else math.inf
+    interval = Interval("events", of_data.low / of_handshakes.high, high)
+    value = share / handshakes if handshakes > 0 else NO_HANDSHAKE_LOST
+    citations = merge_citations((*data.citations, *again.citations))
+    return (Measurement(value, (), citations, round(opened), interval=interval),)
+
+
+def _handshake_retransmits(view: HostView) -> tuple[EventRate, float]:
+    """Return the retransmitted SYN and SYN-ACK packets, and how many handshakes began with them."""
+    again = read_event_rate(view, "tcp.syn_retrans_per_s")
+    opened = read_event_rate(view, "tcp.active_opens_per_s", "tcp.passive_opens_per_s")
+    citations = merge_citations((*again.citations, *opened.citations)) if again.citations else ()
+    return replace(again, citations=citations), opened.count + again.count
+
+
+def _handshake_pct(view: HostView) -> Sequence[Measurement]:
+    again, total = _handshake_retransmits(view)
+    if not again.citations:
+        return ()
+    detail = {"per_s": round(again.value, 2)}
+    return (measure_event_share(again.count, total, (), again.citations, 100.0, (), detail),)
 
 
 def own_drops(view: HostView) -> tuple[float, str, tuple[Citation, ...]]:
     """Packets a second that this host is known to have thrown away, what dropped most, and where that was read."""
-    counted = {metric: read_rate(view, metric) for metric in _OWN}
-    per_s = {metric: value for metric, (value, _) in counted.items()}
-    cites = [citation for _, result in counted.values() for citation in result[:1]]
-    queues = [(read_cell(row, "drops_per_s"), row.citation) for row in view.rows("qdiscs")]
-    rules = [
-        (read_cell(row, "packets_per_s"), row.citation)
-        for row in view.rows("firewall_rules")
-        if row.text("verdict") != "RANDOM"
-    ]
-    for name, result in (("qdisc", queues), ("firewall", rules)):
-        per_s[name] = sum(value for value, _ in result)
-        cites += [citation for _, citation in result[:1]]
+    counted = {metric: read_event_rate(view, metric) for metric in _OWN}
+    per_s = {metric: rate.value for metric, rate in counted.items()}
+    cites = [citation for rate in counted.values() for citation in rate.citations]
+    rules = [row for row in view.rows("firewall_rules") if row.text("verdict") != "RANDOM"]
+    for name, column, rows in (
+        ("qdisc", "drops_per_s", view.rows("qdiscs")),
+        ("firewall", "packets_per_s", rules),
+    ):
+        per_s[name] = sum(read_cell(row, column) for row in rows)
+        cites += [row.citation for row in rows]
     most = max(per_s, key=lambda name: per_s[name])
-    return sum(per_s.values()), most if per_s[most] else "-", tuple(cites)
+    return sum(per_s.values()), most if per_s[most] else "-", merge_citations(cites)
 
 
 def _own_share(view: HostView) -> Sequence[Measurement]:
-    data, _, _ = _data_retransmits(view)
+    data, _ = _data_retransmits(view)
     dropped, most, cites = own_drops(view)
     if not cites:
         return ()
-    return (Measurement(100.0 * dropped / data if data > 0 else 0.0, (), cites[:8], detail={"most": most}),)
-
-
-def _by_cpu(view: HostView, metric: str) -> dict[str, tuple[float, Citation]]:
-    results: dict[str, tuple[float, Citation]] = {}
-    for series in view.series_of(metric):
-        for at, cpu in enumerate(series.axis_values):
-            if np.isfinite(series.values[:, at]).any():
-                results[cpu] = float(np.nanmean(series.values[:, at])), _cite(series)
-    return results
+    share = 100.0 * dropped / data.value if data.value > 0 else 0.0
+    cites = merge_citations((*cites, *data.citations))
+    return (Measurement(share, (), cites, round(data.count), detail={"most": most}),)
 
 
 def _no_room(view: HostView) -> Iterator[Measurement]:
     """Of a thousand packets that reached a CPU, those that its backlog had no room for."""
     taken = _by_cpu(view, "softnet.processed_per_s")
-    for cpu, (dropped, citation) in _by_cpu(view, "softnet.dropped_per_s").items():
-        processed = taken.get(cpu, (0.0, citation))[0]
-        everything = processed + dropped
-        share = 1000.0 * dropped / everything if everything > 0 else 0.0
-        detail = {"dropped_per_s": round(dropped, 1), "processed_per_s": round(processed)}
-        yield Measurement(share, (("cpu", cpu),), (citation,), int(dropped), detail=detail)
+    for cpu, dropped in _by_cpu(view, "softnet.dropped_per_s").items():
+        processed = taken.get(cpu, EventRate())
+        detail = {"dropped_per_s": round(dropped.value, 1), "processed_per_s": round(processed.value)}
+        cites = merge_citations((*dropped.citations, *processed.citations))
+        total = processed.count + dropped.count
+        yield measure_event_share(dropped.count, total, (("cpu", cpu),), cites, 1000.0, (), detail)
+
+
+def _by_cpu(view: HostView, metric: str) -> dict[str, EventRate]:
+    return dict(pair for series in view.series_of(metric) for pair in list_column_rates(view, series))
 
 
 def _no_buffer(view: HostView) -> Sequence[Measurement]:
     """UDP datagrams that found their socket's buffer full, of a thousand that came."""
-    full, cites = read_rate(view, "net.udp_rcvbuf_errors_per_s")
-    taken, _ = read_rate(view, "net.udp_in_per_s")
-    if not cites:
+    full, taken = (
+        read_event_rate(view, metric) for metric in ("net.udp_rcvbuf_errors_per_s", "net.udp_in_per_s")
+    )
+    if not full.citations:
         return ()
-    share = 1000.0 * full / (full + taken) if full + taken > 0 else 0.0
-    return (Measurement(share, (), cites, int(full), detail={"per_s": round(full, 1)}),)
+    cites = merge_citations((*full.citations, *taken.citations))
+    detail = {"per_s": round(full.value, 1)}
+    return (measure_event_share(full.count, full.count + taken.count, (), cites, 1000.0, (), detail),)
+
+
+def _device_drops(view: HostView) -> Iterator[Measurement]:
+    """Of a hundred packets that reached a device, those that it dropped."""
+    received = _by_device(view, "net.rx_pps")
+    for dev, dropped in _by_device(view, "net.rx_drop_per_s").items():
+        taken = received.get(dev, EventRate())
+        cites = merge_citations((*dropped.citations, *taken.citations))
+        total = taken.count + dropped.count
+        yield measure_event_share(dropped.count, total, (("dev", dev),), cites, 100.0)
+
+
+def _by_device(view: HostView, metric: str) -> dict[str, EventRate]:
+    return {
+        series.labels["dev"]: rate
+        for series in view.series_of(metric)
+        if series.labels.get("dev") not in {None, "lo"}
+        for _, rate in list_column_rates(view, series)
+    }
 
 
 def _table_full(view: HostView) -> Sequence[Measurement]:
@@ -160,8 +181,8 @@ _TCP = (("snmp",), ("netstat_ext",))
 DATA_RETRANS_PCT = Measure(
     "tcp.data_retrans_pct", "pct", Text("Data sent again", "数据重传率"), _TCP, _data_pct
 )
-DATA_RETRANS = Measure(
-    "tcp.data_retrans_per_s", "per_s", Text("Data sent again", "数据重传速率"), _TCP, _data_rate
+HANDSHAKE_RETRANS_PCT = Measure(
+    "tcp.handshake_retrans_pct", "pct", Text("Handshakes sent again", "握手重传率"), _TCP, _handshake_pct
 )
 DATA_PER_HANDSHAKE = Measure(
     "tcp.data_per_handshake_retrans",
@@ -204,4 +225,11 @@ OVERLAY_PCT = Measure(
     Text("Packets that are wrapped", "封装包占比"),
     (("cni_facts",),),
     lambda view: list(_overlay(view)),
+)
+DEVICE_DROP_PCT = Measure(
+    "net.device_drop_pct",
+    "pct",
+    Text("Packets that a device dropped", "网卡丢包率"),
+    (("net_dev",),),
+    lambda view: list(_device_drops(view)),
 )

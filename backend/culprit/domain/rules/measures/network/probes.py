@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import Interval
+from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
@@ -80,9 +81,9 @@ def _load_knee(view: HostView) -> Reading:
             continue
         flat = 0.9 * max(good for good, _, _ in stages)
         first = next(at for at, (good, _, _) in enumerate(stages) if good >= flat)
-        good, took, line = stages[first]
+        good, took, _ = stages[first]
         end = max(stages[first:], key=lambda stage: stage[1])
-        cites = tuple(rows[at].citation for at in dict.fromkeys((line, end[2])))
+        cites = cite_rows(rows[at] for _, _, at in stages)
         detail: dict[str, str | int | float] = {
             "stage": name, "good": round(good, 1), "before": round(took, 1), "after": round(end[1], 1),
         }  # fmt: skip

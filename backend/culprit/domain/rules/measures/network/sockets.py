@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement, Subject
-from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.intervals import Interval, estimate_share
+from culprit.domain.rules.measures.derived import Detail, cite_rows, merge_citations
 from culprit.domain.rules.measures.network.drops import keep_worst, read_cell
-from culprit.domain.rules.measures.network.loss import read_rate
+from culprit.domain.rules.measures.network.rates import read_event_rate
+from culprit.domain.rules.measures.places import count_thread_samples
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -54,17 +56,36 @@ def _fill(view: HostView) -> Sequence[Measurement]:
     ]
 
 
-def _measure_minimum_queue(view: HostView) -> Sequence[Measurement]:
-    return [
-        Measurement(
-            read_cell(row, "queue_min"),
-            build_listener_subject(row),
-            (row.citation,),
-            int(read_cell(row, "samples")),
-            detail={"process": row.text("process"), "most": int(read_cell(row, "queue_max"))},
+def _measure_standing_wait(view: HostView) -> Sequence[Measurement]:
+    """Return for how long connections wait in a queue that no sample found empty, in ms.
+
+    By Little's law, what always waits takes its number divided by the rate of arrivals. Connections of all listeners
+    count as arrivals, so the wait is at least that long. A queue that nothing leaves lasts for the time of the capture.
+    """
+    arrivals = read_event_rate(view, "tcp.passive_opens_per_s")
+    longest_ms = 1000.0 * max(view.seconds, 1.0)
+
+    def compute_wait_ms(waiting: float, per_s: float) -> float:
+        return 0.0 if not waiting else min(longest_ms, 1000.0 * waiting / per_s if per_s > 0 else longest_ms)
+
+    results = []
+    for row in _list_sampled_rows(view):
+        least = read_cell(row, "queue_min")
+        detail: Detail = {
+            "process": row.text("process"), "least": int(least), "most": int(read_cell(row, "queue_max")),
+        }  # fmt: skip
+        ends = (compute_wait_ms(least, rate) for rate in (arrivals.interval.high, arrivals.interval.low))
+        results.append(
+            Measurement(
+                compute_wait_ms(least, arrivals.value),
+                build_listener_subject(row),
+                merge_citations((row.citation, *arrivals.citations)),
+                int(read_cell(row, "samples")),
+                detail=detail,
+                interval=Interval("events", *ends),
+            )
         )
-        for row in _list_sampled_rows(view)
-    ]
+    return results
 
 
 def _threads_of(view: HostView) -> Mapping[str, list[TableRow]]:
@@ -74,32 +95,35 @@ def _threads_of(view: HostView) -> Mapping[str, list[TableRow]]:
     return table_rows
 
 
-def _processes(view: HostView) -> Iterator[tuple[Subject, TableRow]]:
-    """The processes behind listeners, as far as their threads were watched."""
+def _processes(view: HostView) -> Iterator[tuple[Subject, TableRow, TableRow]]:
+    """The processes behind listeners and their sockets, as far as their threads were watched."""
     rows = {row.text("pid"): row for row in view.rows("thread_groups")}
     for socket in _list_sampled_rows(view):
         row = rows.get(socket.text("pid"))
         if row is not None:
-            yield build_listener_subject(socket), row
+            yield build_listener_subject(socket), row, socket
 
 
 def _runnable(view: HostView) -> Iterator[Measurement]:
     """How many of a hundred threads of a listener's process run or wait for a CPU."""
-    for subject, row in _processes(view):
+    for subject, row, socket in _processes(view):
         threads = max(1.0, read_cell(row, "threads"))
-        yield Measurement(
-            100.0 * read_cell(row, "mean_runnable") / threads, subject, (row.citation,), int(threads)
-        )
+        samples = count_thread_samples(view, row)
+        share = min(1.0, read_cell(row, "mean_runnable") / threads)
+        cites = merge_citations((row.citation, socket.citation))
+        yield Measurement(100.0 * share, subject, cites, samples, interval=estimate_share(share, samples))
 
 
 def _in_locks(view: HostView) -> Iterator[Measurement]:
     """How many of a hundred threads of a listener's process wait for a lock most of the time."""
     threads = _threads_of(view)
-    for subject, row in _processes(view):
+    for subject, row, socket in _processes(view):
         of = threads.get(row.text("pid"), [])
         if of:
             held = [item for item in of if any(lock in item.text("wchan") for lock in _LOCKS)]
-            yield Measurement(100.0 * len(held) / len(of), subject, ((held or of)[0].citation,), len(of))
+            share, samples = len(held) / len(of), count_thread_samples(view, row)
+            cites = cite_rows(of, (row, socket))
+            yield Measurement(100.0 * share, subject, cites, samples, interval=estimate_share(share, samples))
 
 
 def _calls_out(view: HostView) -> Iterator[Measurement]:
@@ -108,10 +132,11 @@ def _calls_out(view: HostView) -> Iterator[Measurement]:
     top = max(
         destinations, key=lambda row: read_cell(row, "established") + read_cell(row, "syn_sent"), default=None
     )
-    for subject, row in _processes(view):
+    for subject, row, socket in _processes(view):
         threads = max(1.0, read_cell(row, "threads"))
         open_ = read_cell(top, "established") + read_cell(top, "syn_sent") if top else 0.0
-        yield Measurement(100.0 * open_ / threads, subject, ((top or row).citation,), int(open_))
+        cites = cite_rows(destinations, (row, socket))
+        yield Measurement(100.0 * open_ / threads, subject, cites, int(open_))
 
 
 def build_destination_subject(row: TableRow) -> Subject:
@@ -145,8 +170,8 @@ def _unanswered(view: HostView) -> Sequence[Measurement]:
         if row.text("peer") != row.text("source") and not row.text("peer").startswith(("127.", "::1"))
     ]
     top = max(elsewhere, key=lambda row: read_cell(row, "syn_sent"), default=None)
-    again, cites = read_rate(view, "tcp.syn_retrans_per_s")
-    if top is None or not cites or read_cell(top, "syn_sent") < MIN_UNANSWERED:
+    again = read_event_rate(view, "tcp.syn_retrans_per_s")
+    if top is None or not again.citations or read_cell(top, "syn_sent") < MIN_UNANSWERED:
         return ()
     peer = f"{top.text('peer')}:{top.text('port')}"
     detail: Detail = {
@@ -156,11 +181,12 @@ def _unanswered(view: HostView) -> Sequence[Measurement]:
     }
     return (
         Measurement(
-            again,
+            again.value,
             build_destination_subject(top),
-            (*cites, top.citation),
-            int(read_cell(top, "syn_sent")),
+            merge_citations((*again.citations, *(row.citation for row in elsewhere))),
+            round(again.count),
             detail=detail,
+            interval=again.interval,
         ),
     )
 
@@ -230,7 +256,7 @@ def _connect_us(view: HostView) -> Iterator[Measurement]:
 
 def _connects_failed(view: HostView) -> Iterator[Measurement]:
     """Of a hundred connect() calls of the target those that never became a SYN: the host sent fewer than it called."""
-    opened, cites = read_rate(view, "tcp.active_opens_per_s")
+    opened = read_event_rate(view, "tcp.active_opens_per_s")
     rates: dict[str, float] = {}
     for row in view.rows("syscalls"):
         if row.text("syscall") == "connect":
@@ -238,9 +264,14 @@ def _connects_failed(view: HostView) -> Iterator[Measurement]:
             rates[key] = rates.get(key, 0.0) + read_cell(row, "rate")
     for subject, calls, _, row in _connects(view):
         per_s = rates[subject[0][1]]
-        if cites and per_s > 0:
-            failed = max(0.0, 100.0 * (1.0 - opened / per_s))
-            cited = (row.citation, *cites[:1])
+        if opened.citations and per_s > 0:
+            failed = max(0.0, 100.0 * (1.0 - opened.value / per_s))
+            mine = [
+                item
+                for item in view.rows("syscalls")
+                if (item.text("pid") or item.text("tid")) == subject[0][1]
+            ]
+            cited = merge_citations((*opened.citations, *(item.citation for item in mine)))
             yield Measurement(
                 failed,
                 subject,
@@ -248,7 +279,7 @@ def _connects_failed(view: HostView) -> Iterator[Measurement]:
                 int(calls),
                 detail={
                     "per_s": round(per_s, 1),
-                    "opened_per_s": round(opened, 1),
+                    "opened_per_s": round(opened.value, 1),
                     "comm": row.text("comm"),
                 },
             )
@@ -284,13 +315,14 @@ def _measure(name: str, unit: str, en: str, zh: str, read: object, *needs: str) 
 
 
 FILL = _measure("listener.fill_pct", "pct", "Fullest look at a queue", "队列最满时占比", _fill, "ss_listen")
-MINIMUM_QUEUE = _measure(
-    "listener.queue_min",
-    "count",
-    "Queue that never empties",
-    "始终不空的队列",
-    _measure_minimum_queue,
+STANDING_WAIT = _measure(
+    "listener.standing_wait_ms",
+    "ms",
+    "Wait in a queue that never empties",
+    "始终不空的队列中的等待",
+    _measure_standing_wait,
     "ss_listen",
+    "snmp",
 )
 RUNNABLE_PCT = _measure(
     "listener.runnable_pct",
