@@ -250,4 +250,4 @@ def _missing_reason(view: HostView, read: str) -> Sentence:
 
 @lru_cache(maxsize=1)
 def _measures() -> Mapping[str, Measure]:
-    return {rule.measure.id: rule.measure for rule in RULES.values() if isinstance(rule.measure, Measure)}
+    return {read.id: read for rule in RULES.values() for read in rule.inputs() if isinstance(read, Measure)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def measure_event_share(  # noqa: PLR0917 - the order of a measurement
     citations: tuple[Citation, ...],
     scale: float,
     doubts: tuple[Sentence, ...] = (),
-    detail: Detail | None = None,
+    detail: Mapping[str, str | int | float] | None = None,
 ) -> Measurement:
     """Return the share of rare events among `total` packets or requests, 0 where there were none."""
     share = scale * count / total if total > 0 else 0.0
@@ -267,7 +267,9 @@ def _use(view: HostView) -> Iterator[Measurement]:
     for metric in ("net.rx_mb_s", "net.tx_mb_s"):
         for series in view.series_of(metric):
             row = speed.get(series.labels.get("dev", ""))
-            for _, rate in list_column_rates(view, series) if row is not None else ():
+            if row is None:
+                continue
+            for _, rate in list_column_rates(view, series):
                 used = MIB_BITS * rate.value / 1e6 / read_cell(row, "speed")
                 cites = merge_citations((row.citation, *rate.citations))
                 yield Measurement(100.0 * used, _about(row), cites, len(series.values))

@@ -74,7 +74,7 @@ def _measure_standing_wait(view: HostView) -> Sequence[Measurement]:
         detail: Detail = {
             "process": row.text("process"), "least": int(least), "most": int(read_cell(row, "queue_max")),
         }  # fmt: skip
-        ends = (compute_wait_ms(least, rate) for rate in (arrivals.interval.high, arrivals.interval.low))
+        low, high = (compute_wait_ms(least, rate) for rate in (arrivals.interval.high, arrivals.interval.low))
         results.append(
             Measurement(
                 compute_wait_ms(least, arrivals.value),
@@ -82,7 +82,7 @@ def _measure_standing_wait(view: HostView) -> Sequence[Measurement]:
                 merge_citations((row.citation, *arrivals.citations)),
                 int(read_cell(row, "samples")),
                 detail=detail,
-                interval=Interval("events", *ends),
+                interval=Interval("events", low, high),
             )
         )
     return results
