@@ -91,7 +91,7 @@ def _busy_loops(view: HostView) -> Iterator[Measurement]:
             yield Measurement(
                 cpu,
                 (("pid", pid),),
-                cite_rows(threads[pid], asked[pid]),
+                cite_rows(threads[pid], requests[pid]),
                 round(top.number("samples") or 0),
                 (),
                 detail,
