@@ -29,7 +29,7 @@ MAX_FREEDOM = 200
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """How a number was obtained, and where its true value lies with 95 % confidence.
+    """How a number was obtained, and where its true value is with 95 % confidence.
 
     An end that the samples do not limit is infinite. `reason` replaces the general reason of an inconclusive
     finding, for example if unnamed frames widen the interval.
@@ -137,7 +137,7 @@ def estimate_quantile(values: Values, quantile: float, lowest: float, highest: f
 
 @lru_cache(maxsize=4096)
 def _rank_limits(count: int, quantile: float) -> tuple[int | None, int | None]:
-    """Return the 0-based ranks between which the quantile lies; None where the readings do not limit it."""
+    """Return the 0-based ranks around the quantile; None where the readings do not limit it."""
     tail = (1 - CONFIDENCE) / 2
     below: int | None = None
     above: int | None = None

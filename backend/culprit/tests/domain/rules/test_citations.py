@@ -88,7 +88,7 @@ def list_numbers(step: Json) -> tuple[HostView, list[tuple[Number, Measurement]]
 #: Measures of CPU, memory and disk whose citations still leave lines out.
 INCOMPLETE = frozenset(
     (
-        "cgroup.killed_anon_mb", "disk.read_variation_pct", "fd.sync_write_time_pct", "fd.sync_writes_per_s", "lock.futex_threads", "proc.database_sync_wait_pct",
+        "cgroup.killed_anon_mb", "cgroup.memory_blocked_threads", "disk.read_variation_pct", "fd.sync_write_time_pct", "fd.sync_writes_per_s", "lock.futex_threads", "proc.database_sync_wait_pct",
         "proc.sync_wait_pct",
         "numa.far_from_own_pins_pct", "numa.far_memory_pct", "proc.database_threads_waiting_for_sync",
         "proc.sent_of_written", "proc.serving_cpu_pct", "proc.threads_waiting_for_sync",
@@ -98,7 +98,7 @@ INCOMPLETE = frozenset(
 )  # fmt: skip
 
 
-def is_found_again(reduced: HostView, number: Number, item: Measurement) -> bool:
+def is_repeated(reduced: HostView, number: Number, item: Measurement) -> bool:
     again = find_again(reduced, number, item.subject)
     return any(each.value == pytest.approx(item.value, rel=1e-9) for each in again)
 
@@ -109,7 +109,7 @@ def test_a_number_comes_from_its_cited_lines_alone(step: Json) -> None:
     for number, item in numbers:
         if number.measure not in INCOMPLETE:
             reduced = keep_cited(seen, collect_cited(item.citations))
-            assert is_found_again(reduced, number, item), (number.measure, item)
+            assert is_repeated(reduced, number, item), (number.measure, item)
 
 
 @settings(deadline=None)
@@ -132,7 +132,7 @@ def test_lines_that_are_not_cited_change_nothing(data: st.DataObject) -> None:
             key: None if lines is None else lines | kept.get(key, set()) for key, lines in cited.items()
         }
         reduced = keep_cited(seen, {**kept, **merged})
-        assert is_found_again(reduced, number, item), (number.measure, item)
+        assert is_repeated(reduced, number, item), (number.measure, item)
 
 
 def list_places(seen: HostView) -> dict[tuple[str, str], set[int]]:
@@ -160,13 +160,13 @@ def test_a_mean_cites_its_readings_and_those_before_them(values: list[float]) ->
         assert isinstance(reading, MissingData)
         return
     [item] = reading
-    wanted = {int(at) + 1 for at in known} | {max(int(at), 1) for at in known}
-    assert set(item.citations[0].lines) == wanted
+    expected = {int(at) + 1 for at in known} | {max(int(at), 1) for at in known}
+    assert set(item.citations[0].lines) == expected
     number = Number("cpu.total_busy_pct.mean", item.value, "pct", None, None, item.citations)
-    assert is_found_again(keep_cited(seen, collect_cited(item.citations)), number, item)
+    assert is_repeated(keep_cited(seen, collect_cited(item.citations)), number, item)
 
 
-def test_citations_of_one_part_are_merged() -> None:
+def test_citations_of_the_same_part_are_merged() -> None:
     cited = [
         Citation("r", "c", "a", "p", (3, 1)),
         Citation("r", "c", "a", "p", (2,)),

@@ -86,7 +86,7 @@ def test_extremes_and_single_readings_are_exact() -> None:
         assert (result.kind, result.low) == ("exact", result.value)
 
 
-def test_one_reading_of_a_state_limits_nothing() -> None:
+def test_a_single_reading_of_a_state_limits_nothing() -> None:
     result = read(RUNQ, "mean", [40])
     assert (result.low, result.high) == (0, math.inf)
     assert evaluate(rule(MetricReading(RUNQ)), view(build_series(RUNQ, [40]))).state == "inconclusive"
@@ -128,7 +128,7 @@ def test_the_poisson_interval_holds_its_count(count: int) -> None:
 @pytest.mark.parametrize(
     ("count", "low", "high"), [(0, 0, 3.689), (3, 0.619, 8.767), (10, 4.795, 18.39), (100, 81.36, 121.6)]
 )
-def test_the_poisson_interval_is_the_published_one(count: int, low: float, high: float) -> None:
+def test_the_poisson_interval_is_as_published(count: int, low: float, high: float) -> None:
     """Exact limits from E. L. Crow and R. S. Gardner's successors, as in the tables of Breslow and Day, 1987."""
     assert poisson_interval(count) == (pytest.approx(low, rel=0.03, abs=0.01), pytest.approx(high, rel=0.01))
 

@@ -6,18 +6,20 @@ from collectors.contract import Text
 from culprit.domain.rules.catalog.network.loss import OWN
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.network import sockets_related as details
-from culprit.domain.rules.measures.network.sockets import (
+from culprit.domain.rules.measures.network.listeners import (
     CALLS_OUT_PCT,
+    FILL,
+    LOCK_PCT,
+    QUEUE_WAIT,
+    RUNNABLE_PCT,
+)
+from culprit.domain.rules.measures.network.sockets import (
     CONNECT_US,
     CONNECTS_FAILED,
-    FILL,
     FREE_PORTS,
-    LOCK_PCT,
     NOT_AVAILABLE,
     PORT_SEARCH_PCT,
     PORT_USE_PCT,
-    RUNNABLE_PCT,
-    STANDING_WAIT,
     TIME_WAIT_PCT,
 )
 from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
@@ -29,8 +31,8 @@ _ACCEPTED, _OPENED = (
 )
 _GONE = ("F-NET-PORT-NONE-LEFT", "F-NET-CONNECT-FAILS", "F-NET-EADDRNOTAVAIL")
 
-#: The queue of a burst is empty in some sample; one that stands is a queue, whatever its length (RFC 8289, section 3).
-_STANDS = Threshold("warn", 100.0, "users notice a tenth of a second (Miller 1968)")
+#: The queue of a burst is empty in some sample; one that is never empty delays every connection (RFC 8289, section 3).
+_NOTICEABLE = Threshold("warn", 100.0, "users notice a tenth of a second (Miller 1968)")
 
 _LISTENERS: tuple[Rule, ...] = (
     Rule(
@@ -100,9 +102,9 @@ _LISTENERS: tuple[Rule, ...] = (
             "每次采样都至少有 {least} 个到 {process} 的连接在等待（最多 {most}）；"
             "按新建连接的速率，每个等待 {value} ms。",
         ),
-        measure=STANDING_WAIT,
+        measure=QUEUE_WAIT,
         op=">=",
-        thresholds=(("warn", _STANDS),),
+        thresholds=(("warn", _NOTICEABLE),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "saturation"),
         related=(details.WAITING, details.BACKLOG, _ACCEPTED),
@@ -124,10 +126,10 @@ _LISTENERS: tuple[Rule, ...] = (
             "每次采样都至少有 {least} 个连接等待 {process} 接受（最多 {most}），而其线程处于阻塞；"
             "按新建连接的速率，每个等待 {value} ms。",
         ),
-        measure=STANDING_WAIT,
+        measure=QUEUE_WAIT,
         op=">=",
         thresholds=(
-            ("warn", _STANDS),
+            ("warn", _NOTICEABLE),
             (
                 "critical",
                 Threshold(

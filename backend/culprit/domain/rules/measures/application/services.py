@@ -149,7 +149,7 @@ def _database_cpu(view: HostView) -> Iterator[Measurement]:
 
 
 def _database_share(view: HostView) -> Iterator[Measurement]:
-    """Return the share of each database in the CPU time of all processes, whatever the number of CPUs."""
+    """Return the share of each database in the CPU time of all processes."""
     everything = view.rows("thread_groups")
     total = sum(row.number("cpu_pct") or 0.0 for row in everything)
     for item in _database_cpu(view) if total > 0 else ():

@@ -175,7 +175,7 @@ def _on_futex(row: TableRow) -> bool:
     return wchan.startswith("futex") and share is not None and share >= MOSTLY_PCT
 
 
-def _count_looks(rows: Iterable[TableRow]) -> int:
+def _count_thread_samples(rows: Iterable[TableRow]) -> int:
     """Return how often the threads of a process were sampled, at least once."""
     return int(max((row.number("samples") or 1.0 for row in rows), default=1.0))
 
@@ -186,7 +186,7 @@ def _pileup(view: HostView) -> Iterator[Measurement]:
         stuck = [row for row in active if _on_futex(row)]
         if len(active) > 2:
             detail: Detail = {"stuck": len(stuck), "threads": len(active), "name": rows[0].text("comm")}
-            share, samples = len(stuck) / len(active), _count_looks(rows)
+            share, samples = len(stuck) / len(active), _count_thread_samples(rows)
             yield Measurement(
                 100.0 * share, (("pid", pid),), cite_rows(rows), samples, (), detail,
                 estimate_share(share, samples),

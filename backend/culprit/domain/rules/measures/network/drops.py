@@ -103,16 +103,16 @@ def _netem(view: HostView) -> Iterator[Measurement]:
             yield Measurement(1.0, _about(row), (row.citation,), 1, detail=reported)
 
 
-def _share(carried: EventRate, row: TableRow) -> Measurement:
+def _share(traffic: EventRate, row: TableRow) -> Measurement:
     """Return the share of a rule's drops in all packets that devices received and sent."""
     dropped, count = read_cell(row, "packets_per_s"), read_cell(row, "packets")
-    everything = carried.value + dropped
+    everything = traffic.value + dropped
     share = 100.0 * dropped / everything if everything > 0 else 0.0
-    total = 100.0 * count / share if share > 0 else carried.count
+    total = 100.0 * count / share if share > 0 else traffic.count
     return Measurement(
         share,
         (("chain", f"{row.text('table')}/{row.text('chain')}"),),
-        merge_citations((row.citation, *carried.citations)),
+        merge_citations((row.citation, *traffic.citations)),
         round(total),
         (UNCOUNTED_RULE,) if row.number("packets_total") is None else (),
         {"rule": row.text("matches")[:120], "packets": int(count)},
@@ -138,9 +138,9 @@ def listened_ports(view: HostView) -> frozenset[int]:
 
 def _drop_rules(view: HostView, serving: bool) -> Sequence[Measurement]:
     ports = listened_ports(view)
-    carried = read_event_rate(view, "net.rx_pps", "net.tx_pps")
+    traffic = read_event_rate(view, "net.rx_pps", "net.tx_pps")
     return keep_worst(
-        _share(carried, row)
+        _share(traffic, row)
         for row in view.rows("firewall_rules")
         if row.text("verdict") in DROPS and hits_service(row, ports) is serving
     )

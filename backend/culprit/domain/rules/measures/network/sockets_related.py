@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.measures.network.drops import read_cell
-from culprit.domain.rules.measures.network.sockets import build_destination_subject, build_listener_subject
+from culprit.domain.rules.measures.network.listeners import build_listener_subject
+from culprit.domain.rules.measures.network.sockets import build_destination_subject
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
