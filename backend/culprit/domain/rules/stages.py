@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from collectors.contract import Tier
 from collectors.registry import COLLECTORS
 from culprit.domain.rules.cause import Cause
-from culprit.domain.rules.deeper_looks import RequestedLook, list_requested_looks
+from culprit.domain.rules.deeper_checks import RequestedCheck, list_requested_checks
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.rank import Ranking
 from culprit.domain.rules.rule import Rule
@@ -66,7 +66,7 @@ def list_untried_collectors(
         DeeperLook(collector, SECONDS.get(collector, DEFAULT_SECONDS), tuple(names))
         for collector, names in decides.items()
     ]
-    return sorted(untried, key=lambda look: -len(look.decides))
+    return sorted(untried, key=lambda check: -len(check.decides))
 
 
 def plan_next_stage(
@@ -87,16 +87,16 @@ def plan_next_stage(
     requested: dict[str, int] = {}
     refused: list[str] = []
     hypotheses: list[str] = []
-    looks = [
-        look
-        for look in list_requested_looks(ranking, findings, is_named=is_named)
-        if look.collector in COLLECTORS and look.collector not in tried
+    checks = [
+        check
+        for check in list_requested_checks(ranking, findings, is_named=is_named)
+        if check.collector in COLLECTORS and check.collector not in tried
     ]
-    for look in looks:
-        if not may_run(COLLECTORS[look.collector].tier):
-            refused.append(look.collector)
-        elif _has_room(requested, look.collector):
-            requested[look.collector] = SECONDS.get(look.collector, DEFAULT_SECONDS)
+    for check in checks:
+        if not may_run(COLLECTORS[check.collector].tier):
+            refused.append(check.collector)
+        elif _has_room(requested, check.collector):
+            requested[check.collector] = SECONDS.get(check.collector, DEFAULT_SECONDS)
     for name in ranking.open:
         fresh = [item for item in causes[name].tested_by if item in COLLECTORS and item not in tried]
         allowed = [item for item in fresh if may_run(COLLECTORS[item].tier)]
@@ -107,7 +107,7 @@ def plan_next_stage(
             requested |= {item: SECONDS.get(item, DEFAULT_SECONDS) for item in fitting}
     if not requested:
         return None
-    about = _about(findings, rules, hypotheses, [look for look in looks if look.collector in requested])
+    about = _about(findings, rules, hypotheses, [check for check in checks if check.collector in requested])
     return DiagnosisStage(requested, tuple(hypotheses), tuple(refused), about)
 
 
@@ -123,12 +123,12 @@ def _about(
     findings: Sequence[Finding],
     rules: Mapping[str, Rule],
     hypotheses: Sequence[str],
-    looks: Sequence[RequestedLook],
+    checks: Sequence[RequestedCheck],
 ) -> Subject:
-    """Return the service that a look is into, else the process or group of the first finding with a hypothesis."""
-    for look in looks:
-        if look.about:
-            return look.about
+    """Return the service that a check is about, else the process or group of the first finding with a hypothesis."""
+    for check in checks:
+        if check.about:
+            return check.about
     for name in hypotheses:
         for finding in findings:
             rule = rules.get(finding.rule)

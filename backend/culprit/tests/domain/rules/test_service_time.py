@@ -260,9 +260,9 @@ def test_a_real_server_that_sleeps_holds_the_requests_of_its_real_callers() -> N
     """Six callers wait for a server over TCP; it sleeps in six threads, and no connection was looked at."""
     account = build_golden("debian-12-waits", "serve")
     callers = [build_golden("debian-12-waits", name) for name in ("ask", "ask-poll")]
-    asked = sum(caller.amounts["peer", "127.0.0.1:7711"].number for caller in callers)
-    assert account.waiting == pytest.approx(asked)
-    assert account.amounts["sleep", ""].number == pytest.approx(asked, rel=0.05)
+    requested = sum(caller.amounts["peer", "127.0.0.1:7711"].number for caller in callers)
+    assert account.waiting == pytest.approx(requested)
+    assert account.amounts["sleep", ""].number == pytest.approx(requested, rel=0.05)
     assert {name for caller in callers for name in (it.name for it in caller.callees.values())} == {"serve"}
 
 

@@ -1,4 +1,4 @@
-"""Which deeper look explains time that no likely cause explains, at which service.
+"""Which deeper checks explain time that no likely cause explains, at which service.
 
 A profile shows where a busy thread computes; off-CPU stacks show what a thread waits for; scheduler events show who ran
 instead; servers report on themselves. Nothing here stops a process at its system calls.
@@ -15,7 +15,7 @@ from culprit.domain.rules.rank import Ranking
 
 #: Named causes that explain less than this part of the time leave the question open: more than half is unexplained.
 HALF = 0.5
-#: The collectors that look into each activity, the most telling first.
+#: The collectors that check each activity, the most useful first.
 _OF_WAITS = ("offcpu",)
 _BY_ACTIVITY: Mapping[str, tuple[str, ...]] = {
     "running": ("perf_record",),
@@ -35,7 +35,7 @@ _BY_PROGRAM: Mapping[str, tuple[str, ...]] = {
     "valkey-server": ("redis_info",),
     "java": ("jstack",),
 }
-#: What looks into an unusual state that no time account covers, by the rule that shows it.
+#: What checks an atypical state that no time account covers, by the rule that shows it.
 _BY_RULE: Mapping[str, tuple[str, ...]] = {
     "F-THREAD-HOT": ("perf_record",),
     "F-CPU-ONE-CORE": ("perf_record",),
@@ -53,44 +53,44 @@ _BY_RULE: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedLook:
-    """A collector to run, and the process or control group to look at; () for the whole host."""
+class RequestedCheck:
+    """A collector to run, and the process or control group to check; () for the whole host."""
 
     collector: str
     about: Subject
 
 
-def list_requested_looks(
+def list_requested_checks(
     ranking: Ranking, findings: Sequence[Finding], *, is_named: bool = False
-) -> list[RequestedLook]:
-    """Return the looks that could explain what is unexplained, the most useful first.
+) -> list[RequestedCheck]:
+    """Return the checks that could explain what is unexplained, the most useful first.
 
     Args:
         ranking: The ranking so far.
         findings: The findings that it was made from.
         is_named: The diagnosis is about a process, a port or a control group, which deserves a profile of its own.
     """
-    looks: dict[str, RequestedLook] = {}
-    for look in _iterate_looks(ranking, findings, is_named=is_named):
-        looks.setdefault(look.collector, look)
-    return list(looks.values())
+    checks: dict[str, RequestedCheck] = {}
+    for check in _iterate_checks(ranking, findings, is_named=is_named):
+        checks.setdefault(check.collector, check)
+    return list(checks.values())
 
 
-def _iterate_looks(
+def _iterate_checks(
     ranking: Ranking, findings: Sequence[Finding], *, is_named: bool
-) -> Iterator[RequestedLook]:
+) -> Iterator[RequestedCheck]:
     if is_explained(ranking):
         return
     accounts = ranking.harmed or ranking.accounts[:1]
     for account in _order_chain(accounts, ranking.accounts):
-        yield from _look_into(account)
+        yield from _check_service(account)
     if is_named:
-        yield RequestedLook("perf_record", ())
+        yield RequestedCheck("perf_record", ())
     matched = {item.rule: item for item in findings if item.state == "matched"}
     for rule, collectors in _BY_RULE.items():
         if rule in matched:
             places = tuple(pair for pair in matched[rule].subject if pair[0] in ("pid", "cgroup"))
-            yield from (RequestedLook(collector, places) for collector in collectors)
+            yield from (RequestedCheck(collector, places) for collector in collectors)
 
 
 def is_explained(ranking: Ranking) -> bool:
@@ -114,16 +114,16 @@ def _order_chain(accounts: Sequence[TimeAccount], known: Sequence[TimeAccount]) 
     return list(reversed(chain))
 
 
-def _look_into(account: TimeAccount) -> Iterator[RequestedLook]:
+def _check_service(account: TimeAccount) -> Iterator[RequestedCheck]:
     about = build_scope_subject(account)
     for collector in _BY_PROGRAM.get(account.service.name, ()):
-        yield RequestedLook(collector, about)
+        yield RequestedCheck(collector, about)
     local: Collection[str] = account.callees.keys()
     ordered = sorted(account.amounts.items(), key=lambda item: (-item[1].number, item[0]))
     for (activity, target), amount in ordered:
         if amount.number >= account.total / 10 and target not in local:
             for collector in _BY_ACTIVITY.get(activity, _OF_WAITS):
-                yield RequestedLook(collector, about)
+                yield RequestedCheck(collector, about)
 
 
 def build_scope_subject(account: TimeAccount) -> Subject:

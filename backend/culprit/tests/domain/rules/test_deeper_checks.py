@@ -1,9 +1,9 @@
-"""What a diagnosis looks at next while harm or an unusual state is unexplained."""
+"""What a diagnosis checks next while harm or an atypical state is unexplained."""
 
 from __future__ import annotations
 
 import pytest
-from culprit.domain.rules.deeper_looks import list_requested_looks
+from culprit.domain.rules.deeper_checks import list_requested_checks
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.rank import rank_causes
@@ -63,10 +63,10 @@ def test_explained_time_needs_no_look() -> None:
     findings = evaluate_rules(RULES.values(), view)
     ranking = rank_causes(findings, RULES, CAUSES, read_service_times(view))
     assert [item.cause for item in ranking.causes] == ["lock-contention"]
-    assert list_requested_looks(ranking, findings) == []
+    assert list_requested_checks(ranking, findings) == []
 
 
-def test_the_end_of_the_chain_is_looked_at() -> None:
+def test_the_end_of_the_chain_is_checked() -> None:
     view = make_view(
         process_time=[make_process(7, "web"), make_process(8, "mariadbd", threads=4)],
         thread_time=[make_time(7, "peer", 1.0, "127.0.0.1:3306"), make_time(8, "client", 4.0, "3306")],
@@ -98,7 +98,7 @@ def test_looks_stay_within_the_tier() -> None:
     ("rule", "collector"),
     [("F-THREAD-HOT", "perf_record"), ("F-SCHED-RUNQ", "perf_sched"), ("F-PROC-BLOCKED", "offcpu")],
 )
-def test_unusual_state_without_account_selects_a_look(rule: str, collector: str) -> None:
+def test_atypical_state_without_account_selects_a_look(rule: str, collector: str) -> None:
     findings = [make_finding(RULES[rule], pid="42")]
     ranking = rank_causes(findings, RULES, CAUSES)
     stage = plan_next_stage(ranking, findings, RULES, CAUSES, tried=(), may_run=lambda _: True)
