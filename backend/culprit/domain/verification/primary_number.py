@@ -35,7 +35,7 @@ GROWS_WITH_WORK = frozenset(
     {
         "cpu.busy_pct", "cpu.soft_pct", "cpu.sys_pct", "cpu.total_busy_pct", "cpu.total_soft_pct",
         "cpu.total_sys_pct", "cpu.total_usr_pct", "cpu.usr_pct", "db.cpu_pct", "disk.flush_per_s", "disk.r_iops",
-        "disk.read_mb_s", "disk.w_iops", "disk.write_mb_s", "fd.sync_writes_per_s", "io.tiny_reads_per_s",
+        "disk.read_mb_s", "disk.w_iops", "disk.write_mb_s", "io.tiny_reads_per_s",
         "mem.pgfault_per_s", "mem.pgmajfault_per_s", "net.rx_mb_s", "net.rx_pps", "net.tx_mb_s", "net.tx_pps",
         "proc.kernel_thread_pct", "proc.serving_cpu_pct", "proc.thread_cpu_pct", "sched.switches_per_s",
         "softirq.total_per_s", "syscall.calls_per_s", "tcp.active_opens_per_s",

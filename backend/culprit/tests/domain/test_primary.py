@@ -177,11 +177,11 @@ def crowd(wait_s: float, *others: float) -> HostView:
 
 
 def test_measure_primary_keeps_subject_that_recovered() -> None:
-    read = "sched.delay_ms_per_turn"
+    read = "sched.lost_pct"
     subject = primary_number.select_subject([crowd(400.0, 9.0), crowd(420.0, 8.0)], read, "lower")
     assert subject == (("cgroup", "/app0"),)
     primary = primary_number.measure_primary(crowd(0.1, 9.0), read, subject)
-    assert primary.missing is None and primary.window.values.tolist() == [pytest.approx(0.1)]
+    assert primary.missing is None and primary.window.values.tolist() == [pytest.approx(100 * 0.1 / 0.6)]
 
 
 def test_measure_primary_keeps_device_when_another_is_busier() -> None:
