@@ -33,7 +33,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：连接使用率低于 80 %，且没有被拒绝的连接。",
         ),
         explains=("connection-pool-exhausted", "worker-pool-exhausted", "listen-queue-overflow"),
-        tested_by=("postgres_stats", "mariadb_stats"),
+        tested_by=("postgres_stats", "mariadb_stats", "server_logs"),
     ),
     Cause(
         id="missing-index",

@@ -234,6 +234,7 @@ _SOCKETS: tuple[Cause, ...] = (
             "相同负载下：多数采样中接受队列为空，延迟接近单请求耗时。",
         ),
         explains=("listen-queue-overflow",),
+        tested_by=("worker_pools", "server_logs"),
         proven_by=("listen-overflow-decoy",),
     ),
     Cause(

@@ -113,4 +113,55 @@ CAUSES: tuple[Cause, ...] = (
         ),
         tested_by=("redis_info",),
     ),
+    Cause(
+        id="connection-limit",
+        title=Text("A server has reached its limit of connections", "服务的连接数达到上限"),
+        what=Text(
+            "The server may hold no more connections (worker_connections, maxconn). New ones wait or are "
+            "closed, although "
+            "its CPU is idle.",
+            "服务不能持有更多连接（worker_connections、maxconn）；尽管 CPU 空闲，新连接仍在等待或被关闭。",
+        ),
+        fix=Text(
+            "Find what holds the connections: slow backends, long keep-alive, clients that do not read. Shorten "
+            "timeouts. Then raise the limit and the limit of open files together.",
+            "查明占用连接的原因：后端慢、keep-alive 过长、客户端不读取；缩短超时，再同时调高连接上限与打开文件上限。",
+        ),
+        risk=Text(
+            "More connections use memory and add load to backends. Rollback: restore the old limit and reload.",
+            "更多连接占用内存并加重后端负载。回退：恢复原上限并重新加载。",
+        ),
+        verify=Text(
+            "Capture again under the same load: no connection waits to be accepted, and the log reports no limit.",
+            "相同负载下再次采集：没有连接等待接受，日志不再报告上限。",
+        ),
+        explains=("worker-pool-exhausted", "listen-queue-overflow", "slow-dependency"),
+        tested_by=("worker_pools", "server_logs"),
+    ),
+    Cause(
+        id="log-flood",
+        title=Text("A program floods its log", "程序日志泛滥"),
+        what=Text(
+            "A program writes the same kind of line again and again. The log uses the disk and fills its "
+            "file system.",
+            "程序反复写入同一类日志行，占用磁盘并将写满文件系统。",
+        ),
+        fix=Text(
+            "Find why the line is written (it often reports a fault of its own). Limit its rate or its "
+            "level, and rotate "
+            "logs by size.",
+            "查明该行为何出现（往往本身就在报告故障），限制频率或级别，并按大小轮转日志。",
+        ),
+        risk=Text(
+            "Lines that are not written are missing later. Rollback: restore the level.",
+            "未写入的日志之后无法查看。回退：恢复日志级别。",
+        ),
+        verify=Text(
+            "Capture again under the same load: the log grows no faster than the file system allows for a week.",
+            "相同负载下再次采集：日志增长速度至少可供文件系统使用一周。",
+        ),
+        mechanisms=("disk",),
+        explains=("disk-saturation", "disk-full"),
+        tested_by=("server_logs",),
+    ),
 )

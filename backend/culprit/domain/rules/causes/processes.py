@@ -61,7 +61,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         mechanisms=("dns",),
         explains=("slow-name-resolution", *_IN_FRONT),
-        tested_by=("dns_probe",),
+        tested_by=("dns_probe", "server_logs"),
     ),
     Cause(
         id="crash-loop",

@@ -1,0 +1,200 @@
+"""Rules about workers behind listening sockets, and about limits that logs report."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.application import waits, workers
+from culprit.domain.rules.rule import Condition, Measure, Rule, Threshold
+from culprit.domain.rules.use_method import Use
+
+_MOSTLY = Threshold("warn", 50.0, "more often than not")
+
+
+def _build_log_rule(rule_id: str, measure: Measure, title: Text, cause: str, source: str) -> Rule:
+    """Return a rule that matches where a log reported a limit during the capture."""
+    return Rule(
+        id=rule_id,
+        title=title,
+        summary=Text(
+            "The log of {name} reported it {value} times during the capture.",
+            "采集期间 {name} 的日志报告了 {value} 次。",
+        ),
+        measure=measure,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 1.0, "the program itself reports a failed request")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=(cause,),
+        causes=(cause,),
+        harm=True,
+        caveats=Text(
+            "A program may report a limit only once, and a log can quote another program.",
+            "程序可能只报告一次上限，日志也可能引用其他程序的信息。",
+        ),
+        source=source,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="F-SERVER-LATE",
+        title=Text("A server keeps its clients waiting", "服务让客户端等待"),
+        summary=Text(
+            "Requests to {name} wait up to {value} ms: see whether its workers are all busy.",
+            "发往 {name} 的请求最长等待 {value} ms：查看其工作进程是否全忙。",
+        ),
+        measure=waits.OLDEST_REQUEST,
+        op=">=",
+        thresholds=(("info", Threshold("info", 100.0, "users notice a tenth of a second")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        suspects=("worker-pool-exhausted", "connection-limit", "failing-name-resolution"),
+        caveats=Text("Long polls and reports wait by design.", "长轮询与报表本就等待。"),
+        source="tcp_info of ss: last data sent and received",
+    ),
+    Rule(
+        id="F-WORKERS-ALL-BUSY",
+        title=Text("All workers are busy and connections wait", "所有工作进程忙碌且有连接等待"),
+        summary=Text(
+            "All {workers} workers of {name} at {address} were busy in {value} % of the samples; {queue} "
+            "connections wait.",
+            "{name}（{address}）的 {workers} 个工作进程在 {value} % 的采样中全忙，{queue} 个连接在等待。",
+        ),
+        measure=workers.ALL_BUSY,
+        op=">",
+        thresholds=(("warn", _MOSTLY),),
+        strength=Strength.DIRECT,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(workers.QUEUE, ">=", Threshold("queue", 1.0, "at any time one connection waits")),
+            Condition(
+                workers.PER_WORKER, "<=", Threshold("each", 1.0, "a worker serves one connection at a time")
+            ),
+        ),
+        suspects=("worker-pool-exhausted",),
+        causes=("worker-pool-exhausted",),
+        harm=True,
+        caveats=Text(
+            "Why the workers are busy is another question: see what they wait for.",
+            "工作进程为何忙碌是另一个问题：查看它们在等待什么。",
+        ),
+        source="ss -lntxp and -ntxp: owners of the listening socket and of accepted connections",
+    ),
+    Rule(
+        id="F-LISTENER-HOLDS-BACK",
+        title=Text("A server accepts no more connections although it is idle", "服务空闲却不再接受连接"),
+        summary=Text(
+            "Connections to {name} at {address} wait in {value} % of the samples. It holds {connections} "
+            "and its CPU is idle.",
+            "{name}（{address}）在 {value} % 的采样中有连接等待；它持有 {connections} 个连接且 CPU 空闲。",
+        ),
+        measure=workers.QUEUED,
+        op=">",
+        thresholds=(("warn", _MOSTLY),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                workers.PER_WORKER, ">", Threshold("each", 1.0, "a worker can serve many connections at a time")
+            ),
+            Condition(
+                workers.AT_MAX, ">", Threshold("plateau", 50.0, "the number of connections stays at its maximum")
+            ),
+            Condition(
+                workers.TURNOVER, ">", Threshold("turnover", 1.0, "others are accepted as soon as some have ended")
+            ),
+            Condition(
+                workers.WORKER_CPU, "<", Threshold("cpu", 50.0, "more than half of a CPU is free to accept more")
+            ),
+        ),
+        suspects=("connection-limit",),
+        causes=("connection-limit",),
+        harm=True,
+        caveats=Text(
+            "A worker that is blocked in a disk or a lock accepts nothing either: see what it waits for.",
+            "阻塞在磁盘或锁上的进程同样不接受连接：查看它在等待什么。",
+        ),
+        source="ss -lntxp and -ntxp; /proc/PID/stat",
+    ),
+    _build_log_rule(
+        "F-LOG-CONNECTIONS-FULL", workers.CONNECTIONS_FULL,
+        Text("A server reports that its connections are used up", "服务报告连接数已用尽"), "connection-limit",
+        "messages of nginx (worker_connections are not enough), HAProxy and others",
+    ),
+    _build_log_rule(
+        "F-LOG-WORKERS-FULL", workers.WORKERS_FULL,
+        Text("A server reports that its workers are used up", "服务报告工作进程已用尽"), "worker-pool-exhausted",
+        "messages of php-fpm (pm.max_children) and Apache (MaxRequestWorkers)",
+    ),
+    _build_log_rule(
+        "F-LOG-DATABASE-FULL", workers.DATABASE_FULL,
+        Text("A log reports that the database accepts no more connections", "日志报告数据库不再接受连接"),
+        "database-connection-limit", "messages of PostgreSQL (too many clients already) and MariaDB (error 1040)",
+    ),
+    _build_log_rule(
+        "F-LOG-NAMES-FAIL", workers.NAMES_FAIL,
+        Text("A log reports names that cannot be resolved", "日志报告域名无法解析"), "failing-name-resolution",
+        "messages of libc, Go, Java and Node about name resolution",
+    ),
+    _build_log_rule(
+        "F-LOG-FILES-FULL", workers.FILES_FULL,
+        Text(
+            "A log reports too many open files",
+            "日志报告打开文件过多",
+        ), "file-descriptor-limit", "errno(3): EMFILE, ENFILE",
+    ),
+    _build_log_rule(
+        "F-LOG-SPACE-FULL", workers.SPACE_FULL,
+        Text("A log reports a full file system", "日志报告空间不足"), "disk-full", "errno(3): ENOSPC",
+    ),
+    Rule(
+        id="F-IO-ONE-WRITER",
+        title=Text("One process writes most of all bytes", "单个进程写入了大部分数据"),
+        summary=Text(
+            "{name} writes {value} % of all bytes that processes write ({kb} kB/s).",
+            "{name} 写入了全部进程写入量的 {value} %（{kb} kB/s）。",
+        ),
+        measure=workers.TOP_WRITER,
+        op=">=",
+        thresholds=(("info", Threshold("info", 50.0, "more than all other processes together")),),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "utilization"),
+        suspects=("log-flood",),
+        caveats=Text(
+            "On a quiet host, any process can be the largest writer.",
+            "空闲主机上任何进程都可能是最大写入者。",
+        ),
+        source="/proc/PID/io: write_bytes",
+    ),
+    Rule(
+        id="F-LOG-FLOOD",
+        title=Text("A log grows so fast that it fills its file system", "日志增长过快，即将写满文件系统"),
+        summary=Text(
+            "{name} appends {kb} kB/s to {path}: the file system is full in {value} h. {same} % of the "
+            "lines are of one kind.",
+            "{name} 以 {kb} kB/s 写入 {path}，文件系统将在 {value} 小时内写满；{same} % 的行属于同一类。",
+        ),
+        measure=workers.FLOOD_HOURS,
+        op="<=",
+        thresholds=(
+            ("warn", Threshold("warn", 24.0, "logs are usually rotated once a day")),
+            ("critical", Threshold("critical", 1.0, "a limit that is reached within the hour")),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("disk", "saturation"),
+        also=(
+            Condition(
+                workers.SAME_LINES, ">=", Threshold("same", 50.0, "one kind of line is more than all others together")
+            ),
+        ),
+        suspects=("log-flood",),
+        causes=("log-flood",),
+        refutes=(),
+        caveats=Text(
+            "An access log has one kind of line by design. Check that it is rotated by size.",
+            "访问日志本就只有一类行：请确认其按大小轮转。",
+        ),
+        source="stat of the log before and after; df. logrotate(8)",
+    ),
+)  # fmt: skip

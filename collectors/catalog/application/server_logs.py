@@ -1,0 +1,140 @@
+"""Logs that grow during the capture: how fast, and what they report about limits. No line leaves the host."""
+
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
+from collectors.shell.dedent import strip_indent
+from collectors.shell.log_files import READ_END
+
+_MAX_BYTES = 1 << 18
+_LOGS = (
+    *(FieldColumn("pid"), FieldColumn("comm", number=False), FieldColumn("path", number=False)),
+    *(FieldColumn("rate", "bytes_per_s", source="per_s"), FieldColumn("free", "bytes"), FieldColumn("lines")),
+    *(FieldColumn("read", "bytes"), FieldColumn("same"), FieldColumn("seconds", "s")),
+)
+_MESSAGES = (
+    *(
+        FieldColumn("pid"),
+        FieldColumn("comm", number=False),
+        FieldColumn("kind", number=False),
+        FieldColumn("count"),
+    ),
+)
+
+#: A log is a regular file that a process holds open for writing only and whose path names it. Only what was appended
+#: during the capture is read, 500 kB of each of ten files at most. `same` counts the lines of the most frequent kind,
+#: where digits and what is quoted do not count. The messages are those of the programs' own sources.
+_AWK = r"""
+function hit(k) { c[k]++ }
+{ n++; l = $0
+  if (l ~ /worker_connections are not enough|maximum number of connections|reached process FD limit/) hit("connections_full")
+  if (l ~ /reached (pm\.)?max_children setting|server reached MaxRequestWorkers|scoreboard is full|seems busy \(you may need to increase/) hit("workers_full")
+  if (l ~ /too many clients already|remaining connection slots are reserved|Too many connections/) hit("database_full")
+  if (l ~ /Too many open files|EMFILE|ENFILE/) hit("files_full")
+  if (l ~ /No space left on device|ENOSPC/) hit("space_full")
+  if (l ~ /[Nn]ame resolution|Name or service not known|getaddrinfo|EAI_AGAIN|ENOTFOUND|UnknownHost|no such host|server misbehaving/) hit("names_fail")
+  m = substr(l, 1, 300); gsub(/"[^"]*"|\047[^\047]*\047/, "_", m); gsub(/[0-9a-f]*[0-9]+[0-9a-f]*/, "0", m)
+  if (m in k || kinds < 2000) { if (!(m in k)) kinds++; if (++k[m] > best) best = k[m] } }
+END {
+  printf "%s\tlines=%d\tsame=%d\n", head, n, best
+  for (i in c) printf "message\t%s\tkind=%s\tcount=%d\n", who, i, c[i] }
+"""
+_SH = (
+    READ_END
+    + r"""
+LC_ALL=C
+export LC_ALL
+trap : TERM
+t='	'
+ls -l /proc/[0-9]*/fd 2> .err | awk '/^\/proc\// { split($1, p, "/"); pid = p[3]; next }
+  /^l-wx/ { i = index($0, " -> "); if (!i) next; path = substr($0, i + 4); n = split(substr($0, 1, i - 1), w, " ")
+    if (path !~ /^\/(proc|sys|dev|etc)\// && path ~ /log|\.err|\.out/ && path !~ /\(deleted\)|pg_wal|ib_logfile|[\t=]/ && !(path in seen)) { seen[path]; print pid, w[n], path; if (++m >= 200) exit } }' > .files
+[ -s .files ] || { echo "no process has a log open" >&2; exit 69; }
+sizes() { while read -r p f x; do s=$(stat -Lc %s "/proc/$p/fd/$f" 2> .err) && echo "$p $f $s $x"; done < .files; }
+sizes > .before
+sleep "$SECS" & wait $!
+sizes > .after
+awk -v secs="$SECS" 'NR == FNR { b[$1 " " $2] = $3; next } { g = $3 - b[$1 " " $2]; if (($1 " " $2) in b && g > 0) { x = $0; sub(/^[^ ]* [^ ]* [^ ]* /, "", x); print g, $1, $2, x } }' .before .after | sort -nr | head -n 10 > .grown
+while read -r g p f x; do
+  c=$(tr '\t=' '__' < "/proc/$p/comm" 2> .err)
+  n=$g
+  [ "$n" -le 500000 ] || n=500000
+  a=$(df -Pk "/proc/$p/fd/$f" 2> .err | awk 'NR == 2 { printf "%.0f", $4 * 1024 }')
+  read_end "/proc/$p/fd/$f" "$n" | awk -v who="pid=$p${t}comm=$c" -v head="log${t}pid=$p${t}comm=$c${t}path=$x${t}per_s=$((g / SECS))${t}free=$a${t}read=$n${t}seconds=$SECS" '"""
+    + _AWK.replace("'", "'\\''")
+    + r"""'
+done < .grown
+awk 'END { printf "open\tfiles=%d\n", NR }' .files
+rm -f .err .files .before .after .grown
+"""
+)
+
+
+def parse_server_logs(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Tables `growing_logs` (rate, free space, equal lines) and `limit_messages` (what a log reports, how often)."""
+    del context
+    matching = field_lines.read_field_lines(parts, ("log", "message", "open"))
+    if matching is None:
+        return field_lines.report_missing_part()
+    return field_lines.build_parsed(
+        matching,
+        tables=(
+            *field_lines.build_table("growing_logs", matching["log"], _LOGS, 20),
+            *field_lines.build_table("limit_messages", matching["message"], _MESSAGES, 100),
+        ),
+        facts={"open_logs": matching["open"][0].whole("files")} if matching["open"] else {},
+    )
+
+
+COLLECTOR = Collector(
+    id="server_logs",
+    title=Text("Growing logs", "增长中的日志"),
+    why=Text(
+        "Which logs grow and how fast, and which limits they report: workers, connections, files, space, names.",
+        "哪些日志在增长、速度多快，以及其中报告的上限：工作进程、连接、文件、空间、域名。",
+    ),
+    tier=Tier.LIGHT,
+    on_demand=True,
+    methods=(
+        Script(
+            "awk",
+            Needs(
+                tools=("awk", "stat", "ls", "tail"),
+                root=True,
+                remedy="coreutils, awk, and root for the files of others",
+            ),
+            sh=strip_indent(_SH),
+            command_line="ls -l /proc/PID/fd, stat before and after {seconds} s, awk over what was appended to ten logs",
+            stop="TERM",
+        ),
+    ),
+    parse=parse_server_logs,
+    cost=Cost(
+        2.0,
+        200,
+        Text(
+            "One walk over all descriptors; reads at most 5 MB of logs.",
+            "遍历一次描述符；最多读取 5 MB 日志。",
+        ),
+    ),
+    seconds_max=120,
+    max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES}),
+)
