@@ -33,7 +33,7 @@ e=$(((${u%.*} + SECS) * 1000))
 ) &
 wait $!
 wait $!
-[ -z "$T" ] || kill -9 $T 2>/dev/null
+[ -z "$T" ] || { kill -9 $T; wait $T; } 2>/dev/null
 [ -s .err ] && head -n 3 .err >&2
 exit 0
 """

@@ -20,7 +20,8 @@ function enumerate(  c, x, n, w, i) {
 }
 function meet(x,  c, t, f, k, v, w) {
     if (x == "") return
-    c = "cd /proc;l=;for t in" x ";do l=\"$l $t/stat $t/schedstat $t/syscall $t/wchan\";done;grep -sH '' $l"
+    # Not all at once: a shell copies a list each time that something is added.
+    c = "cd /proc;n=0 l=;for t in" x ";do l=\"$l $t/stat $t/schedstat $t/syscall $t/wchan\" n=$((n+1));[ $n -lt 200 ]||{ grep -sH '' $l;n=0 l=;};done;[ $n = 0 ]||grep -sH '' $l"
     x = ""; t = now()
     while ((c | getline v) > 0) {
         k = index(v, ":"); f = substr(v, 1, k - 1); v = substr(v, k + 1); k = f; sub(/\/[a-z]*$/, "", k); f = substr(f, length(k) + 2)
@@ -57,7 +58,7 @@ function show(k, since, t, state, call, wchan,  a, n, c, d, nr, x, y, z) {
         } else {
             if (index(calls_poll, c)) { if (y == "0x1") d = slot(pid[k], "poll " tid[k]) }
             else if (!index(calls_other, c) && length(x) <= 7) d = slot(pid[k], hex(substr(x, 3)))
-            x = d != "" ? "fd" : small(x, 6); y = small(y, 3); z = small(z, 2)
+            x = d != "" ? "fd" : small(x, index(calls_child, c) ? 1 : 6); y = small(y, 3); z = small(z, 2)
         }
     }
     st[k] = state
@@ -71,17 +72,18 @@ function slot(p, d) {
     }
     return slots[p, d, batch]
 }
+function leave(k) { gone[k]; print "g", pid[k], tid[k] }
 function look(k, t, last,  f, x, c, w, was) {
     f = "/proc/" k "/"
-    if (!get(f "schedstat")) { gone[k]; return }
+    if (!get(f "schedstat")) { leave(k); return }
     if (line == before[k]) {
-        if (last) { print "u", pid[k], tid[k], t; if (k in ran) context(k, t) }
+        if (last && k in ran) context(k, t)
         if (st[k] != "R") seen[k] = t
         if ((gap[k] *= 2) > 8 * least[k]) gap[k] = 8 * least[k]
         return
     }
     was = seen[k]; before[k] = line; seen[k] = t; gap[k] = least[k]
-    if (!get(f "stat") || (x = split_stat(line)) == "" || x ~ /[XZ]/) { gone[k]; return }
+    if (!get(f "stat") || (x = split_stat(line)) == "" || x ~ /[XZ]/) { leave(k); return }
     if (x != "R" && !denied[k]) { c = get(f "syscall") ? line : ""; w = get(f "wchan") ? line : "" }
     show(k, was, t, x, c, w)
     if (last || !(k in ran) && switched++ < 500) { ran[k]; context(k, t) }
@@ -100,8 +102,8 @@ function walk(  k, n, t, d) {
         due_tail[d] = k
     }
     if (get("/proc/self/schedstat")) {
-        # One percent of a CPU for looking, beyond what the first sight took.
-        if (!own) own = line + 0; else budget *= (line - own) / 1e6 > 0.01 * (t - begin) + 5 ? 0.7 : 1.2
+        # 0.7 percent of a CPU for looking, beyond what the first sight took.
+        if (!own) own = line + 0; else budget *= (line - own) / 1e6 > 0.007 * (t - begin) + 5 ? 0.7 : 1.2
         if (budget < 8) budget = 8; if (budget > 500) budget = 500
     }
     fflush()
@@ -232,21 +234,24 @@ function scan(  k, c, x, n) {
 function over(  l, r) { r = (getline l < ".over"); close(".over"); return r >= 0 }
 BEGIN {
     OFS = "\t"
-    if (machine ~ /aarch64|riscv|loongarch/) { calls_futex = " 98 422 "; calls_poll = " 73 "; calls_other = " 72 95 101 115 188 189 190 192 193 260 " }
-    else { calls_futex = " 202 "; calls_poll = " 7 271 "; calls_other = " 23 34 35 56 61 65 69 70 220 230 247 270 " }
+    if (machine ~ /aarch64|riscv|loongarch/) { calls_futex = " 98 422 "; calls_poll = " 73 "; calls_child = " 95 260 "; calls_other = " 72 95 101 115 188 189 190 192 193 260 " }
+    else { calls_futex = " 202 "; calls_poll = " 7 271 "; calls_child = " 61 247 "; calls_other = " 23 34 35 56 61 65 69 70 220 230 247 270 " }
     budget = 200
-    begin = now(); if (!until) { print "@", begin; until = begin + secs * 1000 }
+    begin = now(); print "@", begin, again; if (!until) until = begin + secs * 1000
     # This program always runs when it looks at itself.
     getline own_pid < "/proc/self/stat"; close("/proc/self/stat"); own_pid += 0; known[own_pid "/task/" own_pid]
     enumerate(); print "d"; t = now(); due = t + 1500
     while ((t = now()) < until && !over()) {
-        if (slot_n > slot_done && t >= net) { resolve(t); net = t + 1000; if (net < net_due) net = net_due }
+        if (slot_n > slot_done && t >= net) { resolve(t); net = t + 1500; if (net < net_due) net = net_due }
         if (fifo) { getline line < ".t"; close(".t") } else if (system("exec sleep 0.2")) system("exec sleep 1")
-        if ((t = now()) >= due) { enumerate(); due = 60 * (now() - t); due = t + (due < 1500 ? 1500 : due) }
+        if ((t = now()) >= due) { enumerate(); due = 100 * (now() - t); due = t + (due < 2000 ? 2000 : due) }
         walk()
     }
     t = now(); print "e", t
-    for (i = 1; i <= tasks; i++) if (!(order[i] in gone)) { if (i % 25 == 0 && (now() - t) > 2000) break; look(order[i], t, 1) }
+    for (i = 1; i <= tasks; i++) if (!(order[i] in gone)) {
+        if (i % 25 == 0 && now() - t > 2000) late = 1
+        if (late) leave(order[i]); else look(order[i], t, 1)
+    }
     if (slot_n > slot_done) { net_due = 0; resolve(t) }
     scan(); print "d"
 }

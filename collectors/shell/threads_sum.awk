@@ -37,18 +37,20 @@ function add(k, t, key,  b, x, y, o, v) {
     else unseen[p] += b
     if (key != "R") mark(k, key)
 }
-function scan(  k, w) { scans++; for (k in seen) if (in_d[st[k]] && seen[k] >= t_now - 4000) { w = wchan_of[st[k]]; stay(k, who[k], w == "" ? "0" : w) } }
+# A thread that a program before the present one knew, and this one does not, has ended in between.
+function is_there(k) { return !(k in ended) && round[k] == again }
+function scan(  k, w) { scans++; for (k in seen) if (in_d[st[k]] && is_there(k)) { w = wchan_of[st[k]]; stay(k, who[k], w == "" ? "0" : w) } }
 function stay(k, c, w) { d_seen[w]++; if (!((w, k) in d_of)) { d_of[w, k]; d_tasks[w]++ } d_comm[w] = c }
 BEGIN { FS = OFS = "\t" }
 $1 == "s" {
-    p = $2; k = p SUBSEP $3; t = $5 + 0; t_now = t; split($6, v, " "); who[k] = $14; key = parse_key()
+    p = $2; k = p SUBSEP $3; t = $5 + 0; round[k] = again; split($6, v, " "); who[k] = $14; key = parse_key()
     if (!(k in seen)) {
         order[++tasks] = k; pid[k] = p; tid[k] = $3; first[k] = seen[k] = t; run[k] = v[1]; wait[k] = v[2]; turns[k] = v[3]; st[k] = key
         if (key != "R") mark(k, key)
     } else if (v[1] == run[k] && v[3] == turns[k]) { if (st[k] != "R" || key == "R") unchanged(k, t) } else add(k, t, key)
     next
 }
-$1 == "u" { unchanged($2 SUBSEP $3, $4 + 0); next }
+$1 == "g" { ended[$2 SUBSEP $3]; next }
 $1 == "p" { parent[$2] = $3; name[$2] = $4; next }
 $1 == "k" { stay($2, $4, $3 == "" ? "0" : $3); next }
 $1 == "c" {
@@ -58,22 +60,25 @@ $1 == "c" {
 }
 $1 == "f" { target[$2] = $3; next }
 $1 == "d" { scan(); next }
-$1 == "w" { walks++; t_now = $2; next }
-$1 == "@" { begin = $2; next }
-$1 == "e" { end = t_now = $2; next }
+$1 == "w" { walks++; next }
+$1 == "@" { again = $3; if (begin == "") begin = $2; next }
+$1 == "e" { end = $2; next }
 function report(  i, k, p, x, n, w, wanted) {
     print "time", "seconds", "walks", "scans", "machine"
     printf "=\t%.2f\t%d\t%d\t%s\n", (end - begin) / 1000, walks, scans, machine
     n = split(only, wanted, " "); for (i = 1; i <= n; i++) { asked[wanted[i]]; if (wanted[i] in name) rank[wanted[i]] = 1e12 }
     for (i = 1; i <= tasks; i++) {
-        k = order[i]; p = pid[k]; life[p] += seen[k] - first[k]; alive[p]++
+        k = order[i]; p = pid[k]; if (is_there(k)) unchanged(k, end)
+        life[p] += seen[k] - first[k]; alive[p]++
         late[p] += debt[k]; late_of[k] += debt[k]
         rank[p] += 1000 * (ran[k] + waited[k] + late_of[k] + stuck[k]) + looks[k]
     }
+    # Those that did nothing come last, in any order.
+    for (p in rank) if (rank[p] <= 0) { idle[p]; delete rank[p] }
     for (n = 1; n <= 300; n++) {
-        x = -1e9; for (p in rank) if (rank[p] > x) { x = rank[p]; w = p }
-        if (x == -1e9) break
-        delete rank[w]; kept[w] = n; list[n] = w; listed[w] = only ? w in asked : n <= 30 || stuck_of[w] > 0
+        x = -1; for (p in rank) if (rank[p] > x) { x = rank[p]; w = p }
+        if (x < 0) { w = ""; for (p in idle) { w = p; break } if (w == "") break; delete idle[w] } else delete rank[w]
+        kept[w] = n; list[n] = w; listed[w] = only ? w in asked : n <= 30 || stuck_of[w] > 0
     }
     processes(n - 1); activities(); rows(); print "wchan", "wchan", "tasks", "seen", "comm"
     for (w in d_seen) printf "w\t%s\t%d\t%d\t%s\n", w, d_tasks[w], d_seen[w], d_comm[w] | order_wchans

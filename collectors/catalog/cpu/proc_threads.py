@@ -90,8 +90,8 @@ COLLECTOR = Collector(
         1.5,
         4_000,
         Text(
-            "One percent of a CPU for reading threads that have run; each thread once at the start and the end.",
-            "读取运行过的线程，占一个 CPU 的百分之一；每个线程在开始和结束时各读一次。",
+            "0.7 % of a CPU for reading threads that have run; each thread once at the start and the end.",
+            "读取运行过的线程，占一个 CPU 的 0.7%；每个线程在开始和结束时各读一次。",
         ),
     ),
     seconds_max=600,
