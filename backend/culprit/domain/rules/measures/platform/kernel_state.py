@@ -1,0 +1,146 @@
+"""Numbers about tracing that is on, CPUs that are not used, clocks, real-time tasks, and scheduled jobs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.derived import Detail, build_measure
+from culprit.domain.rules.view import HostView, TableRow
+
+#: SCHED_FIFO, SCHED_RR and SCHED_DEADLINE: sched(7).
+_REAL_TIME = {1: "FIFO", 2: "RR", 6: "DEADLINE"}
+
+
+def _tracing(view: HostView) -> list[Measurement]:
+    return [
+        Measurement(
+            row.number("active") or 0.0,
+            (("tracing", row.text("what")),),
+            (row.citation,),
+            1,
+            (),
+            {"what": row.text("what"), "setting": row.text("setting")},
+        )
+        for row in view.rows("kernel_tracing")
+    ]
+
+
+def _unused_cpus(view: HostView) -> list[Measurement]:
+    """Measure CPUs that are off or isolated, of all that the machine has."""
+    results = []
+    for row in view.rows("cpu_sets"):
+        present, online, isolated = (row.number(name) for name in ("present", "online", "isolated"))
+        if present and online is not None:
+            off = max(0.0, present - online)
+            detail: Detail = {"off": int(off), "isolated": int(isolated or 0), "present": int(present)}
+            results.append(
+                Measurement(100.0 * (off + (isolated or 0.0)) / present, (), (row.citation,), 1, (), detail)
+            )
+    return results
+
+
+def _slow_clock(view: HostView) -> list[Measurement]:
+    return [
+        Measurement(
+            row.number("needs_system_call") or 0.0,
+            (),
+            (row.citation,),
+            1,
+            (),
+            {"current": row.text("current"), "available": row.text("available")},
+        )
+        for row in view.rows("clock_sources")
+    ]
+
+
+def _real_time(view: HostView) -> list[Measurement]:
+    """Measure the CPU time of programs with a real-time policy; kernel threads are bounded by themselves."""
+    rows = view.rows("processes")
+    results = [
+        Measurement(
+            row.number("cpu") or 0.0,
+            (("comm", row.text("comm")), ("pid", row.text("pid"))),
+            (row.citation,),
+            1,
+            (),
+            {
+                "comm": row.text("comm"),
+                "pid": row.text("pid"),
+                "policy": _REAL_TIME[int(row.number("policy") or 0)],
+                "cpu": row.text("last_cpu"),
+            },
+        )
+        for row in rows
+        if int(row.number("policy") or 0) in _REAL_TIME and not row.number("kernel_thread")
+    ]
+    return results or [Measurement(0.0, (), (row.citation,)) for row in rows[:1]]
+
+
+def _job_share(view: HostView, kind: str, *columns: str) -> list[Measurement]:
+    """Measure what the processes of each job use, as a share of what all processes use."""
+    usage: dict[str, tuple[float, TableRow]] = {
+        row.text("pid"): (sum(row.number(column) or 0.0 for column in columns), row)
+        for row in view.rows(kind)
+    }
+    total = sum(value for value, _ in usage.values())
+    jobs: defaultdict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("scheduled_jobs"):
+        if row.text("pid") in usage:
+            jobs[row.text("job")].append(row)
+    results = []
+    for name, rows in jobs.items():
+        parts = [usage[row.text("pid")] for row in rows]
+        used = sum(value for value, _ in parts)
+        widest = max(rows, key=lambda row: usage[row.text("pid")][0])
+        detail: Detail = {
+            "job": name,
+            "comm": widest.text("comm"),
+            "pid": widest.text("pid"),
+            "scheduler": widest.text("scheduler"),
+            "line": next((row.text("line") for row in rows if row.text("line")), "-"),
+        }
+        cites = (*(row.citation for row in rows), *(row.citation for _, row in parts))
+        share = 100.0 * used / total if total > 0 else 0.0
+        results.append(Measurement(share, (("job", name),), cites, len(rows), (), detail))
+    checked = view.rows(kind)[:1]
+    return results or [Measurement(0.0, (), (row.citation,)) for row in checked]
+
+
+_STATE = (("kernel_state",),)
+TRACING = build_measure("kernel.tracing", "count", "Tracing that is on", "开启的内核跟踪", _STATE, _tracing)
+UNUSED_CPUS = build_measure(
+    "cpu.unused_pct", "pct", "CPUs that are off or isolated", "离线或隔离的 CPU", _STATE, _unused_cpus
+)
+SLOW_CLOCK = build_measure(
+    "clock.needs_system_call",
+    "count",
+    "Clock that needs a system call",
+    "需要系统调用的时钟",
+    _STATE,
+    _slow_clock,
+)
+REAL_TIME = build_measure(
+    "processes.real_time_cpu_pct",
+    "pct",
+    "CPU time of a real-time program",
+    "实时程序的 CPU 时间",
+    (("proc_top",),),
+    _real_time,
+)
+JOB_CPU = build_measure(
+    "jobs.cpu_share_pct",
+    "pct",
+    "CPU time of a scheduled job, of all programs",
+    "定时任务占全部程序的 CPU 时间",
+    (("scheduled_jobs",), ("proc_top",)),
+    lambda view: _job_share(view, "processes", "cpu"),
+)
+JOB_IO = build_measure(
+    "jobs.io_share_pct",
+    "pct",
+    "Disk bytes of a scheduled job, of all programs",
+    "定时任务占全部程序的磁盘读写",
+    (("scheduled_jobs",), ("proc_io",)),
+    lambda view: _job_share(view, "proc_io", "read_bytes_per_s", "write_bytes_per_s"),
+)
