@@ -120,10 +120,11 @@ function find_group(owned,  i, p, s, w, o, ino) {
 # last and the other side has acknowledged all of it. Only connections with data within the last minute count: one
 # without is a stream or is idle. A request is still processed after its client has closed the connection (CLOSE_WAIT,
 # where the end of the stream counts as one byte). A connection counts after it has waited for 20 ms.
+# A request that the program has not read has waited since it was received.
 function tally_wait(  sent, got, out, come, age) {
     all[g]++; if (last[g] != looks) { last[g] = looks; there[g]++ }
     sent = field("lastsnd"); got = field("lastrcv"); out = field("data_segs_out"); come = field("data_segs_in")
-    if (unread > 0) read_[g]++
+    if (unread > 0) { read_[g]++; if (inbound && got >= 20 && got < 60000 && got > old[g]) old[g] = got }
     if (unsent > 0) held[g]++
     if (/ retrans:[1-9]/) again[g]++
     age = -1

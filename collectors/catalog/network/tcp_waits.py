@@ -47,7 +47,8 @@ def parse_tcp_waits(parts: Mapping[str, Part], context: Context) -> Parsed:
 
     `direction` is `out` where this host is the client (then `peer` is the address and port of the server), `in` where
     it is the server (then `peer` is the port that it listens on). `waiting` are connections on which the server has
-    received the whole request and has sent nothing for 20 ms or more. `oldest` is the longest such wait.
+    received the whole request and has sent nothing for 20 ms or more. `oldest` is the longest such wait, also of
+    a request that the program has not read.
     """
     del context
     matching_field_lines = field_lines.read_field_lines(parts, ("looks", "wait"))
