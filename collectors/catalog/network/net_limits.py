@@ -110,7 +110,7 @@ def _read_neighbors(samples: Samples) -> Iterator[tuple[tuple[Cell, ...], int]]:
 
 
 def _sum_columns(snapshot: Snapshot) -> dict[str, float]:
-    """Each counter over all CPUs; `entries` is of the whole table, whatever the CPU."""
+    """Each counter over all CPUs; `entries` is of the whole table on each of them."""
     header, *rows = snapshot.lines()[:8_192] or [b""]
     names = [name.decode("ascii", "replace") for name in header.split()[:40]]
     results: dict[str, float] = {}

@@ -100,17 +100,13 @@ def _read_arrays(samples: Samples) -> _Rows:
             if match := _ARRAY.match(line):
                 name, state, at = to_text(match[1], 40), to_text(match[2], 40), snapshot.line + offset
                 rows.add(at, name, state, "idle", None, None)
-            elif name and (found := _ACTION.search(line)):
+            elif name and (action := _ACTION.search(line)):
                 speed = _SPEED.search(line)
-                done = parse_decimal(found[2]) if found[2] else None
+                done = parse_decimal(action[2]) if action[2] else None
+                kind = " ".join(to_text(word, 20) for word in (action[1], action[3]) if word)
                 rows.rows.pop()
                 rows.lines.pop()
-                action = (
-                    to_text(found[1], 20) if found[2] else f"{to_text(found[1], 20)} {to_text(found[3], 20)}"
-                )
-                rows.add(
-                    snapshot.line + offset, name, state, action, done, float(speed[1]) if speed else None
-                )
+                rows.add(snapshot.line + offset, name, state, kind, done, float(speed[1]) if speed else None)
     return rows
 
 
@@ -147,8 +143,8 @@ def _read_tracing(samples: Samples) -> _Rows:
             rows.add(item.line, "tracer", _read_text(item), int(on and _read_text(item) != "nop"))
         for item in reads["set_event"]:
             events = [to_text(line, 60) for line in item.lines()[:2_000] if line.strip()]
-            shown = ", ".join(events[:3]) + (f" (+{len(events) - 3})" if len(events) > 3 else "")
-            rows.add(item.line, "events", shown, int(on and bool(events)))
+            listed = ", ".join(events[:3]) + (f" (+{len(events) - 3})" if len(events) > 3 else "")
+            rows.add(item.line, "events", listed, int(on and bool(events)))
         if rows.rows:
             break
     return rows
@@ -157,7 +153,9 @@ def _read_tracing(samples: Samples) -> _Rows:
 def _read_cpus(samples: Samples) -> _Rows:
     rows = _Rows([], [])
     files = {name: samples.of(f"{_CPU}/{name}")[-1:] for name in ("present", "online", "isolated")}
-    counts = {name: len(id_list.parse_ids(item.body)) for name, found in files.items() for item in found}
+    counts = {
+        name: len(id_list.parse_ids(item.body)) for name, snapshots in files.items() for item in snapshots
+    }
     if "online" in counts:
         isolated = _read_text(files["isolated"][0]) if files["isolated"] else ""
         rows.add(

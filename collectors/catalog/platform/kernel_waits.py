@@ -195,7 +195,7 @@ def parse_kernel_waits(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Table `kernel_waits`: a row for each process and what it waits for, most threads first.
 
     `mean_threads` is the mean number of its threads that wait there, `stuck_threads` those that did in every scan.
-    `kernel_scans` tells how often all threads were checked, also where none waited. `held_processes` are stopped or
+    `kernel_scans` shows how often all threads were checked, also where none waited. `held_processes` are stopped or
     traced.
     """
     del context

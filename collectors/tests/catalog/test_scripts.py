@@ -31,7 +31,7 @@ SCRIPTS = [
 #: Read what the host recorded earlier; a host without records may report that.
 READS_RECORDS = {"sar_history", "atop_history", "journal"}
 #: Search for something that a healthy host does not have.
-MAY_FIND_NOTHING = {"kmsg", "log_repeats"}
+MAY_FIND_NOTHING = {"kmsg", "log_repeats", "scheduled_jobs"}
 ENGINES = ("docker", "podman", "crictl")  # installed does not mean that a daemon runs
 NAMES = [f"{item.id}-{method.name}" for item, method in SCRIPTS]
 #: This very process, for methods that look at one.

@@ -1,4 +1,4 @@
-"""Causes that somebody left behind: stopped, traced and frozen processes, tracing, file systems made read-only."""
+"""Causes that were left behind: stopped, traced and frozen processes, tracing, file systems made read-only."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ CAUSES: tuple[Cause, ...] = (
         title=Text("Huge pages are reserved and not used", "预留的大页未被使用"),
         what=Text(
             "vm.nr_hugepages reserves memory that no program uses and nothing else can have.",
-            "vm.nr_hugepages 预留了无人使用、也不能他用的内存。",
+            "vm.nr_hugepages 预留了没有程序使用、也不能他用的内存。",
         ),
         fix=Text(
             "Reduce vm.nr_hugepages to what is used (HugePages_Total - HugePages_Free), or let the service use them.",

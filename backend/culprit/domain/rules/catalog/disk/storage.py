@@ -8,7 +8,7 @@ from culprit.domain.rules.measures.disk import storage
 from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
-_ONE = Threshold("count", 1.0, "one is enough")
+_COUNT = Threshold("count", 1.0, "one is enough")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -45,7 +45,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=storage.REBUILDING,
         op=">=",
-        thresholds=(("warn", _ONE),),
+        thresholds=(("warn", _COUNT),),
         strength=Strength.MECHANISM,
         use=Use("disk", "saturation"),
         related=(MetricReading("disk.util_pct"),),
@@ -66,7 +66,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=storage.LOST_SESSIONS,
         op=">=",
-        thresholds=(("critical", _ONE),),
+        thresholds=(("critical", _COUNT),),
         strength=Strength.DIRECT,
         use=Use("disk", "errors"),
         causes=("block-session-lost",),

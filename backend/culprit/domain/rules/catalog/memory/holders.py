@@ -224,7 +224,7 @@ _STALLS = (
         causes=("memcg-page-cache-thrashing",),
         refutes=("memcg-page-cache-thrashing",),
         caveats=Text(
-            "A scan of more data than memory holds reads all of it again, whatever the limit.",
+            "A scan of more data than memory holds reads all of it again at any limit.",
             "扫描超过内存容量的数据时，无论限额多大都会重复读取。",
         ),
         source="workingset_refault_file of memory.stat, 4 KiB each, against the reads of /proc/diskstats",

@@ -104,7 +104,7 @@ _TABLES = (
         title=Text("Handshakes are answered with SYN cookies", "握手以 SYN cookie 应答"),
         summary=Text(
             "{value} handshakes a second found the SYN queue full and got a cookie.",
-            "每秒 {value} 次握手遇到 SYN 队列已满而使用 cookie。",
+            "每秒 {value} 次握手因 SYN 队列已满而使用 cookie。",
         ),
         measure=MetricReading("tcp.syncookies_sent_per_s", "mean"),
         op=">",
@@ -148,7 +148,7 @@ _TABLES = (
         id="F-NET-WINDOW-CLOSED",
         title=Text("A program does not read its socket", "程序没有读取套接字"),
         summary=Text(
-            "This host told senders {value} times a second to stop, because a receive buffer is full.",
+            "This host closed a receive window {value} times a second, because the buffer behind it is full.",
             "接收缓冲已满，本机每秒 {value} 次要求发送方停止。",
         ),
         measure=MetricReading("tcp.zero_windows_sent_per_s", "mean"),
@@ -228,7 +228,7 @@ _CARDS = (
             "CPU {cpu} is {value} % busy with packets, the others {others} %. The card has one receive queue.",
             "CPU {cpu} 因收包 {value}% 繁忙，其余为 {others}%；网卡只有一个接收队列。",
         ),
-        measure=limits.ONE_QUEUE_CPU,
+        measure=limits.SINGLE_QUEUE_CPU,
         op=">=",
         thresholds=(("warn", _SATURATED),),
         also=(Condition(limits.OTHER_CPUS, "<=", _ROOM),),

@@ -1,4 +1,4 @@
-"""Rules about what somebody holds: stopped, traced and frozen processes, file systems made read-only."""
+"""Rules about what is held back: stopped, traced and frozen processes, file systems made read-only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from culprit.domain.rules.measures.platform import kernel_waits as waits
 from culprit.domain.rules.rule import Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
-_ONE = Threshold("count", 1.0, "one is enough")
+_COUNT = Threshold("count", 1.0, "one is enough")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.STOPPED,
         op=">=",
-        thresholds=(("warn", _ONE),),
+        thresholds=(("warn", _COUNT),),
         strength=Strength.DIRECT,
         use=Use("application", "errors"),
         causes=("process-stopped",),
@@ -40,7 +40,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.TRACED,
         op=">=",
-        thresholds=(("warn", _ONE),),
+        thresholds=(("warn", _COUNT),),
         strength=Strength.DIRECT,
         use=Use("application", "saturation"),
         causes=("tracer-attached",),
@@ -60,7 +60,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.FROZEN,
         op=">=",
-        thresholds=(("warn", _ONE),),
+        thresholds=(("warn", _COUNT),),
         strength=Strength.DIRECT,
         use=Use("application", "errors"),
         causes=("cgroup-frozen",),
@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.READ_ONLY,
         op=">=",
-        thresholds=(("critical", _ONE),),
+        thresholds=(("critical", _COUNT),),
         strength=Strength.DIRECT,
         use=Use("disk", "errors"),
         causes=("filesystem-read-only",),

@@ -85,7 +85,7 @@ def _lost_sessions(view: HostView) -> list[Measurement]:
 def _ceilings(view: HostView) -> list[Measurement]:
     """Measure how little the throughput of a device varies while requests queue, in percent of its mean.
 
-    Requests or bytes, whichever varies less: a volume is limited in one of them. Only readings count in which the
+    Requests or bytes, the one that varies less: a volume is limited in one of them. Only readings count in which the
     device had a queue; a load that varies then shows in the queue and not in the throughput.
     """
     results = []

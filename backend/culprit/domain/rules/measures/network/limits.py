@@ -165,7 +165,7 @@ RING_DROPS = build_measure(
     (("links",),),
     lambda view: list(_ring_drops(view)),
 )
-ONE_QUEUE_CPU = build_measure(
+SINGLE_QUEUE_CPU = build_measure(
     "cpu.one_queue_busy_pct",
     "pct",
     "The CPU that serves the only receive queue",

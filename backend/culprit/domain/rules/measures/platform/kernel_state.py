@@ -55,7 +55,7 @@ def _slow_clock(view: HostView) -> list[Measurement]:
 
 
 def _real_time(view: HostView) -> list[Measurement]:
-    """Measure the CPU time of programs with a real-time policy; kernel threads are bounded by themselves."""
+    """Measure the CPU time of programs with a real-time policy; threads of the kernel do not count."""
     rows = view.rows("processes")
     results = [
         Measurement(
