@@ -93,6 +93,7 @@ CAUSES = frozenset(
         "connection-pool-exhausted",
         "persistence-stall",
         "cache-memory-limit",
+        "heap-almost-full",
         # Of the kernel, its limits, and what was left on:
         "journal-stall",
         "dirty-limit-reached",

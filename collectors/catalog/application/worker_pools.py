@@ -33,7 +33,7 @@ _POOLS = (
 )
 
 #: A worker that serves one request at a time holds one accepted connection while it is busy and none while it is idle,
-#: whatever it waits for. The process that starts the workers holds the listening socket too and is left out: it is the
+#: no matter what it waits for. The process that starts the workers holds the listening socket too and is left out: it is the
 #: parent of another owner. Connections that wait to be accepted have no owner and are the queue of the listener. A
 #: sample is two dumps of sockets with a walk over all descriptors, so the pause is five times its duration at least.
 _SH = (

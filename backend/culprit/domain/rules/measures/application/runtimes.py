@@ -1,0 +1,150 @@
+"""Time that runtimes spend on garbage, room in their heaps, and what each new connection costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from culprit.domain.profiles.search import list_top_functions
+from culprit.domain.profiles.stacks import SampleFilter
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.intervals import estimate_share
+from culprit.domain.rules.measures.application.counters import build_listed_measure
+from culprit.domain.rules.measures.derived import Detail, read_series, share_of
+from culprit.domain.rules.rule import MetricReading
+from culprit.domain.rules.view import HostView
+
+_NEEDS = (("jvm_gc",),)
+_PROFILE = (("perf_record",),)
+#: The collector of Go and its helpers: marking in the background, and marking that an allocation has to do itself.
+GO_GC = r"^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcDrain|bgsweep|bgscavenge)"
+#: Libraries of cryptography. Distributions strip their symbols, so their functions cannot be told apart.
+CRYPTO = re.compile(r"lib(crypto|ssl|gnutls|nettle|hogweed|conscrypt)[.-]")
+GO_CRYPTO = re.compile(r"^crypto/(tls|rsa|ecdsa|ecdh|internal/(bigmod|nistec|fips140))")
+MS_PER_S = 1000.0
+MAX_FUNCTIONS = 5_000
+
+
+def _read_jvm(column: str) -> Callable[[HostView], Iterator[Measurement]]:
+    """Return a reader of one column of each JVM."""
+
+    def read(view: HostView) -> Iterator[Measurement]:
+        for row in view.rows("jvm_gc"):
+            value = row.number(column)
+            if value is not None:
+                detail: Detail = {
+                    "name": row.text("comm"),
+                    "collections": round(row.number("collections") or 0),
+                    "full": round(row.number("full_collections") or 0),
+                    "seconds": round(row.number("seconds") or 0),
+                    "old": round(row.number("old_used_pct") or 0),
+                }
+                count = round(row.number("collections") or 0)
+                yield Measurement(value, (("pid", row.text("pid")),), (row.citation,), count, (), detail)
+
+    return read
+
+
+def _lifetime(view: HostView) -> Iterator[Measurement]:
+    """Mean life of a connection in milliseconds: open ones divided by those that begin in a second (Little's law)."""
+    opens = [
+        item
+        for metric in ("tcp.passive_opens_per_s", "tcp.active_opens_per_s")
+        for item in read_series(view, MetricReading(metric))
+    ]
+    established = read_series(view, MetricReading("tcp.estab"))
+    rate = max((item.value for item in opens), default=0.0)
+    if established and rate > 0:
+        cites = (*established[0].citations, *(cite for item in opens for cite in item.citations))
+        detail: Detail = {"rate": round(rate), "open": round(established[0].value)}
+        yield Measurement(1000.0 * established[0].value / rate, (), cites, round(rate), (), detail)
+
+
+def _crypto_share(view: HostView) -> Iterator[Measurement]:
+    """Percent of the busy CPU samples in libraries of cryptography."""
+    stacks = view.stacks.get("on_cpu")
+    if stacks is None:
+        return
+    busy = stacks.profile.view(SampleFilter(hide_idle=True))
+    rows = [
+        row
+        for row in list_top_functions(busy, MAX_FUNCTIONS)
+        if CRYPTO.search(row.module) or GO_CRYPTO.match(row.frame)
+    ]
+    share = sum(row.own for row in rows) / busy.weight if busy.weight else 0.0
+    citation = replace(stacks.citation, frame="libcrypto")
+    interval = estimate_share(share, busy.samples)
+    detail: Detail = {"frames": ", ".join(sorted({row.module for row in rows})[:3])}
+    yield Measurement(
+        100.0 * share, (), (citation,), busy.samples, stacks.quality_issues(), detail, interval=interval
+    )
+
+
+def _crypto_ms(view: HostView) -> Iterator[Measurement]:
+    """CPU time in libraries of cryptography for each connection that was accepted."""
+    shares, busy = list(_crypto_share(view)), read_series(view, MetricReading("cpu.total_busy_pct"))
+    opens = read_series(view, MetricReading("tcp.passive_opens_per_s"))
+    if view.cpus and shares and busy and opens and opens[0].value > 0:
+        cpu_ms = view.cpus * shares[0].value / 100.0 * busy[0].value / 100.0 * MS_PER_S
+        cites = (*shares[0].citations, *busy[0].citations, *opens[0].citations)
+        yield Measurement(cpu_ms / opens[0].value, (), cites, round(opens[0].value))
+
+
+def _opens_per_cpu(view: HostView) -> Iterator[Measurement]:
+    """Connections that begin in a second on each CPU, accepted or opened."""
+    if not view.cpus:
+        return
+    for metric in ("tcp.passive_opens_per_s", "tcp.active_opens_per_s"):
+        for item in read_series(view, MetricReading(metric)):
+            yield Measurement(item.value / view.cpus, (), item.citations, item.sample_count)
+
+
+GC_TIME = build_listed_measure(
+    "jvm.gc_pct", "pct", "Time in garbage collection", "垃圾回收时间占比", _NEEDS, _read_jvm("gc_pct")
+)
+GC_PAUSE = build_listed_measure(
+    "jvm.mean_pause_ms",
+    "ms",
+    "Mean pause for garbage collection",
+    "垃圾回收平均停顿",
+    _NEEDS,
+    _read_jvm("mean_pause"),
+)
+FULL_COLLECTIONS = build_listed_measure(
+    "jvm.full_collections_count",
+    "count",
+    "Full collections",
+    "Full GC 次数",
+    _NEEDS,
+    _read_jvm("full_collections"),
+)
+OLD_USED = build_listed_measure(
+    "jvm.old_used_pct", "pct", "Old generation in use", "老年代使用率", _NEEDS, _read_jvm("old_used_pct")
+)
+GO_GC_SHARE = build_listed_measure(
+    "go.gc_pct",
+    "pct",
+    "CPU in the garbage collector of Go",
+    "Go 垃圾回收 CPU 占比",
+    _PROFILE,
+    share_of("on_cpu", GO_GC),
+)
+CRYPTO_SHARE = build_listed_measure(
+    "tls.crypto_pct", "pct", "CPU in libraries of cryptography", "密码库 CPU 占比", _PROFILE, _crypto_share
+)
+CRYPTO_MS = build_listed_measure(
+    "tls.ms_per_connection", "ms", "CPU in cryptography for each new connection", "每个新连接的密码运算 CPU",
+    (("perf_record",), ("snmp",), ("cpu_stat",)), _crypto_ms,
+)  # fmt: skip
+LIFETIME = build_listed_measure(
+    "tcp.connection_life_ms", "ms", "Mean life of a connection", "连接平均存活时间", (("snmp",),), _lifetime
+)
+OPENS_PER_CPU = build_listed_measure(
+    "tcp.opens_per_cpu_per_s",
+    "per_s",
+    "New connections for each CPU",
+    "每个 CPU 的新建连接",
+    (("snmp",),),
+    _opens_per_cpu,
+)
