@@ -89,9 +89,11 @@ def test_named_process_gets_a_profile() -> None:
 def test_looks_stay_within_the_tier() -> None:
     stage = plan(slow("postgres", make_time(7, "events", 1.0)), most=Tier.LIGHT)
     assert stage is not None
-    assert set(stage.collectors) == {"db_sessions"}
+    assert "db_sessions" in stage.collectors
+    assert all(COLLECTORS[name].tier is Tier.LIGHT for name in stage.collectors)
     assert "offcpu" in stage.refused
-    assert plan(slow("web", run=1.0), most=Tier.LIGHT) is None
+    stage = plan(slow("web", run=1.0), most=Tier.LIGHT)
+    assert stage is None or "perf_record" in stage.refused
 
 
 @pytest.mark.parametrize(

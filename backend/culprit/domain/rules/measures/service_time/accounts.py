@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.places import is_inside_group
-from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE, UNKNOWN
-from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, add_amounts, compute_share
+from culprit.domain.rules.measures.service_time.activities import RUNNABLE
+from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, compute_share
+from culprit.domain.rules.measures.service_time.requests import (
+    NO_CALLS,
+    RequestLoad,
+    add_unanswered,
+    add_unix_calls,
+    count_calls,
+    list_callees,
+    list_unix_links,
+    place_requests,
+    read_load,
+    select_rows,
+)
 from culprit.domain.rules.measures.service_time.services import (
     SESSIONS,
     Service,
     ServiceMap,
     index_rows,
     map_services,
-    normalize_target,
     sum_column,
 )
 from culprit.domain.rules.measures.service_time.thread_amounts import (
@@ -26,12 +36,7 @@ from culprit.domain.rules.measures.service_time.thread_amounts import (
     read_throttled_groups,
 )
 from culprit.domain.rules.view import HostView, TableRow
-from culprit.domain.statistics.intervals import wilson_interval
 
-#: Fewer idle serving threads than this, on average, mean that the next request finds none.
-IDLE_SERVER = 0.5
-#: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
-BUSY_SERVER = 0.9
 MAX_CPU_USERS = 5
 
 
@@ -137,7 +142,6 @@ def read_service_times(view: HostView) -> ServiceTimes:
 def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     rows = index_rows(view.rows("thread_time"))
     connections = index_rows(row for row in view.rows("tcp_waits") if row.text("comm") not in SESSIONS)
-    listeners = index_rows(view.rows("listeners"))
     users = list_cpu_users(view)
     window_ms = get_window_ms(view.rows("process_time"))
     limits = read_throttled_groups(
@@ -145,20 +149,14 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     )
     threads = [read_thread_amounts(service, rows, limits, window_ms) for service in services.services]
     busy = [
-        _add_unanswered(_rows_of(connections, service), item)
+        add_unanswered(select_rows(connections, service), item)
         for service, item in zip(services.services, threads, strict=True)
     ]
-    callees = [
-        _list_callees(service, amounts, services)
-        for service, amounts in zip(services.services, busy, strict=True)
-    ]
-    called = _count_calls(busy, callees)
+    busy, callees, loads = _connect(view, services, threads, busy, connections)
     accounts = []
     for at, service in enumerate(services.services):
-        load = _read_load(
-            _rows_of(connections, service), _rows_of(listeners, service), called.get(service.pids, _NO_CALLS)
-        )
-        amounts, idle = _place_requests(load, busy[at], threads[at])
+        load = loads[at]
+        amounts, idle = place_requests(load, busy[at], threads[at])
         accounts.append(
             TimeAccount(
                 service, amounts, idle, load.waiting, load.queued, load.oldest_ms,
@@ -170,144 +168,41 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     return accounts
 
 
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """What local callers show about a service: requests that wait in it, and the longest wait."""
+def _connect(
+    view: HostView,
+    services: ServiceMap,
+    threads: Sequence[ThreadAmounts],
+    busy: Sequence[Mapping[Key, Amount]],
+    connections: Mapping[str, Sequence[TableRow]],
+) -> tuple[list[Mapping[Key, Amount]], list[Mapping[str, Service]], list[RequestLoad]]:
+    """Return the busy amounts with calls over Unix sockets, the local services that are called, and the requests."""
+    listeners = index_rows(view.rows("listeners"))
 
-    number: float = 0.0
-    longest_ms: float = 0.0
-    citations: tuple[Citation, ...] = ()
+    def measure(
+        amounts: Sequence[Mapping[Key, Amount]],
+    ) -> tuple[list[Mapping[str, Service]], list[RequestLoad]]:
+        callees = [list_callees(*item, services) for item in zip(services.services, amounts, strict=True)]
+        called = count_calls(amounts, callees)
+        return callees, [
+            read_load(
+                select_rows(connections, service),
+                select_rows(listeners, service),
+                called.get(service.pids, NO_CALLS),
+            )
+            for service in services.services
+        ]
 
-
-_NO_CALLS = _Calls()
-
-
-@dataclass(frozen=True, slots=True)
-class _Load:
-    waiting: float
-    queued: float
-    oldest_ms: float
-    citations: tuple[Citation, ...]
-
-
-def _rows_of(rows: Mapping[str, Sequence[TableRow]], service: Service) -> list[TableRow]:
-    return [row for pid in sorted(service.pids) for row in rows.get(pid, ())]
-
-
-def _add_unanswered(connections: Sequence[TableRow], threads: ThreadAmounts) -> Mapping[Key, Amount]:
-    """Add requests to peers for which no thread waits, because an event loop waits for many of them at once."""
-    amounts = dict(threads.busy)
-    requested: dict[Key, list[TableRow]] = defaultdict(list)
-    for row in connections:
-        if row.text("direction") == "out":
-            requested[PEER, normalize_target(row.text("peer"))].append(row)
-    for key, rows in requested.items():
-        unanswered = add_amounts(_count_unanswered(row) for row in rows)
-        known = amounts.get(key)
-        if known is None or unanswered.number > known.number:
-            amounts[key] = replace(unanswered, operation=known.operation if known else "")
-    return {key: amount for key, amount in amounts.items() if amount.number > 0}
-
-
-def _count_unanswered(row: TableRow) -> Amount:
-    """Return the requests that a peer owes. The bounds are those of the part of the samples in which it owed any."""
-    number, samples = row.number("waiting") or 0.0, max(1, int(row.number("samples") or 0))
-    part = min(1.0, (row.number("waiting_samples") or 0.0) / samples)
-    low, high = wilson_interval(part, samples)
-    while_any = number / part if part else number
-    return Amount(
-        number, min(number, while_any * low), max(number, while_any * high), samples, row.number("oldest") or 0.0,
-        "", (row.citation,),
-    )  # fmt: skip
-
-
-def _list_callees(
-    service: Service, amounts: Mapping[Key, Amount], services: ServiceMap
-) -> Mapping[str, Service]:
-    """Return the local services that a service waits for, by target; itself is none."""
-    callees: dict[str, Service] = {}
-    for activity, target in amounts:
-        if activity == PEER:
-            callee = services.find_by_target(target)
-            if callee is not None and callee.pids != service.pids:
-                callees[target] = callee
-    return callees
-
-
-def _count_calls(
-    busy: Sequence[Mapping[Key, Amount]], callees: Sequence[Mapping[str, Service]]
-) -> Mapping[frozenset[str], _Calls]:
-    """Return what the callers of each local service show, by its processes."""
-    amounts_by_callee: dict[frozenset[str], list[Amount]] = defaultdict(list)
-    for amounts, targets in zip(busy, callees, strict=True):
-        for target, callee in targets.items():
-            amounts_by_callee[callee.pids].append(amounts[PEER, target])
-    return {
-        pids: _Calls(
-            sum(item.number for item in items),
-            max(item.longest_ms for item in items),
-            tuple(citation for item in items for citation in item.citations),
-        )
-        for pids, items in amounts_by_callee.items()
+    _, loads = measure(busy)
+    numbers = {
+        service.pids: sum(amount.number for amount in amounts.values())
+        for service, amounts in zip(services.services, busy, strict=True)
     }
-
-
-def _read_load(connections: Sequence[TableRow], listening: Sequence[TableRow], calls: _Calls) -> _Load:
-    """Return the requests of a service: as its connections show them, or as its local callers do, if these are more."""
-    inbound = [row for row in connections if row.text("direction") == "in"]
-    waiting = sum_column(inbound, "waiting")
-    queued = sum_column(inbound, "unread") + sum_column(listening, "queue_min")
-    oldest = max((row.number("oldest") or 0.0 for row in inbound), default=0.0)
-    citations = tuple(row.citation for row in (*inbound, *listening))
-    if calls.number > waiting + queued:
-        waiting, citations = calls.number - queued, (*citations, *calls.citations)
-    return _Load(waiting, queued, max(oldest, calls.longest_ms), citations)
-
-
-def _place_requests(
-    load: _Load, busy: Mapping[Key, Amount], threads: ThreadAmounts
-) -> tuple[Mapping[Key, Amount], Mapping[Key, Amount]]:
-    """Return busy and idle amounts after requests that no busy thread holds are placed.
-
-    Where serving threads are free, such a request waits in a thread that looks idle, and otherwise inside the process,
-    unseen. Where none is free and one is always busy, it queues behind the busy ones, so its time is theirs.
-    """
-    idle = {**threads.idle, **threads.ambiguous}
-    held = sum(amount.number for amount in busy.values())
-    unplaced = load.waiting - held
-    is_saturated = threads.free < IDLE_SERVER and held >= BUSY_SERVER
-    if unplaced <= 0 or is_saturated:
-        return busy, idle
-    candidates = {key: amount for key, amount in threads.ambiguous.items() if amount.number > 0}
-    available = sum(amount.number for amount in candidates.values())
-    part = min(1.0, unplaced / available) if available else 0.0
-    amounts = dict(busy)
-    for key, amount in candidates.items():
-        others = available - amount.number
-        amounts[key] = Amount(
-            part * amount.number, max(0.0, min(unplaced, available) - others), min(unplaced, amount.high),
-            amount.samples, amount.longest_ms, amount.operation, amount.citations,
-        )  # fmt: skip
-        idle[key] = _subtract(amount, part * amount.number)
-    if unplaced > available:
-        unseen = unplaced - available
-        known = amounts.get((UNKNOWN, ""))
-        more = known.number if known else 0.0
-        amounts[UNKNOWN, ""] = Amount(unseen + more, unseen, unseen + more, 0, 0.0, "", load.citations[:1])
-    return amounts, idle
-
-
-def _subtract(amount: Amount, number: float) -> Amount:
-    rest = max(0.0, amount.number - number)
-    return Amount(
-        rest,
-        0.0,
-        max(rest, amount.high),
-        amount.samples,
-        amount.longest_ms,
-        amount.operation,
-        amount.citations,
-    )
+    links = list_unix_links(view.rows("unix_calls"), services, numbers)
+    linked = [
+        add_unix_calls(load, amounts, item, links.get(service.pids, ()))
+        for load, amounts, item, service in zip(loads, busy, threads, services.services, strict=True)
+    ]
+    return linked, *measure(linked)
 
 
 def _select_others(users: Sequence[CpuUser], service: Service) -> tuple[CpuUser, ...]:

@@ -1,0 +1,222 @@
+"""Requests of services: how many wait, where an event loop passed them on, and in which threads they are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.measures.service_time.activities import PEER, UNKNOWN
+from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_amounts
+from culprit.domain.rules.measures.service_time.services import (
+    Service,
+    ServiceMap,
+    normalize_target,
+    sum_column,
+)
+from culprit.domain.rules.measures.service_time.thread_amounts import ThreadAmounts
+from culprit.domain.rules.view import TableRow
+from culprit.domain.statistics.intervals import wilson_interval
+
+#: Fewer idle serving threads than this, on average, mean that the next request finds none.
+IDLE_SERVER = 0.5
+#: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
+BUSY_SERVER = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCalls:
+    """What local callers show about a service: requests that wait in it, and the longest wait."""
+
+    number: float = 0.0
+    longest_ms: float = 0.0
+    citations: tuple[Citation, ...] = ()
+
+
+NO_CALLS = ServiceCalls()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLoad:
+    """The requests of a service: taken, queued, and the longest wait."""
+
+    waiting: float
+    queued: float
+    oldest_ms: float
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnixLink:
+    """Connections of a service to a socket path, and the busy threads of the service behind it."""
+
+    path: str
+    connections: float
+    busy: float
+    citation: Citation
+
+
+def select_rows(rows: Mapping[str, Sequence[TableRow]], service: Service) -> list[TableRow]:
+    return [row for pid in sorted(service.pids) for row in rows.get(pid, ())]
+
+
+def add_unanswered(connections: Sequence[TableRow], threads: ThreadAmounts) -> Mapping[Key, Amount]:
+    """Add requests to peers for which no thread waits, because an event loop waits for many of them at once."""
+    amounts = dict(threads.busy)
+    requested: dict[Key, list[TableRow]] = defaultdict(list)
+    for row in connections:
+        if row.text("direction") == "out":
+            requested[PEER, normalize_target(row.text("peer"))].append(row)
+    for key, rows in requested.items():
+        unanswered = add_amounts(_count_unanswered(row) for row in rows)
+        known = amounts.get(key)
+        if known is None or unanswered.number > known.number:
+            amounts[key] = replace(unanswered, operation=known.operation if known else "")
+    return {key: amount for key, amount in amounts.items() if amount.number > 0}
+
+
+def _count_unanswered(row: TableRow) -> Amount:
+    """Return the requests that a peer owes. The bounds are those of the part of the samples in which it owed any."""
+    number, samples = row.number("waiting") or 0.0, max(1, int(row.number("samples") or 0))
+    part = min(1.0, (row.number("waiting_samples") or 0.0) / samples)
+    low, high = wilson_interval(part, samples)
+    while_any = number / part if part else number
+    return Amount(
+        number, min(number, while_any * low), max(number, while_any * high), samples, row.number("oldest") or 0.0,
+        "", (row.citation,),
+    )  # fmt: skip
+
+
+def list_callees(
+    service: Service, amounts: Mapping[Key, Amount], services: ServiceMap
+) -> Mapping[str, Service]:
+    """Return the local services that a service waits for, by target; itself is none."""
+    callees: dict[str, Service] = {}
+    for activity, target in amounts:
+        if activity == PEER:
+            callee = services.find_by_target(target)
+            if callee is not None and callee.pids != service.pids:
+                callees[target] = callee
+    return callees
+
+
+def count_calls(
+    busy: Sequence[Mapping[Key, Amount]], callees: Sequence[Mapping[str, Service]]
+) -> Mapping[frozenset[str], ServiceCalls]:
+    """Return what the callers of each local service show, by its processes."""
+    amounts_by_callee: dict[frozenset[str], list[Amount]] = defaultdict(list)
+    for amounts, targets in zip(busy, callees, strict=True):
+        for target, callee in targets.items():
+            amounts_by_callee[callee.pids].append(amounts[PEER, target])
+    return {
+        pids: ServiceCalls(
+            sum(item.number for item in items),
+            max(item.longest_ms for item in items),
+            tuple(citation for item in items for citation in item.citations),
+        )
+        for pids, items in amounts_by_callee.items()
+    }
+
+
+def read_load(
+    connections: Sequence[TableRow], listening: Sequence[TableRow], calls: ServiceCalls
+) -> RequestLoad:
+    """Return the requests of a service: as its connections show them, or as its local callers do, if these are more."""
+    inbound = [row for row in connections if row.text("direction") == "in"]
+    waiting = sum_column(inbound, "waiting")
+    queued = sum_column(inbound, "unread") + sum_column(listening, "queue_min")
+    oldest = max((row.number("oldest") or 0.0 for row in inbound), default=0.0)
+    citations = tuple(row.citation for row in (*inbound, *listening))
+    if calls.number > waiting + queued:
+        waiting, citations = calls.number - queued, (*citations, *calls.citations)
+    return RequestLoad(waiting, queued, max(oldest, calls.longest_ms), citations)
+
+
+def place_requests(
+    load: RequestLoad, busy: Mapping[Key, Amount], threads: ThreadAmounts
+) -> tuple[Mapping[Key, Amount], Mapping[Key, Amount]]:
+    """Return busy and idle amounts after requests that no busy thread holds are placed.
+
+    Where serving threads are free, such a request waits in a thread that looks idle, and otherwise inside the process,
+    unseen. Where none is free and one is always busy, it queues behind the busy ones, so its time is theirs.
+    """
+    idle = {**threads.idle, **threads.ambiguous}
+    held = sum(amount.number for amount in busy.values())
+    unplaced = load.waiting - held
+    is_saturated = threads.free < IDLE_SERVER and held >= BUSY_SERVER
+    if unplaced <= 0 or is_saturated:
+        return busy, idle
+    candidates = _sum_by_activity(threads.ambiguous)
+    available = sum(amount.number for amount in candidates.values())
+    part = min(1.0, unplaced / available) if available else 0.0
+    amounts = dict(busy)
+    for key, amount in candidates.items():
+        others = available - amount.number
+        amounts[key] = replace(
+            amount,
+            number=part * amount.number,
+            low=max(0.0, min(unplaced, available) - others),
+            high=min(unplaced, amount.number),
+        )
+    idle |= {
+        key: replace(amount, number=(1 - part) * amount.number, low=0.0)
+        for key, amount in threads.ambiguous.items()
+    }
+    if unplaced > available:
+        unseen = unplaced - available
+        known = amounts.get((UNKNOWN, ""))
+        more = known.number if known else 0.0
+        amounts[UNKNOWN, ""] = Amount(unseen + more, unseen, unseen + more, 0, 0.0, "", load.citations[:1])
+    return amounts, idle
+
+
+def _sum_by_activity(amounts: Mapping[Key, Amount]) -> Mapping[Key, Amount]:
+    """Return amounts without their targets, unless an activity has one target only: any of them may hold a request."""
+    grouped: dict[str, dict[Key, Amount]] = defaultdict(dict)
+    for key, amount in amounts.items():
+        if amount.number > 0:
+            grouped[key[0]][key] = amount
+    return {
+        next(iter(items)) if len(items) == 1 else (activity, ""): add_amounts(items.values())
+        for activity, items in grouped.items()
+    }
+
+
+def add_unix_calls(
+    load: RequestLoad, busy: Mapping[Key, Amount], threads: ThreadAmounts, links: Sequence[UnixLink]
+) -> Mapping[Key, Amount]:
+    """Add requests that an event loop has passed on over Unix sockets, whose unanswered data no counter shows.
+
+    At most as many as it has in progress, as it has connections, and as the other side has busy threads.
+    """
+    unplaced = load.waiting - sum(amount.number for amount in busy.values())
+    available = sum(amount.number for amount in threads.ambiguous.values())
+    amounts = dict(busy)
+    for link in links:
+        number = min(unplaced, link.connections, link.busy)
+        key = PEER, link.path
+        if number > 0 and key not in amounts:
+            amounts[key] = Amount(
+                number, max(0.0, number - available), number, 0, load.oldest_ms, "", (link.citation,)
+            )
+            unplaced -= number
+    return amounts
+
+
+def list_unix_links(
+    rows: Sequence[TableRow], services: ServiceMap, busy: Mapping[frozenset[str], float]
+) -> Mapping[frozenset[str], list[UnixLink]]:
+    """Return the Unix connections between services, by the processes of the caller."""
+    links: dict[frozenset[str], dict[str, UnixLink]] = defaultdict(dict)
+    for row in rows:
+        caller, callee = (
+            services.find_by_pid(str(int(row.number(name) or 0))) for name in ("pid", "peer_pid")
+        )
+        if caller is None or callee is None or caller.pids == callee.pids:
+            continue
+        path, count = row.text("path"), row.number("connections") or 0.0
+        known = links[caller.pids].get(path)
+        more = known.connections if known else 0.0
+        links[caller.pids][path] = UnixLink(path, count + more, busy.get(callee.pids, 0.0), row.citation)
+    return {pids: list(by_path.values()) for pids, by_path in links.items()}
