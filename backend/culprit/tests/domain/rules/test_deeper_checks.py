@@ -86,7 +86,7 @@ def test_named_process_gets_a_profile() -> None:
     assert plan(make_view(), is_named=True, tried=("perf_record",)) is None
 
 
-def test_looks_stay_within_the_tier() -> None:
+def test_deeper_checks_stay_within_the_tier() -> None:
     stage = plan(slow("postgres", make_time(7, "events", 1.0)), most=Tier.LIGHT)
     assert stage is not None
     assert "db_sessions" in stage.collectors

@@ -48,7 +48,7 @@ def test_circle_is_listed() -> None:
 
 def test_mechanisms_are_activities() -> None:
     for item in CAUSES.values():
-        assert set(item.mechanisms) <= BUSY | AMBIGUOUS, item.id
+        assert set(item.mechanisms) <= BUSY | AMBIGUOUS | {"client"}, item.id
 
 
 @pytest.mark.parametrize(("matched", "above"), [((), "a"), (("R9",), "b")])
