@@ -13,7 +13,7 @@ from culprit.domain.rules.view import HostView, TableRow
 
 _NEEDS = (("kernel_waits",),)
 _OF_GROUPS = frozenset(("io_controller", "memory_high", "memory_full"))
-#: Mounts by what their waits are called in `collectors.parse.proc.kernel_functions`.
+#: Mounts by what their waits are called in `collectors.catalog.platform.kernel_waits`.
 _MOUNT_TYPES = {
     "fuse_mount": ("fuse",),
     "remote_mount": ("nfs", "cifs", "smb", "9p", "ceph", "virtiofs"),
