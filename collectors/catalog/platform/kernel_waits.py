@@ -26,8 +26,8 @@ from collectors.contract import (
 from collectors.parse.tables.tokens import parse_decimal, to_text
 from collectors.shell.dedent import strip_indent
 
-#: Kernel functions in which a thread waits, by what it waits for. The names are those of /proc/PID/wchan, from the source
-#: of Linux 3.10 to 6.18. A function that waits for more than one thing is left out: folio_wait_bit_common, io_schedule,
+#: Kernel functions in which a thread waits, by what it waits for: names of /proc/PID/wchan, from the source of Linux
+#: 3.10 to 6.18. A function that waits for more than one thing is left out: folio_wait_bit_common, io_schedule,
 #: rwsem_down_read_slowpath, pipe_wait, wait_woken.
 WAITS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
