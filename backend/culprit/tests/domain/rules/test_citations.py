@@ -88,7 +88,7 @@ def list_numbers(step: Json) -> tuple[HostView, list[tuple[Number, Measurement]]
 #: Measures whose citations still leave lines out.
 INCOMPLETE = frozenset(
     (
-        "cgroup.killed_anon_mb", "cgroup.memory_blocked_threads", "cpu.one_queue_busy_pct", "cpu.several_queues_busy_pct", "disk.read_variation_pct", "fd.sync_write_time_pct", "fd.sync_writes_per_s", "lock.futex_threads", "proc.database_sync_wait_pct",
+        "cgroup.killed_anon_mb", "cgroup.memory_blocked_threads", "cpu.one_queue_busy_pct", "cpu.others_busy_pct", "cpu.several_queues_busy_pct", "disk.read_variation_pct", "fd.sync_write_time_pct", "fd.sync_writes_per_s", "lock.futex_threads", "proc.database_sync_wait_pct",
         "proc.sync_wait_pct",
         "numa.far_from_own_pins_pct", "numa.far_memory_pct", "proc.database_threads_waiting_for_sync",
         "proc.sent_of_written", "proc.serving_cpu_pct", "proc.threads_waiting_for_sync",
@@ -98,8 +98,8 @@ INCOMPLETE = frozenset(
 )  # fmt: skip
 
 
-#: Time accounts are computed from all services of a host and cite the rows of one.
-INCOMPLETE_GROUPS = ("service.", "time.")
+#: Time accounts and jobs are computed from all services of a host and cite the rows of one.
+INCOMPLETE_GROUPS = ("jobs.", "service.", "time.")
 
 
 def is_complete(measure: str) -> bool:
