@@ -45,6 +45,7 @@ class Captured:
     cpu_s: float
     own_cpu_s: float
     collectors_cpu_s: float
+    collectors_s: dict[str, float]
     sent: int
     failed: tuple[str, ...]
     limiter: str
@@ -129,6 +130,7 @@ def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
         cpu_s=cpu,
         own_cpu_s=int(ends[0].get("cpu_ms", "0")) / 1000,
         collectors_cpu_s=sum(outcome.cpu_ms for outcome in outcomes) / 1000,
+        collectors_s={outcome.collector: outcome.cpu_ms / 1000 for outcome in outcomes},
         sent=sent,
         failed=tuple(
             sorted(

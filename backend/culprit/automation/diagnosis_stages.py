@@ -15,6 +15,7 @@ from sqlalchemy import func
 from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
+from collectors.cost import forecast_cpu_pct
 from collectors.plans import PLANS, highest_tier
 from collectors.registry import COLLECTORS
 from collectors.runner.scope import Scope
@@ -24,6 +25,7 @@ from culprit.accounts.unattended_tiers import UNATTENDED_SOURCES, get_allowed_ti
 from culprit.analysis.findings.queries import resolve_overrides
 from culprit.automation import diagnosis_queries as queries
 from culprit.captures import service as captures
+from culprit.captures.forecast import load_host_sizes
 from culprit.captures.schemas import CaptureCreate, ScopeRequest
 from culprit.captures.service_collectors import service_collector_options
 from culprit.domain.hosts.consumers import Consumer, list_consumers
@@ -163,7 +165,7 @@ def _start_stage(  # noqa: PLR0917
             "hypotheses": list(stage.hypotheses) if stage else [],
             "refused": list(stage.refused) if stage else [],
             "scope": scope or {},
-            "cpu_pct": round(sum(COLLECTORS[item].cost.cpu_pct for item in seconds), 2),
+            "cpu_pct": round(forecast_cpu_pct(seconds, load_host_sizes(session, [host.id])[host.id]), 2),
         },
     ]
 

@@ -23,6 +23,7 @@ from culprit.accounts.unattended_tiers import require_tier_allowed
 from culprit.captures import queries, service_collectors
 from culprit.captures.cancellation import cancel_runs
 from culprit.captures.consent import require_confirmation, require_ptrace_permitted
+from culprit.captures.forecast import forecast_collector_pct, load_host_sizes
 from culprit.captures.schemas import (
     CaptureCreate,
     CapturePreviewRequest,
@@ -137,6 +138,10 @@ def preview_capture(
     check_options(options, plan)
     why = {more.collector: more.why} if more and more.collector not in capture_preview_request.options else {}
     checks = queries.load_latest_preflights(session, [host.id for host in hosts])
+    sizes = load_host_sizes(session, [host.id for host in hosts])
+    cpu_pct = forecast_collector_pct(
+        {item.id: item.seconds for item in plan.collectors}, list(sizes.values())
+    )
     refusal = None
     try:
         _require_permitted(actor, store, plan)
@@ -150,7 +155,7 @@ def preview_capture(
         refusal=refusal,
         total_seconds=plan.total_seconds,
         collectors=[
-            _preview_collector(collector, hosts, checks, why.get(collector.id))
+            _preview_collector(collector, hosts, checks, why.get(collector.id), cpu_pct[collector.id])
             for collector in plan.collectors
         ],
         service=sentence_to_json(differ),
@@ -170,7 +175,11 @@ def _require_permitted(actor: Actor, store: ArtifactStore, plan: Plan) -> None:
 
 
 def _preview_collector(
-    planned: PlannedCollector, hosts: Sequence[Host], checks: dict[UUID, Preflight], why: Sentence | None
+    planned: PlannedCollector,
+    hosts: Sequence[Host],
+    checks: dict[UUID, Preflight],
+    why: Sentence | None,
+    cpu_pct: float,
 ) -> PreviewCollector:
     name, seconds = planned.id, planned.seconds
     collector = COLLECTORS[name]
@@ -200,7 +209,7 @@ def _preview_collector(
             used.append(methods[verdict["method"]])
     commands = [method.command_line.replace("{seconds}", str(seconds)) for method in dict.fromkeys(used)]
     cost = PreviewCost(
-        cpu_pct=collector.cost.cpu_pct,
+        cpu_pct=cpu_pct,
         bytes_per_s=collector.cost.bytes_per_s,
         note={"en": collector.cost.note.en, "zh": collector.cost.note.zh},
     )

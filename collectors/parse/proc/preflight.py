@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from collectors.parse.network import addresses
 from collectors.parse.proc.id_list import parse_ids
-from collectors.parse.tables.tokens import parse_whole, to_text
+from collectors.parse.tables.tokens import parse_amount, parse_whole, to_text
 
 _MAX_BYTES = 256 << 10
 _MAX_LINES = 5_000
@@ -25,6 +26,7 @@ def parse_preflight(text: bytes) -> Facts:
     sudo
     perf_event_paranoid kptr_restrict dmesg_restrict ptrace_scope perf_max_sample_rate lockdown virtualisation
     container pmu tools{name: version} broken_tools other_perf files unreadable
+    processes threads sockets cgroups start_us read_us
     space[{path, writable, free_bytes, free_inodes, kind}] clock{the runner's record} traced took_ms complete
     """
     lines = _split_lines(text)
@@ -77,6 +79,11 @@ def _read_kib(value: bytes) -> int | None:
     return None if number is None else number * 1024
 
 
+def _read_decimal(value: bytes) -> float | None:
+    number = parse_amount(value[:20])
+    return number if math.isfinite(number) else None
+
+
 def _read_count(value: bytes) -> int:
     return len(parse_ids(value))
 
@@ -120,6 +127,12 @@ _SINGLE: Mapping[str, tuple[str, Callable[[bytes], object]]] = {
     "virt": ("virtualisation", _read_word),
     "product": ("product", _read_text),
     "container": ("container", _read_word),
+    "processes": ("processes", parse_whole),
+    "threads": ("threads", parse_whole),
+    "sockets": ("sockets", parse_whole),
+    "cgroups": ("cgroups", parse_whole),
+    "start_us": ("start_us", parse_whole),
+    "read_us": ("read_us", _read_decimal),
     "took_ms": ("took_ms", parse_whole),
 }
 

@@ -218,7 +218,11 @@ record_script() {
     esac
     O_LIST="$O_LIST $f_"
   done
-  record_outcome "$1" "$STATE" "argv $(printf %.1024s "${argv_:-$show_}")${NL}version $(printf %.200s "$v_")$NL${REASON:+reason $REASON$NL}${TRIED}stderr$NL$e_"
+  # Without a fork where nothing is cut.
+  argv_=${argv_:-$show_}
+  [ ${#argv_} -le 1024 ] || argv_=$(printf %.1024s "$argv_")
+  [ ${#v_} -le 200 ] || v_=$(printf %.200s "$v_")
+  record_outcome "$1" "$STATE" "argv $argv_${NL}version $v_$NL${REASON:+reason $REASON$NL}${TRIED}stderr$NL$e_"
 }
 
 # Set STATE, REASON and COMPLETE from the exit status (O_EXIT) and the stop reason (WHY).

@@ -1,7 +1,8 @@
 # Collectors without a process of their own: one awk reads the files of all of them.
 
 # List the files that the sampler reads for method $2 of job $1, with output file $4 and at most $3 bytes. A file in
-# /sys may exist and be unreadable, and mawk exits then, so each file is tried. The network files of a target are read through it.
+# /sys may exist and be unreadable, and mawk exits then, so each file is tried. The network files of a target are read
+# through it. Processes end all the time, so their files are read by grep, which continues then.
 list_sampler_input() {
   eval "e_=\$J$1_$2_every o_=\$J$1_$2_once f_=\$J$1_$2_paths"
   printf 'J %s %s %s %s %s %s\n' "$1" "$e_" "$o_" "$secs" "$3" "$4"
@@ -19,6 +20,8 @@ list_sampler_input() {
         for p_ in $y_; do
           if [ -n "$NETPID" ]; then echo "N $1 /proc/$NETPID${p_#/proc} $p_"; else echo "F $1 $p_"; fi
         done ;;
+      '/proc/[0-9]*/'*)
+        if [ -n "$T_grep" ] && [ -n "$T_xargs" ]; then echo "G $1 $y_"; else printf "F $1 %s\n" $y_; fi ;;
       *) printf "F $1 %s\n" $y_ ;;
     esac
   done
@@ -29,7 +32,7 @@ list_sampler_input() {
 run_samplers() {
   trap '' INT
   max=0
-  AWKV="-v main=/proc/$MAIN/stat -v frac=$FRAC"
+  AWKV="-v main=/proc/$MAIN/stat -v frac=$FRAC -v many='$T_xargs@$T_grep'"
   for x in "$@"; do
     n=${x%:*}
     w=${x#*:}
@@ -69,7 +72,7 @@ run_samplers() {
       x_=
       y_=$f_
       [ "$k_" != N ] || y_=${f_%% *}
-      [ "$k_" = J ] || { read -r x_ <"$y_"; } 2>/dev/null || [ -n "$x_" ] || [ ! -e "$y_" ] || continue
+      case $k_ in J | G) ;; *) false ;; esac || { read -r x_ <"$y_"; } 2>/dev/null || [ -n "$x_" ] || [ ! -e "$y_" ] || continue
       echo "$k_ $v_ $f_"
     done <"$DIR/t/spec.$1" >"$DIR/t/spec.new.$1"
     $T_mv -f "$DIR/t/spec.new.$1" "$DIR/t/spec.$1"

@@ -1,7 +1,8 @@
 # Read the files of all sampled collectors in one process. stdin: `J <n> <every_s> <once> <secs> <cap> <out>` for each
 # collector and `F <n> <path>` for each of its files, or `N <n> <path> <name>` for a file of the target that is
-# reported under another name. Reads without forking; one sleep per tick.
-# v: go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep accepts fractions;
+# reported under another name, or `G <n> <pattern>` for a file of each process. Only those of processes need programs;
+# one sleep per tick.
+# v: many = commands of xargs and grep, parted by @; go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep accepts fractions;
 # begun = start time (hundredths of a second of boottime) after a restart, because mawk exits on a read error.
 function now(  u) {
   u = "0"
@@ -25,6 +26,7 @@ function emit(j, s) {
 function sample(j,  i, f, k, l, t) {
   for (i = 1; i <= files[j] && !over[j]; i++) {
     f = file[j, i]
+    if ((j, i) in pattern) { sample_processes(j, f); t = ""; continue }
     if ((k = (getline l < f)) < 0) { if ((j, i) in called) left[j] = 1; continue }
     if (i % 8 == 1 || t == "") t = now()
     emit(j, "@ " tick " " t "0000000 " (((j, i) in called) ? called[j, i] : f) "\n")
@@ -38,6 +40,43 @@ function sample(j,  i, f, k, l, t) {
     close(f)
   }
   fflush(out[j])
+}
+# Read a file of each process. grep prints its path before each line, so no text of a process can pretend to be a path.
+# Jobs that want the same file at the same tick get the same reading.
+function sample_processes(j, f,  c, l, p, was, n, t) {
+  if ((f, tick) in kept) {
+    for (n = 1; n <= kept[f, tick] && !over[j]; n++) {
+      if (reading[f, n] ~ /^@ /) hits[j]++
+      emit(j, reading[f, n])
+    }
+    return
+  }
+  RS = "\n"
+  split(many, w, "@")
+  c = "printf \"%s\\n\" " f " | " w[1] " " w[2] " -sH \"\""
+  while (!over[j] && (c | getline l) > 0) {
+    p = substr(l, 1, index(l, ":") - 1)
+    l = substr(l, length(p) + 2) "\n"
+    if (p != was) {
+      if (n++ % 32 == 0) t = now()
+      was = p
+      hits[j]++
+      keep_reading(f, "@ " tick " " t "0000000 " p "\n")
+      emit(j, reading[f, last_kept])
+    }
+    if (l ~ /^@/) l = "@" l
+    keep_reading(f, l)
+    if (!over[j]) emit(j, l)
+  }
+  close(c)
+  if (wanted[f] > 1 && !over[j]) kept[f, tick] = last_kept
+  last_kept = 0
+  RS = "\001"
+}
+# Keep a line while another job wants the same file, else only the last one.
+function keep_reading(f, l) {
+  if (wanted[f] > 1 || !last_kept) last_kept++
+  reading[f, last_kept] = l
 }
 function gone(f,  l, k) {
   if (f == "") return 0
@@ -56,6 +95,7 @@ BEGIN {
     } else {
       sub(/^. [^ ]+ /, "", l)
       file[j, ++files[j]] = l
+      if (w[1] == "G") { pattern[j, files[j]]; wanted[l]++ }
       if (w[1] == "N") { file[j, files[j]] = w[3]; called[j, files[j]] = w[4] }
     }
   }
