@@ -29,7 +29,8 @@ from collectors.parse.proc.task_stat import TaskStat
 
 _PATHS = re.compile(r"/proc/(\d{1,10})/stat")
 _MAX_BYTES = 64 << 20
-_MAX_ROWS = 100
+#: Rules add up what programs use: a process for each CPU of a large host must fit.
+_MAX_ROWS = 500
 _HZ = 100.0
 _PAGE_KB = 4.0
 _COLUMNS = (

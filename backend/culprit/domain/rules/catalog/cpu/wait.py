@@ -215,9 +215,9 @@ RULES: tuple[Rule, ...] = (
         id="F-SCHED-NEIGHBOUR",
         title=Text("Other processes use the CPU that these threads wait for", "CPU 被其他进程占用"),
         summary=Text(
-            "Threads of {name} wait while other processes, mainly {by}, use {value} % of the {cpus} CPUs that they may "
+            "Threads of {name} wait while a neighbor, mainly {by}, uses {value} % of the {cpus} CPUs that they may "
             "use ({cores} CPUs). The group itself uses {own}.",
-            "{name} 的线程在等待，而以 {by} 为首的其他进程占用其可用 {cpus} 个 CPU 的 {value}%（{cores} 个），"
+            "{name} 的线程在等待，而以 {by} 为主的邻居占用其可用 {cpus} 个 CPU 的 {value}%（{cores} 个），"
             "自身仅用 {own} 个。",
         ),
         measure=wait.OTHERS_SHARE,

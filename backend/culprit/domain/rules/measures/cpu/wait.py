@@ -143,18 +143,30 @@ def _cores(rows: Sequence[TableRow]) -> float:
 
 
 def _others(view: HostView) -> Iterator[Measurement]:
-    """Share of the CPUs that a waiting crowd may use that other processes use, where they use the most of them."""
+    """Share of the CPUs that a waiting crowd may use that a neighbor uses: another group, or a program in no group.
+
+    Only where the neighbor uses more than the crowd itself, than all others together and than kernel threads. Where
+    several use as much as each other, the host has more work than CPUs, and none of them is the neighbor.
+    """
     span = get_covered_seconds(view)
+    groups = {int(row.number("pid") or 0): row.text("cgroup") for row in view.rows("sched_delay")}
     for crowd in held_up(view):
         allowed, related = allowed_cpus(view, crowd), _list_competitors(view, crowd)
-        others = [row for row in related if not row.number("kernel_thread")]
         kernel = [row for row in related if row.number("kernel_thread")]
-        cores, own = _cores(others), crowd.run_s / span
-        if allowed and others and cores > own and cores > _cores(kernel):
-            yield _measured(
-                crowd, 100.0 * cores / allowed, [row.citation for row in others],
-                by=others[0].text("comm"), own=round(own, 3), cores=round(cores, 2), cpus=round(allowed, 2),
-            )  # fmt: skip
+        neighbors: dict[str, list[TableRow]] = {}
+        for row in related:
+            if not row.number("kernel_thread"):
+                group = groups.get(int(row.number("pid") or 0), "").strip("/")
+                neighbors.setdefault(f"/{group}" if group else row.text("comm"), []).append(row)
+        ranked = sorted(neighbors.values(), key=_cores, reverse=True)
+        own, rest = crowd.run_s / span, sum(_cores(rows) for rows in ranked[1:])
+        if not allowed or not ranked or _cores(ranked[0]) <= max(own, rest, _cores(kernel)):
+            continue
+        cores = _cores(ranked[0])
+        yield _measured(
+            crowd, 100.0 * cores / allowed, [row.citation for row in ranked[0]],
+            by=ranked[0][0].text("comm"), own=round(own, 3), cores=round(cores, 2), cpus=round(allowed, 2),
+        )  # fmt: skip
 
 
 def kernel_class(comm: str) -> str:

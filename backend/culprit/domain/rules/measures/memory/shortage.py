@@ -68,7 +68,7 @@ def _read_again(view: HostView) -> list[Measurement]:
 
 
 def read_from_devices(view: HostView) -> tuple[float, tuple[Citation, ...]] | None:
-    """KiB a second that all devices read that are mapped to no other, and where that stands."""
+    """KiB a second that all devices read that are mapped to no other, with the source."""
     stacked = list_stacked_devices(view)
     items = [
         item
