@@ -79,7 +79,7 @@ _REREAD = (
                     Condition(
                         shortage.FAULT_TIME,
                         ">",
-                        Threshold("faults", TENTH, "a tenth of the time of a thread"),
+                        Threshold("faults", TENTH, "a tenth of the time of tasks that are active"),
                     ),
                     Condition(
                         MetricReading("psi.some_pct", "mean", {"resource": "memory"}),
@@ -103,12 +103,12 @@ _REREAD = (
         id="F-MEM-MAJFAULT",
         title=Text("Many major faults", "主缺页过多"),
         summary=Text(
-            "{faults} page faults a second read from a disk, {read_ms} ms each: {value} % of the time of a thread.",
-            "每秒 {faults} 次缺页需读盘，每次 {read_ms} 毫秒，合计占一个线程 {value}% 的时间。",
+            "{faults} page faults a second read from a disk, {read_ms} ms each: {value} % of the time of active tasks.",
+            "每秒 {faults} 次缺页需读盘，每次 {read_ms} 毫秒，占活动任务 {value}% 的时间。",
         ),
         measure=shortage.FAULT_TIME,
         op=">",
-        thresholds=(("warn", Threshold("warn", TENTH, "a tenth of the time of a thread")),),
+        thresholds=(("warn", Threshold("warn", TENTH, "a tenth of the time of tasks that are active")),),
         strength=Strength.CORRELATIONAL,
         use=Use("memory", "saturation"),
         suspects=("major-fault-thrashing",),
@@ -125,12 +125,12 @@ _REREAD = (
         id="F-MEM-MAJFAULT-PROCESS",
         title=Text("A process with many major faults", "进程主缺页过多"),
         summary=Text(
-            "{comm} ({pid}) waits for {faults} major faults a second, {value} % of the time of a thread.",
-            "{comm}（{pid}）每秒等待 {faults} 次主缺页，占一个线程 {value}% 的时间。",
+            "{comm} ({pid}) waits for {faults} major faults a second, {value} % of the time of its active threads.",
+            "{comm}（{pid}）每秒等待 {faults} 次主缺页，占其活动线程 {value}% 的时间。",
         ),
         measure=shortage.PROCESS_FAULT_TIME,
         op=">",
-        thresholds=(("warn", Threshold("warn", TENTH, "a tenth of the time of a thread")),),
+        thresholds=(("warn", Threshold("warn", TENTH, "a tenth of the time of tasks that are active")),),
         strength=Strength.CORRELATIONAL,
         use=Use("memory", "saturation"),
         suspects=("major-fault-thrashing",),
@@ -173,14 +173,14 @@ _SHORT = (
         id="F-MEM-SWAP-THRASH",
         title=Text("Swapped-out pages are needed again", "换出的页又被换入"),
         summary=Text(
-            "{pages} pages a second come from swap, and threads wait for them {value} % of the time of a thread.",
-            "每秒换入 {pages} 页，线程为此等待，合计占一个线程 {value}% 的时间。",
+            "{pages} pages a second come from swap, and waiting for them takes {value} % of the time of active tasks.",
+            "每秒换入 {pages} 页，等待占活动任务 {value}% 的时间。",
         ),
         measure=shortage.SWAP_TIME,
         op=">",
         thresholds=(
-            ("warn", Threshold("warn", TENTH, "a tenth of the time of a thread")),
-            ("critical", Threshold("critical", 100.0, "at any time, a thread waits for it")),
+            ("warn", Threshold("warn", TENTH, "a tenth of the time of tasks that are active")),
+            ("critical", Threshold("critical", 50.0, "most of the time of tasks that are active")),
         ),
         also=(
             AnyCondition(

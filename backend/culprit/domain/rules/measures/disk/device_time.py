@@ -188,7 +188,7 @@ WITHOUT_REQUEST = build_measure(
     "count",
     "Tasks that wait for I/O without a request at a device",
     "等待 I/O 而设备上没有对应请求的任务数",
-    (("cpu_stat", "vmstat"), ("iostat",)),
+    (("vmstat",), ("iostat",)),
     _without_request,
 )
 SHARE_WITHOUT_REQUEST = build_measure(
@@ -196,6 +196,6 @@ SHARE_WITHOUT_REQUEST = build_measure(
     "pct",
     "Share of the tasks that wait for I/O without a request at a device",
     "等待 I/O 的任务中设备上没有对应请求的比例",
-    (("cpu_stat", "vmstat"), ("iostat",)),
+    (("vmstat",), ("iostat",)),
     _share_without_request,
 )

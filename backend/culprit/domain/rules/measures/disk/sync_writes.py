@@ -187,7 +187,7 @@ def _device_of_path(view: HostView) -> Callable[[str], str]:
 
 
 def _sync_waiters(view: HostView, *, databases: bool) -> list[Measurement]:
-    """Time in which threads of a process wait for something to be forced out, in percent of the time of a thread."""
+    """Time in which threads of a process wait for something to be forced out, of the time in which they are active."""
     rows: defaultdict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
         rows[row.text("pid")].append(row)
@@ -204,14 +204,16 @@ def _sync_waiters(view: HostView, *, databases: bool) -> list[Measurement]:
             or not is_in_scope(view, pid)
         ):
             continue
-        value = sum(_sync_share(row) for row in waiting)
+        active = max(100.0, sum(100.0 - (row.number("sleeping_pct") or 0.0) for row in threads))
+        total = sum(_sync_share(row) for row in waiting)
         samples = min(int(row.number("samples") or 0) for row in waiting)
         detail: Detail = {
             "comm": comm, "pid": pid, "wchan": ", ".join(sorted({row.text("wchan") for row in waiting})[:3]),
         }  # fmt: skip
         subject = build_process_subject(view, whole) if whole else (("comm", comm), ("pid", pid))
-        cites = tuple(row.citation for row in waiting)
-        interval = estimate_blocked(value / 100.0, samples).scale(100.0)
+        cites = tuple(row.citation for row in threads)
+        interval = estimate_blocked(total / 100.0, samples).scale(1e4 / active)
+        value = 100.0 * total / active
         results.append(Measurement(value, subject, cites, samples, (), detail, interval))
     return results
 

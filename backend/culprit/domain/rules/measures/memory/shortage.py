@@ -115,37 +115,57 @@ def _time_of_reads(view: HostView) -> tuple[float, float, float, tuple[Citation,
     return mean, min(item.value for item, _ in reads), max(item.value for item, _ in reads), cites
 
 
-def _wait_for_reads(view: HostView, item: Measurement) -> Measurement | None:
-    """Time that so many reads a second keep threads waiting, in percent of the time of a thread."""
+def _count_active(view: HostView) -> tuple[float, tuple[Citation, ...]]:
+    """Tasks of the host that run or wait for I/O on average, at least 1.
+
+    Pressure is lost time for each task that is active, up to the number of CPUs (kernel/sched/psi.c).
+    """
+    busy = read_series(view, MetricReading("cpu.total_busy_pct", "mean"))
+    waiting = read_series(view, MetricReading("sched.blocked", "mean"))
+    running = sum(item.value for item in busy) / 100.0 * (view.cpus or 1)
+    cites = tuple(citation for item in (*busy, *waiting) for citation in item.citations)
+    return max(1.0, running + sum(item.value for item in waiting)), cites
+
+
+def _wait_for_reads(view: HostView, item: Measurement, active: float) -> Measurement | None:
+    """Time that so many reads a second keep threads waiting, in percent of the time of active threads."""
     each = _time_of_reads(view)
     if each is None:
         return None if item.value else replace(item, value=0.0, interval=None)
     mean, least, most, cites = each
-    interval = (
-        Interval("sampled", item.value * least / 10.0, item.value * most / 10.0) if least < most else None
-    )
+    low, value, high = (item.value * read_ms / 10.0 for read_ms in (least, mean, most))
+    waiting = value / 100.0
+    of = max(active, waiting)
+    interval = Interval("sampled", low / of, high / of) if least < most else None
     return replace(
-        item, value=item.value * mean / 10.0, interval=interval, citations=(*item.citations, *cites),
+        item, value=value / of, interval=interval, citations=(*item.citations, *cites),
         detail={**item.detail, "faults": round(item.value), "read_ms": round(mean, 2)},
     )  # fmt: skip
 
 
 def _fault_time(view: HostView) -> list[Measurement]:
-    """Time that major faults of the host keep threads waiting."""
+    """Time that major faults of the host keep threads waiting, of the time of all active tasks."""
+    active, cites = _count_active(view)
     faults = read_series(view, MetricReading("mem.pgmajfault_per_s", "mean"))
-    return [wait for item in faults if (wait := _wait_for_reads(view, item)) is not None]
+    waits = [_wait_for_reads(view, item, active) for item in faults]
+    return [replace(wait, citations=(*wait.citations, *cites)) for wait in waits if wait is not None]
 
 
 def _process_fault_time(view: HostView) -> list[Measurement]:
-    """Time that major faults keep the threads of a process waiting; as perf counted them where it did."""
+    """Time that major faults keep the threads of a process waiting; as perf counted them where it did.
+
+    It is of the time of its active threads: those on a CPU, and those that wait.
+    """
     results = []
+    used = {row.text("pid"): (row.number("cpu") or 0.0) / 100.0 for row in view.rows("processes")}
     counted = view.rows("process_faults")
     for row in counted or view.rows("processes"):
         faults = row.number("major_faults_per_s" if counted else "major_faults")
         if faults is not None and is_in_scope(view, row.text("pid")):
             detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid")}
             item = Measurement(faults, build_process_subject(view, row), (row.citation,), 1, (), detail)
-            if (wait := _wait_for_reads(view, item)) is not None:
+            running = max(1.0, used.get(row.text("pid"), 0.0))
+            if (wait := _wait_for_reads(view, item, running)) is not None:
                 results.append(wait)
     return results
 
@@ -155,13 +175,15 @@ def _swap_time(view: HostView) -> list[Measurement]:
     came = read_series(view, MetricReading("mem.pswpin_per_s", "mean"))
     faults = read_series(view, MetricReading("mem.pgmajfault_per_s", "mean"))
     results = []
+    active, cites = _count_active(view)
     for item, fault in zip(came, faults, strict=False):
         least = replace(
             item, value=min(item.value, fault.value), citations=(*item.citations, *fault.citations)
         )
-        wait = _wait_for_reads(view, least)
+        wait = _wait_for_reads(view, least, active)
         if wait is not None:
-            results.append(replace(wait, detail={**wait.detail, "pages": round(item.value)}))
+            detail: Detail = {**wait.detail, "pages": round(item.value)}
+            results.append(replace(wait, detail=detail, citations=(*wait.citations, *cites)))
     return results
 
 
