@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
 from collectors.cost import HostSize, forecast_cpu_s
 from collectors.registry import COLLECTORS
 from culprit.captures import queries
-from culprit.infra.models.captures.capture import Capture
-from culprit.infra.models.captures.run import Run
 
 _RUNS = 3
 #: A correction beyond these bounds shows that the runs are no guide, for example because the host was out of CPU.
@@ -35,18 +32,11 @@ def load_host_sizes(session: Session, host_ids: Sequence[UUID]) -> dict[UUID, Ho
 
 def _compute_correction(session: Session, host_id: UUID, size: HostSize) -> float:
     """Return what the last runs of light collectors took, divided by their forecasts; 1 without such a run."""
-    query = (
-        select(Run.host_cpu_ms, Capture.collectors)
-        .join(Capture, Capture.id == Run.capture_id)
-        .where(Run.host_id == host_id, Run.state == "done", Run.host_cpu_ms > 0)
-        .order_by(Run.id.desc())
-        .limit(_RUNS)
-    )
     ratios = []
-    for cpu_ms, collectors in session.execute(query):
+    for cpu_ms, collectors in queries.list_run_costs(session, host_id, _RUNS):
         seconds = {item["id"]: item["seconds"] for item in collectors if item["id"] in COLLECTORS}
         if seconds and all(COLLECTORS[name].tier is Tier.LIGHT for name in seconds):
-            ratios.append((cpu_ms or 0.0) / 1000 / sum(forecast_cpu_s(seconds, size).values()))
+            ratios.append(cpu_ms / 1000 / sum(forecast_cpu_s(seconds, size).values()))
     return min(_GREATEST, max(_SMALLEST, statistics.median(ratios))) if ratios else 1.0
 
 

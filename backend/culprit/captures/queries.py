@@ -33,6 +33,7 @@ from culprit.infra.models.captures.run import Run
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.hosts.preflight import Preflight
 from culprit.infra.models.hosts.service import Service
+from culprit.json_types import Json
 from culprit.web.schemas import HostRef, UserRef
 
 
@@ -100,6 +101,18 @@ def load_latest_preflights(session: Session, ids: Sequence[UUID]) -> dict[UUID, 
     )
     query = select(Preflight).where(Preflight.id.in_(newest))
     return {item.host_id: item for item in session.scalars(query)}
+
+
+def list_run_costs(session: Session, host_id: UUID, limit: int) -> list[tuple[float, list[Json]]]:
+    """Return milliseconds of CPU and the collectors of the newest runs of a host."""
+    query = (
+        select(Run.host_cpu_ms, Capture.collectors)
+        .join(Capture, Capture.id == Run.capture_id)
+        .where(Run.host_id == host_id, Run.state == "done", Run.host_cpu_ms > 0)
+        .order_by(Run.id.desc())
+        .limit(limit)
+    )
+    return [(cpu_ms, collectors) for cpu_ms, collectors in session.execute(query) if cpu_ms]
 
 
 def lock_open_runs(session: Session, capture_id: UUID) -> list[Run]:
