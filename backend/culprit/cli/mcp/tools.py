@@ -130,6 +130,9 @@ def describe_finding(item: Json) -> Json:
                     "threshold",
                     "baseline",
                     "sample_count",
+                    "kind",
+                    "low",
+                    "high",
                     "subject",
                 )
             },

@@ -26,7 +26,6 @@ RULES: tuple[Rule, ...] = (
                     "warn", 100_000.0, "the calls alone cost a tenth of a CPU; readers of /proc reach 23 000"
                 ),
             ),
-            ("critical", Threshold("critical", 400_000.0, "measured on the faulty services of the lab")),
         ),
         strength=Strength.MECHANISM,
         use=Use("disk", "utilization"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.derived import cite_rows, merge_citations
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -27,7 +28,7 @@ def _cap(view: HostView) -> Iterator[Measurement]:
     top, cap = most.number("number"), allowed.number("number")
     if top and cap is not None:
         yield Measurement(
-            100.0 * cap / top, (("cpu", "0"),), (allowed.citation, most.citation),
+            100.0 * cap / top, (("cpu", "0"),), cite_rows((allowed, most)), 1,
             detail={"allowed_mhz": round(cap / 1e3), "most_mhz": round(top / 1e3)},
         )  # fmt: skip
 
@@ -41,6 +42,7 @@ def _memory_errors(view: HostView) -> Iterator[Measurement]:
                 grown,
                 (("controller", controller), ("counter", counter)),
                 (row.citation,),
+                int(grown),
                 detail={"counter": counter},
             )
 
@@ -48,7 +50,7 @@ def _memory_errors(view: HostView) -> Iterator[Measurement]:
 def _machine_checks(view: HostView) -> Iterator[Measurement]:
     """Lines of the kernel's log in which the hardware reports an error."""
     result = view.events_of("machine_check")
-    yield Measurement(len(result), (), tuple(item.citation for item in result[:4]), len(result))
+    yield Measurement(len(result), (), merge_citations(item.citation for item in result), len(result))
 
 
 def _error_lines(view: HostView) -> Iterator[Measurement]:
@@ -57,7 +59,7 @@ def _error_lines(view: HostView) -> Iterator[Measurement]:
     params = (item.params.get("count", 1) for item in result)
     lines = sum(int(count) if isinstance(count, int | float) else 1 for count in params)
     if result:
-        yield Measurement(lines, (), tuple(item.citation for item in result[:4]), lines)
+        yield Measurement(lines, (), merge_citations(item.citation for item in result), lines)
 
 
 def _since_boot(view: HostView, *counters: str) -> Iterator[Measurement]:
@@ -65,7 +67,9 @@ def _since_boot(view: HostView, *counters: str) -> Iterator[Measurement]:
     for row in view.rows("hardware"):
         controller, _, counter = row.text("name").partition("/")
         if counter in counters and (count := row.number("number")) is not None:
-            yield Measurement(count, (("controller", controller), ("counter", counter)), (row.citation,))
+            yield Measurement(
+                count, (("controller", controller), ("counter", counter)), (row.citation,), int(count)
+            )
 
 
 def _uncorrected(view: HostView) -> Iterator[Measurement]:
@@ -77,7 +81,7 @@ def _uncorrected(view: HostView) -> Iterator[Measurement]:
 def _lockups(view: HostView) -> Iterator[Measurement]:
     """Measure the lines of the kernel's log that report a lockup of a CPU or the scheduler."""
     result = view.events_of("soft_lockup", "hard_lockup", "rcu_stall")
-    yield Measurement(len(result), (), tuple(item.citation for item in result[:4]), len(result))
+    yield Measurement(len(result), (), merge_citations(item.citation for item in result), len(result))
 
 
 def _offset(view: HostView) -> Iterator[Measurement]:
@@ -86,14 +90,16 @@ def _offset(view: HostView) -> Iterator[Measurement]:
         offset = row.number("offset")
         if offset is not None and row.text("synchronised") == "yes":
             source = row.text("source")
-            yield Measurement(abs(offset), (("source", source),), (row.citation,), detail={"source": source})
+            yield Measurement(
+                abs(offset), (("source", source),), (row.citation,), 1, detail={"source": source}
+            )
 
 
 def _of_clock(view: HostView, of: Callable[[TableRow], float | None]) -> Iterator[Measurement]:
     for row in view.rows("clock_sync"):
         value = of(row)
         if value is not None:
-            yield Measurement(value, (("source", row.text("source")),), (row.citation,))
+            yield Measurement(value, (("source", row.text("source")),), (row.citation,), 1)
 
 
 def _stratum(row: TableRow) -> float | None:
@@ -107,7 +113,7 @@ def _unsynchronised(view: HostView) -> Iterator[Measurement]:
     rows = view.rows("clock_sync")
     if rows:
         stored = any(row.text("synchronised") == "yes" for row in rows)
-        yield Measurement(0.0 if stored else 1.0, (), tuple(row.citation for row in rows[:4]))
+        yield Measurement(0.0 if stored else 1.0, (), cite_rows(rows))
 
 
 FREQUENCY_CAP = Measure(
