@@ -4,8 +4,8 @@
 
 Each workload is a real program of `bench/support/waits`. At the same time the collector samples the whole host, and
 perf records every switch of the program's threads with kernel stacks. The trace cannot tell what a futex is for, nor a
-socket or a poll: these are compared as one kind each. `by itself` is the CPU time that the program's own counters
-(schedstat) show over the trace, which says which of both is right where they differ.
+socket or a poll: these are compared as one kind each. `own` is the CPU time that the program's own counters
+(schedstat) show over the trace, which decides where both differ.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def main() -> None:
         programs = [waiting_programs.BY_NAME[name] for name in chosen.only]
         print(f"{chosen.seconds} s each, Linux {os.uname().release}, load average {load:.1f} before.\n")
         print(
-            "| workload | sampled / traced, % of the time of its threads | running by itself | samples | points |"
+            "| workload | sampled / traced, % of the time of its threads | own CPU time | samples | points |"
         )
         print("|---|---|---|---|---|")
         results = []

@@ -23,13 +23,13 @@ DATA_BYTES = 128 << 20
 class WaitingProgram:
     """A program, and the waits of its threads: activity, and a text that is part of the target.
 
-    `beside` runs at the same time: a server, a name server. `needs` is the compiler or runtime.
+    `partner` runs at the same time: a server, a name server. `needs` is the compiler or runtime.
     """
 
     name: str
     arguments: tuple[str, ...]
     waits: tuple[tuple[str, str], ...]
-    beside: str = ""
+    partner: str = ""
     needs: str = "gcc"
 
 
@@ -92,11 +92,13 @@ def build_programs(directory: Path) -> list[WaitingProgram]:
 
 @contextlib.contextmanager
 def run_program(program: WaitingProgram, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program, and what it needs beside it; kill both at the end."""
+    """Run a program, and its partner; kill both at the end."""
     own = directory / program.name
     arguments = [text.format(data=directory / "data", dir=directory) for text in program.arguments]
-    beside = run_program(BY_NAME[program.beside], directory) if program.beside else contextlib.nullcontext()
-    with beside:
+    partner = (
+        run_program(BY_NAME[program.partner], directory) if program.partner else contextlib.nullcontext()
+    )
+    with partner:
         command = [str(own), *arguments] if own.exists() else arguments
         quiet = subprocess.DEVNULL
         child = subprocess.Popen(command, cwd=directory, stdout=quiet, stderr=quiet, start_new_session=True)

@@ -7,7 +7,7 @@ LOCK = threading.Lock()
 
 
 def hold_lock() -> None:
-    """Hold the lock for five milliseconds, for ever."""
+    """Hold the lock for five milliseconds."""
     while True:
         with LOCK:
             time.sleep(0.005)

@@ -16,7 +16,7 @@ A futex does not tell what it is for; operation and value do, as far as librarie
 | Rust: park, parking_lot | WAIT_BITSET, WAIT | all bits, 1 | park |
 | pthread_join | WAIT_BITSET, not private (0x109) | thread ID | park |
 
-These cannot be told apart from outside a process:
+These look the same from outside a process:
 
 - glibc condition variables and private semaphores (`sem_wait`; locks of Python are such semaphores).
 - HotSpot: every Java lock, `wait`, `park` and idle pool thread waits in a condition variable of its own thread.
@@ -24,7 +24,7 @@ These cannot be told apart from outside a process:
 - musl: pthread_join waits like a glibc mutex and is `lock`; a rwlock waits like a semaphore.
 - Go: a goroutine that waits is no thread. Locks, channels and sockets of goroutines are not visible; the threads of a
   Go program are in `park`, `sleep` and `events`.
-- Event loops (Node.js, nginx, Redis): `epoll_wait` tells that nothing is to be done now, but not what is outstanding.
+- Event loops (Node.js, nginx, Redis): `epoll_wait` means that nothing is to be done now, but not what is outstanding.
 - PostgreSQL: a lightweight lock is a semaphore that processes share. A heavyweight lock waits in an epoll that watches
   no socket, which is `park`; so do its idle background processes. Waiting for the client is an epoll with one
   accepted connection: `client`.
@@ -259,7 +259,7 @@ _ANONYMOUS = {
 
 
 def _classify_socket(text: str, detail: str) -> Activity | None:
-    """`tcp in HEX`, `udp out HEX`, `unix in PATH`: the direction tells who is waited for."""
+    """`tcp in HEX`, `udp out HEX`, `unix in PATH`: the direction decides who is waited for."""
     kind, _, rest = text.partition(" ")
     direction, _, address = rest.partition(" ")
     if kind not in {"tcp", "tcp6", "udp", "udp6", "unix"}:

@@ -41,7 +41,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
     with contextlib.ExitStack() as stack:
         for program in built:
             # Those that keep a CPU busy would only make the others slow.
-            if program.name not in {"spin", "serve", "silent"} and not program.beside:
+            if program.name not in {"spin", "serve", "silent"} and not program.partner:
                 running[stack.enter_context(waiting_programs.run_program(program, directory)).pid] = program
         for name in ("ask", "dns"):
             program = waiting_programs.BY_NAME[name]
@@ -72,14 +72,14 @@ def test_waits_are_named(programs: tuple[Path, dict[int, WaitingProgram]], awk: 
     directory, running = programs
     parsed = sample(SECONDS, awk, directory)
     assert float(str(parsed.facts["ticks"])) >= 4 * SECONDS
-    walls = {row["pid"]: row["wall_ms"] for row in read_rows(parsed, "process_time")}
+    wall_ms = {row["pid"]: row["wall_ms"] for row in read_rows(parsed, "process_time")}
     spent: dict[int, dict[str, float]] = defaultdict(dict)
     for row in read_rows(parsed, "thread_time"):
         spent[row["pid"]][f"{row['activity']} {row['target'] or ''}"] = row["time_ms"]
     for pid, program in running.items():
-        assert sum(spent[pid].values()) == pytest.approx(walls[pid], abs=1)
+        assert sum(spent[pid].values()) == pytest.approx(wall_ms[pid], abs=1)
         waits = {key: value for key, value in spent[pid].items() if not key.startswith(("run", "unknown"))}
-        if sum(waits.values()) < SHORT * walls[pid]:
+        if sum(waits.values()) < SHORT * wall_ms[pid]:
             continue  # on a busy host a program may get to its wait too rarely to be seen there
         seen = [
             wait for wait in program.waits if any(key.startswith(wait[0]) and wait[1] in key for key in waits)
@@ -91,7 +91,7 @@ def test_waits_are_named(programs: tuple[Path, dict[int, WaitingProgram]], awk: 
 
 
 def test_run_time_is_exact(programs: tuple[Path, dict[int, WaitingProgram]]) -> None:
-    """CPU time of each program as its own counters have it, whatever was sampled."""
+    """CPU time of each program as its own counters have it."""
     _, running = programs
     before = {pid: read_run_ms(pid) for pid in running}
     parsed = sample(3)
@@ -136,7 +136,7 @@ def test_short_lived_processes_do_not_end_the_program(tmp_path: Path) -> None:
 
 
 def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
-    """A FUSE file system that does not answer: the mount is told where the descriptor tells it."""
+    """A FUSE file system that does not answer: its callers wait for a file system."""
     if not Path("/dev/fuse").exists():
         pytest.skip("needs FUSE")
     directory = tmp_path

@@ -18,9 +18,9 @@ def classify(
     state, number, *args = text.split()
     args += [""] * (3 - len(args))
     call = name_call(machine, int(number) if number.isdecimal() else None)
-    found = classify_wait(Wait(state, call, (args[0], args[1], args[2]), wchan, target), hotspot=hotspot)
-    assert found.kind in ACTIVITIES
-    return found
+    activity = classify_wait(Wait(state, call, (args[0], args[1], args[2]), wchan, target), hotspot=hotspot)
+    assert activity.kind in ACTIVITIES
+    return activity
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_futexes_of_libraries(text: str, kind: str) -> None:
     assert classify(text.replace(" 202 ", " 98 "), machine="aarch64").kind == kind
 
 
-def test_waiters_of_one_condition_variable_share_an_address() -> None:
+def test_waiters_of_a_condition_variable_share_an_address() -> None:
     assert classify("S 202 0x558085b611cc 0x189 0x0").target == "0x558085b611c8"
     assert classify("S 202 0x558085b611c8 0x189 0x0").target == "0x558085b611c8"
 
@@ -124,7 +124,7 @@ def test_places_in_the_kernel(text: str, wchan: str, kind: str) -> None:
     assert classify(text, wchan=wchan).kind == kind
 
 
-def test_an_unknown_machine_tells_no_call() -> None:
+def test_an_unknown_machine_has_no_calls() -> None:
     assert (
         name_call("s390x", 0) == "" and name_call("aarch64", 63) == "read" and name_call("x86_64", None) == ""
     )
