@@ -11,7 +11,7 @@ from culprit.domain.rules.finding import Citation, Finding, Number, Strength, Su
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.service_time.accounts import TimeAccount
 from culprit.domain.rules.measures.service_time.amounts import Amount, Share
-from culprit.domain.rules.rank import NamedCause, Ranking
+from culprit.domain.rules.rank import NamedCause, Ranking, weigh_severity
 from culprit.json_types import Json
 
 #: Numbers per cause at most; the findings of its runs have the rest.
@@ -204,6 +204,20 @@ def _amount_to_json(account: TimeAccount, key: tuple[str, str], amount: Amount, 
     }
 
 
+def _list_atypical(ranking: Ranking, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the matched findings that support no named cause, the gravest first: none of them is lost."""
+    evidence = {(item.rule, item.subject) for cause in ranking.causes for item in cause.evidence}
+    dismissed = {(item.rule, item.subject) for item in ranking.refuted}
+    atypical = [
+        item
+        for item in findings
+        if item.state == "matched" and (item.rule, item.subject) not in evidence | dismissed
+    ]
+    return sorted(
+        atypical, key=lambda item: (*(-part for part in weigh_severity(item)), item.rule, item.subject)
+    )
+
+
 def ranking_to_json(ranking: Ranking, findings: Iterable[Finding]) -> Json:
     """Return the JSON of a ranking, without data of its runs."""
     matching_findings = list(findings)
@@ -227,9 +241,5 @@ def ranking_to_json(ranking: Ranking, findings: Iterable[Finding]) -> Json:
             for account in ranking.accounts[:MAX_ACCOUNTS]
         ],
         "unexplained_pct": None if ranking.unexplained is None else 100 * ranking.unexplained,
-        "context": [
-            finding_to_json(finding)
-            for finding in matching_findings
-            if finding.state == "matched" and finding.strength is Strength.CONTEXT
-        ],
+        "context": [finding_to_json(item) for item in _list_atypical(ranking, matching_findings)],
     }

@@ -235,6 +235,12 @@ def _weigh_finding(finding: Finding, is_end: bool) -> tuple[int, bool, int, floa
     return strength, is_end, severity, octaves
 
 
+def weigh_severity(finding: Finding) -> tuple[int, int, float]:
+    """Return how grave a finding is: its severity, its strength, and how far it is beyond its threshold."""
+    strength, severity, octaves = _weight(finding)
+    return severity, strength, octaves
+
+
 def _weight(finding: Finding) -> tuple[int, int, float]:
     return (STRENGTH_ORDER[finding.strength], _SEVERITY[finding.severity], _octaves(finding))
 

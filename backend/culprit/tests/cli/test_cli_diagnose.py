@@ -68,3 +68,19 @@ def test_answer_without_cause_prints_leads(capsys: pytest.CaptureFixture[str]) -
         "uses most cpu: zstd (7), 133 pct, 81 %",
         "deeper look: perf_record (8 s, tier standard, 1.5 % of a CPU) decides hot",
     ]
+
+
+def test_time_of_services_is_printed_with_what_is_unexplained(capsys: pytest.CaptureFixture[str]) -> None:
+    share = {"pct": 92.9, "low_pct": 88.1, "high_pct": 96.0}
+    named = {"id": "c", "confidence": "likely", "scope": {}, "evidence": [], "explains": [], "share": share}
+    account = {
+        "service": "items", "subject": {"pid": "7"}, "sample_count": 1280,
+        "shares": [{"activity": "lock", "target": "0x7f", "share": share}],
+    }  # fmt: skip
+    result = {"causes": [named], "link": "x", **EMPTY, "time_accounts": [account], "unexplained_pct": 7.1}
+    _print_result(Answers(), {"result": result, "host": {"name": "h"}, "elapsed_s": 9.0, "stages": []})  # type: ignore[arg-type]
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "time of items (pid=7): lock 0x7f 93 % [88, 96]; 1280 samples",
+        "not explained by a likely cause: 7 % of the time of the most harmed service",
+        "LIKELY: Out of memory [c], explains 93 % [88, 96] of the time",
+    ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from culprit.domain.rules.evaluate import evaluate_rules
+from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.json_form import ranking_to_json
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.rank import Ranking, rank_causes
@@ -269,3 +271,16 @@ def test_every_number_cites_rows(build: Callable[[], HostView]) -> None:
     for finding in evaluate_rules(TIME_RULES, build()):
         for number in finding.numbers:
             assert number.citations or not number.value, (finding.rule, number.measure)
+
+
+def test_findings_without_a_cause_are_listed_the_gravest_first() -> None:
+    """A finding that supports nothing is not lost, even a direct one; evidence of a named cause is not repeated."""
+    rules = [
+        make_rule("R1", strength=Strength.CONTEXT), make_rule("R2", strength=Strength.DIRECT),
+        make_rule("R3", "x"), make_rule("R4", strength=Strength.CONTEXT),
+    ]  # fmt: skip
+    findings = [make_finding(item, value=value) for item, value in zip(rules, (2, 2, 2, 64), strict=True)]
+    findings[3] = replace(findings[3], severity="critical")
+    ranking = rank_causes(findings, {item.id: item for item in rules}, {"x": make_cause("x")})
+    answer = ranking_to_json(ranking, findings)
+    assert [item["rule"] for item in answer["context"]] == ["R4", "R2", "R1"]
