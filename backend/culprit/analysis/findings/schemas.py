@@ -194,10 +194,10 @@ class RankingResponse(BaseModel):
     """Causes that follow from the findings.
 
     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-    that another finding refutes, `harm` are findings that show that someone is worse off, `context` are matched findings
-    that support no named cause, the gravest first. `unexplained_pct` is the part
-    of the time of the most harmed service that no likely cause explains; null if its time was not accounted for, or a
-    likely cause states no mechanism.
+    that another finding refutes, `harm` are findings that show that someone is worse off, `context` are matched
+    findings that support no named cause, the gravest first. `unexplained_pct` is the part of the time of the most
+    harmed service that no likely cause explains; null if its time was not accounted for, or a likely cause states no
+    mechanism.
     """
 
     causes: list[NamedCauseResponse] = []
