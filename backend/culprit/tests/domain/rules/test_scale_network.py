@@ -89,7 +89,7 @@ def overrun_backlogs(cpus: int, stress: float) -> HostView:
     )
 
 
-def overrun_one_backlog(cpus: int, stress: float) -> HostView:
+def overrun_single_backlog(cpus: int, stress: float) -> HostView:
     """All packets reach one CPU; the others idle, so that the mean over all CPUs is small."""
     idle = [0.0] * (cpus - 1)
     return build_view(
@@ -185,7 +185,7 @@ CASES: list[tuple[str, Build]] = [
     ("F-NET-LOSS-ELSEWHERE", lose_segments),
     ("F-NET-SYN-RETRANS", repeat_handshakes),
     ("F-SOFTNET-DROP", overrun_backlogs),
-    ("F-SOFTNET-DROP", overrun_one_backlog),
+    ("F-SOFTNET-DROP", overrun_single_backlog),
     ("F-NET-UDP-BUFFER-FULL", fill_udp_buffers),
     ("F-NET-QUEUE-STANDS", hold_queue),
     ("F-NET-QDISC-DROP", drop_in_queue),
