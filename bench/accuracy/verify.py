@@ -1,250 +1,148 @@
-"""How a fix without effect and a fix with an effect are judged: all four outcomes, on real captures.
+"""How often a verification is fooled: simulated pairs of sides with noise that is correlated over minutes.
 
-    ./culprit bench verify [--sides 12] [--captures 3] [--seconds 15] [--pairs 30] [--less 0.2]
+    ./culprit bench verify [--pairs 1000] [--effects 300] [--seed 1]
 
-A service of our own answers a fixed number of requests a second and writes an access log. Each request is a fixed
-amount of work; occasionally that amount changes by `--less`, and nothing else does. Sides of `--captures` captures each
-are taken in turns, two with all of the work, two with less, and so on, by the runner that the server sends; they are
-read and judged as a verification of a fix is, by the response time and by the CPU of the host.
-
-A/A are pairs of sides with the same work: nothing was changed, so every reported change is wrong. A side is in
-several pairs; those that are adjacent in time come first. Takes sides * captures * (seconds + 2) seconds.
+Per kind of noise: `--pairs` times nothing is changed, so every `verified` and `worse` is wrong; `--effects` times the
+number becomes 20 % and 50 % smaller, so everything but `verified` is a missed improvement. The sides are measured as
+the product measures them: before and after the fix with 75 s between, or in turns, or with a control host that
+has half of the noise in common. A second table lowers the load by 1 to 17 % with nothing else changed; a queue with
+one server (M/M/1) then answers faster without a fix.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import io
-import itertools
-import mmap
-import os
-import signal
-import struct
-import subprocess
-import sys
-import tempfile
-import time
-import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-from culprit.domain.rules.parsed_view import build_view
-from culprit.domain.rules.view import HostView
-from culprit.domain.verification import primary_number
-from culprit.domain.verification.judge import (
-    DEFAULT_MINIMUM_CHANGE,
-    Judgment,
-    MeasurementWindow,
-    judge_windows,
-)
+from culprit.domain.verification.judge import Judgment, judge_windows
+from culprit.domain.verification.windows import MeasurementWindow
 
-from bench.accuracy.score_client import decompress_artifact
-from bench.support.own_capture import (
-    BEAT_S,
-    BUSY,
-    PR_SET_PDEATHSIG,
-    OccupiedError,
-    call_every,
-    make_heartbeat,
-    retry_occupied,
-    set_process_option,
-)
-from collectors.clock.mapping import ClockMap
-from collectors.contract import Context, Parsed
-from collectors.registry import COLLECTORS
-from collectors.runner import frames, program
+from bench.accuracy.noise import KINDS, make_noise
+from collectors.contract import Values
 
-OUTCOMES = ("verified", "worse", "no_effect", "no_conclusion")
-READS = ("app.p50_ms", "cpu.total_busy_pct")
-RATE = 40
-UNITS = 100
-BLOCK = bytes(256 << 10)
-GAP_S = 1.0
-
-
-class BytesPart:
-    """A part that is held in memory."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.size = len(data)
-        self.sha256 = hashlib.sha256(data).hexdigest()
-
-    def open(self) -> io.BytesIO:
-        """The bytes, from the beginning."""
-        return io.BytesIO(self.data)
-
-    def read(self, limit: int) -> bytes:
-        """At most that many of them."""
-        return self.data[:limit]
-
-
-@contextmanager
-def run_service(log: Path) -> Iterator[mmap.mmap]:
-    """The service; what is yielded holds how many units of work a request takes."""
-    units = mmap.mmap(-1, 8)
-    struct.pack_into("Q", units, 0, UNITS)
-    pid = os.fork()
-    if pid == 0:
-        try:
-            set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
-            _serve(log, units)
-        finally:
-            os._exit(1)
-    try:
-        yield units
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-
-
-def _serve(log: Path, units: mmap.mmap) -> None:
-    """One request after the other, each at its time; one that comes late does not make up for it."""
-    with log.open("a", buffering=1) as out:
-        due = time.monotonic()
-        while True:
-            began = time.perf_counter()
-            for _ in range(struct.unpack_from("Q", units, 0)[0]):
-                hashlib.sha1(BLOCK, usedforsecurity=False).digest()
-            took_ms = 1e3 * (time.perf_counter() - began)
-            out.write(f"{time.time():.3f} GET /price 200 {took_ms:.3f}\n")
-            due = max(due + 1 / RATE, time.monotonic())
-            time.sleep(max(0.0, due - time.monotonic()))
-
-
-def capture_view(jobs: Sequence[program.CollectorJob]) -> HostView:
-    """One capture of this machine, read. Raises OccupiedError, and SystemExit where the runner did not finish."""
-    limits = program.RunnerLimits(run=str(uuid.uuid4()), deadline_s=program.compute_deadline_s(jobs))
-    reader = frames.FrameReader()
-    got: list[frames.Frame] = []
-    with subprocess.Popen(
-        ["/bin/sh", "-c", program.build_command(program.build_program(jobs, limits))],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-    ) as child:  # fmt: skip
-        assert child.stdout
-        with call_every(BEAT_S, make_heartbeat(child)):
-            while data := child.stdout.read1(1 << 16):  # type: ignore[attr-defined]
-                got += reader.feed(data)
-            status = child.wait()
-    if status == BUSY:
-        raise OccupiedError
-    if status or reader.close():
-        raise SystemExit(f"the runner ended with {status}")
-    clock = ClockMap.from_records(dict(item.header.fields) for item in got if item.header.kind == "clock")
-    boots = [int(item.header.fields["bt0"]) for item in got if item.header.kind == "clock"]
-    t0, t1 = clock.to_utc("boottime", np.array([min(boots), max(boots)], np.int64)).tolist()
-    parsed = {job.id: _parsed(job, got, clock) for job in jobs}
-    return replace(build_view(parsed, seconds=(t1 - t0) / 1e9), span_ns=(t0, t1))
-
-
-def _parsed(job: program.CollectorJob, got: Sequence[frames.Frame], clock: ClockMap) -> Parsed:
-    parts = {}
-    for item in got:
-        if item.header.kind == "part" and item.header.id == job.id:
-            parts[item.header.part] = BytesPart(decompress_artifact(item.payload, item.header.encoding))
-    return COLLECTORS[job.id].parse(parts, Context(clock, job.methods[0].name, job.seconds))
+CAPTURE_S = 15
+LEVEL_MS = 50.0
+LOAD = 100.0
+EFFECTS = (0.0, -0.2, -0.5)
+DROPS = (0.01, 0.03, 0.05, 0.1, 0.17, 0.3)
+UTILIZATIONS = (0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """The captures of one side, and whether the requests took less work."""
+class Design:
+    """When the captures of the two sides are taken: `phases` states for each phase whether the fix is applied."""
 
-    less: bool
-    views: Sequence[HostView]
+    phases: tuple[bool, ...]
+    captures: int
+    pause_s: int
+    gap_s: int
+    has_control: bool = False
+
+    def list_captures(self) -> list[tuple[int, bool]]:
+        """Return the start of each capture in seconds, and its side."""
+        starts, at = [], 0
+        for is_after in self.phases:
+            for _ in range(self.captures):
+                starts.append((at, is_after))
+                at += CAPTURE_S + self.pause_s
+            at += self.gap_s - self.pause_s
+        return starts
 
 
-def capture_sides(namespace: argparse.Namespace) -> list[Side]:
-    """All of them, in the order in which they were taken."""
-    sides: list[Side] = []
-    with tempfile.TemporaryDirectory(prefix="culprit-bench-") as folder:
-        log = Path(folder) / "access.log"
-        options = {"path": str(log), "format": "lab"}
-        jobs = [
-            program.CollectorJob.of(COLLECTORS["cpu_stat"], namespace.seconds),
-            program.CollectorJob.of(COLLECTORS["app_metrics"], namespace.seconds, options),
-        ]
-        with run_service(log) as units:
-            time.sleep(3)
-            for at in range(namespace.sides):
-                less = at % 4 in (2, 3)
-                share = 1 - namespace.less if less else 1
-                struct.pack_into("Q", units, 0, round(UNITS * share))
-                views = []
-                for _ in range(namespace.captures):
-                    time.sleep(GAP_S)
-                    views.append(retry_occupied(lambda: capture_view(jobs)))
-                sides.append(Side(less, views))
-                print(
-                    f"side {at + 1} of {namespace.sides} ({'less' if less else 'all'})",
-                    file=sys.stderr,
-                    flush=True,
-                )
+DESIGNS = {
+    "before and after": Design((False, True), 7, 50, 75),
+    "in turns": Design((False, True, False, True), 2, 10, 50),
+    "control host": Design((False, True), 14, 50, 75, has_control=True),
+}
+
+
+def simulate_pair(design: Design, kind: str, effect: float, rng: np.random.Generator) -> Judgment:
+    """Return the judgment of one pair of sides."""
+    captures = design.list_captures()
+    seconds = captures[-1][0] + CAPTURE_S
+    noise = make_noise(kind, seconds, rng)
+    control = None
+    if design.has_control:
+        common = noise
+        noise = (common + make_noise(kind, seconds, rng)) / np.sqrt(2)
+        other = (common + make_noise(kind, seconds, rng)) / np.sqrt(2)
+        control = _cut(other, captures, 0.0, rng)
+    before, after = _cut(noise, captures, effect, rng)
+    return judge_windows(before, after, "lower", control=control)
+
+
+def _cut(
+    noise: Values, captures: Sequence[tuple[int, bool]], effect: float, rng: np.random.Generator
+) -> tuple[list[MeasurementWindow], list[MeasurementWindow]]:
+    """Cut the captures out of a number over time. Requests arrive at random, so the load differs a little."""
+    sides: tuple[list[MeasurementWindow], list[MeasurementWindow]] = ([], [])
+    for start, is_after in captures:
+        values = LEVEL_MS * (1 + effect * is_after) * np.exp(noise[start : start + CAPTURE_S])
+        answered = rng.poisson(LOAD * CAPTURE_S)
+        times = np.linspace(start + 0.5, start + CAPTURE_S - 0.5, CAPTURE_S)
+        sides[is_after].append(
+            MeasurementWindow(values, times, answered / CAPTURE_S, failed=0.0, responses=float(answered))
+        )
     return sides
 
 
-def select_pairs(sides: Sequence[Side], kind: str, most: int) -> list[tuple[Side, Side]]:
-    """The pairs of one kind, those that were taken next to each other first."""
-    order = sorted(itertools.combinations(range(len(sides)), 2), key=lambda item: (item[1] - item[0], item))
-    both = [(sides[item], sides[other]) for item, other in order]
-    if kind == "A/A":
-        return [item for item in both if item[0].less == item[1].less][:most]
-    turned = [item if not item[0].less else item[::-1] for item in both if item[0].less != item[1].less]
-    return turned[:most]
+def simulate_lower_load(drop: float, utilization: float, rng: np.random.Generator) -> Judgment:
+    """Return the judgment of a queue of one server that has less to do after the fix, and nothing else changed."""
+    design = DESIGNS["before and after"]
+    captures = design.list_captures()
+    noise = make_noise("AR(1), 30 s", captures[-1][0] + CAPTURE_S, rng)
+    before, after = _cut(noise, captures, 0.0, rng)
+    loads = [np.mean([window.load for window in side]) for side in (before, after)]
+    # The queue answers the requests that really arrived.
+    busy = utilization * (1 - drop) * float(loads[1] / loads[0])
+    ratio = (1 - utilization) / max(1 - busy, 1e-3)
+    after = [replace(window, load=window.load * (1 - drop), values=window.values * ratio) for window in after]
+    return judge_windows(before, after, "lower")
 
 
-def judge_pair(pair: tuple[Side, Side], read: str, minimum_change: float) -> Judgment:
-    """Return the result of a verification of the second side against the first."""
-    subject = primary_number.select_subject(pair[0].views, read, "lower")
-    before, after = ([_window(view, read, subject) for view in side.views] for side in pair)
-    divisible = primary_number.is_divisible(read)
-    return judge_windows(before, after, "lower", minimum_change=minimum_change, divisible=divisible)
-
-
-def _window(view: HostView, read: str, subject: tuple[tuple[str, str], ...]) -> MeasurementWindow:
-    return primary_number.measure_primary(view, read, subject).window
+def count_outcomes(pairs: int, simulate: Callable[[], Judgment]) -> Counter[str]:
+    """Return how often each outcome was judged."""
+    return Counter(simulate().outcome for _ in range(pairs))
 
 
 def main() -> None:
-    """Measures and prints the tables."""
+    """Simulate and print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sides", type=int, default=12)
-    parser.add_argument("--captures", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=15)
-    parser.add_argument("--pairs", type=int, default=30)
-    parser.add_argument("--less", type=float, default=0.2)
-    parser.add_argument("--minimum-change", type=float, default=DEFAULT_MINIMUM_CHANGE)
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--effects", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    loads = [os.getloadavg()[0]]
-    result = capture_sides(args)
-    loads.append(os.getloadavg()[0])
-    print(f"\nload average {loads[0]:.1f} before, {loads[1]:.1f} after\n")
-    print(
-        "| number | pairs | verified | worse | no effect | no conclusion | why | change, median [min, max] |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
-    for read in READS:
-        for kind in ("A/A", f"{100 * args.less:.0f} % less work"):
-            judged = [
-                judge_pair(item, read, args.minimum_change) for item in select_pairs(result, kind, args.pairs)
-            ]
-            print(_row(read, kind, judged))
-
-
-def _row(read: str, kind: str, judged: Sequence[Judgment]) -> str:
-    count = Counter(str(item.outcome) for item in judged)
-    why = Counter(item.reason.key for item in judged if item.reason)
-    changes = sorted(item.change for item in judged if item.change == item.change)
-    middle = f"{changes[len(changes) // 2]:+.1%} [{changes[0]:+.1%}, {changes[-1]:+.1%}]" if changes else "-"
-    cells = " | ".join(str(count[outcome]) for outcome in OUTCOMES)
-    reasons = ", ".join(f"{key.removeprefix('verify.')} {n}" for key, n in why.items()) or "-"
-    return f"| `{read}` | {len(judged)} {kind} | {cells} | {reasons} | {middle} |"
+    print("| design | noise | false verified | false worse | missed, 20 % less | missed, 50 % less |")
+    print("|---|---|--:|--:|--:|--:|")
+    for name, design in DESIGNS.items():
+        for kind in KINDS:
+            rng = np.random.default_rng(args.seed)
+            cells = []
+            for effect in EFFECTS:
+                pairs = args.effects if effect else args.pairs
+                counts = count_outcomes(pairs, lambda: simulate_pair(design, kind, effect, rng))  # noqa: B023
+                shares = {outcome: 100 * number / pairs for outcome, number in counts.items()}
+                if effect:
+                    cells.append(f"{100 - shares.get('verified', 0.0):.0f} %")
+                else:
+                    cells += [f"{shares.get(outcome, 0.0):.1f} %" for outcome in ("verified", "worse")]
+            print(f"| {name} | {kind} | {' | '.join(cells)} |", flush=True)
+    print("\n| load | utilization before | latency by the load alone | false verified |")
+    print("|--:|--:|--:|--:|")
+    for drop in DROPS:
+        for utilization in UTILIZATIONS:
+            rng = np.random.default_rng(args.seed)
+            counts = count_outcomes(args.effects, lambda: simulate_lower_load(drop, utilization, rng))  # noqa: B023
+            ratio = (1 - utilization) / (1 - utilization * (1 - drop))
+            share = 100 * counts["verified"] / args.effects
+            print(
+                f"| {-100 * drop:.0f} % | {100 * utilization:.0f} % | {100 * (ratio - 1):.0f} % | {share:.1f} % |"
+            )
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ interface Way {
 for (const story of STORIES) {
   const run = story.always || process.env.CULPRIT_FULL ? test : test.skip;
   run(story.name, async ({ page }) => {
-    test.setTimeout(900_000 * story.causes.length);
+    test.setTimeout(1_800_000 * story.causes.length);
     const clean = watchConsole(page);
     const counter = await InteractionCounter.of(page);
     const host = await FaultyHost.start(story.lab, 7);
@@ -259,13 +259,14 @@ async function prove(page: Page, host: FaultyHost, cause: string, hypothesis: Hy
   await dialog.getByRole("button", { name: "Save fix" }).click();
   const fix = page.getByRole("article").filter({ hasText: `undo ${cause}` });
   await fix.getByRole("button", { name: "Measure before the fix" }).click();
+  await dialog.getByRole("radio", { name: "before and after" }).check();
   await dialog.getByRole("button", { name: "Start verification" }).click();
   await expect(fix.getByText(/waiting for the fix/)).toBeVisible({ timeout: 400_000 });
 
   await host.repair(cause);
   await fix.getByRole("button", { name: "Mark as applied" }).click();
   await dialog.getByRole("button", { name: "Save" }).click();
-  await expect(fix.getByText("The fix worked")).toBeVisible({ timeout: 500_000 });
+  await expect(fix.getByText("The fix worked")).toBeVisible({ timeout: 1_000_000 });
   await page.screenshot({ path: `${OUT}/verified-${cause}.png`, fullPage: true });
   await decide(page, hypothesis, "Confirm");
   await expect.poll(async () => of(await now(page), hypothesis).state).toBe("confirmed");

@@ -131,6 +131,24 @@ export const hypothesis = (name: string, extra: Partial<IncidentHypothesis>): In
   };
 };
 
+/** The ways to verify a fix as the server lists them, the most reliable possible one first. */
+export const listOffers = (isApplied: boolean): Fix["offers"] => {
+  const offer = (kind: Fix["offers"][number]["kind"], refusal: string | null = null) => ({
+    kind,
+    reason: { key: `verify.offer_${kind}`, params: {} },
+    refusal: refusal === null ? null : { key: refusal, params: { needed: 3, hosts: 1 } },
+  });
+  const cohort = offer("cohort", "verify.offer_needs_hosts");
+  return isApplied
+    ? [
+        offer("control"),
+        offer("plain"),
+        offer("alternating", "verify.offer_needs_rollback"),
+        cohort,
+      ]
+    : [offer("alternating"), offer("control"), offer("plain"), cohort];
+};
+
 export const fix = (number: number, extra: Partial<Fix>): Fix => ({
   id: id("fix", number),
   hypothesis_id: id("hypothesis", "crowd"),
@@ -145,6 +163,7 @@ export const fix = (number: number, extra: Partial<Fix>): Fix => ({
   by: LENA,
   created_at: at("02:30:00"),
   verifications: [],
+  offers: listOffers(extra.state !== "planned" && extra.state !== "reverted"),
   ...extra,
 });
 

@@ -11,6 +11,7 @@ import * as live from "../captures/live.ts";
 import { id } from "../server/noise.ts";
 import { ok, problem, route } from "../server/routes.ts";
 import { HOSTS } from "../world.ts";
+import { listOffers } from "./incidentParts.ts";
 import { actor, enter, write } from "./incidents.ts";
 
 write("PATCH", "", (incident, { body }) => {
@@ -149,6 +150,7 @@ write("POST", "/fixes", (incident, { body }) => {
     by: actor(),
     created_at: new Date().toISOString(),
     verifications: [],
+    offers: listOffers(false),
   });
   enter(incident, "fix_recorded", { what: String(body.what) });
   return fixId;
@@ -158,6 +160,7 @@ write("PATCH", "/fixes/:id", (incident, { body }, fixId) => {
     if (fix.id === fixId) {
       fix.state = body.state as Fix["state"];
       fix.applied_at = (body.applied_at as string | undefined) ?? fix.applied_at;
+      fix.offers = listOffers(fix.state === "applied");
     }
   enter(incident, body.state === "reverted" ? "fix_reverted" : "fix_applied", { what: "" });
   return undefined;

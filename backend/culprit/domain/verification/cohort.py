@@ -1,7 +1,8 @@
 """Judge a fix on many hosts: each host before and after, and all hosts together.
 
-Hosts are the independent observations, not their seconds. The interval is that of the mean of the relative changes of
-the hosts; longer captures do not narrow it. An outlier is marked and counts, because it is part of the effect.
+Hosts are the independent observations, not their seconds. The interval is that of the mean of the logarithms of the
+changes of the hosts; longer captures do not narrow it. It is never narrower than that of a change that all hosts have
+in common over time. An outlier is marked and counts, because it is part of the effect.
 """
 
 from __future__ import annotations
@@ -15,19 +16,30 @@ import numpy as np
 
 from collectors.contract import Sentence, Values
 from culprit.domain.profiles.symbol_names import group_by_base_name, strip_build_marks
+from culprit.domain.statistics.correlated import estimate_levels
 from culprit.domain.statistics.intervals import student_quantile
 from culprit.domain.statistics.outliers import OUTLIER_Z, SCALE
 from culprit.domain.verification.judge import (
     CONFIDENCE,
     DEFAULT_MINIMUM_CHANGE,
-    MAX_LOAD_CHANGE,
-    Better,
     Judgment,
-    MeasurementWindow,
+    LoadGate,
+    RatioEstimate,
+    build_judgment,
     decide_outcome,
+    format_percent,
+    no_conclusion,
+    refuse_gap,
+)
+from culprit.domain.verification.load import MAX_LOAD_CHANGE, find_utilization, has_more_failures
+from culprit.domain.verification.windows import (
+    BLOCK_S,
+    MIN_WINDOWS,
+    Better,
+    MeasurementWindow,
+    build_blocks,
     mean_load,
     measured_windows,
-    no_conclusion,
     relative_change,
 )
 
@@ -38,6 +50,9 @@ MIN_FOR_CHANCE = 6
 MAX_FOR_ALL = 12
 SAMPLED_SIGNS = 5000
 MIN_FOR_OUTLIERS = 5
+MAX_CHANCE = 0.05
+"""Largest probability of the sign test for a conclusion."""
+
 FUNCTION_CONFIDENCE = 0.999
 """High, because a profile tests hundreds of functions at once."""
 
@@ -102,76 +117,104 @@ def judge_cohort(
     better: Better,
     *,
     minimum_change: float = DEFAULT_MINIMUM_CHANGE,
-    floor: float = 0.0,
     divisible: bool = False,
 ) -> CohortResult:
-    """Judge all hosts; `minimum_change`, `floor` and `divisible` as in `judge_windows`.
+    """Judge all hosts; `minimum_change` and `divisible` as in `judge_windows`.
 
-    If the load of a host changed too much and the number is divisible, all hosts are judged per unit of work. Otherwise
-    that host is left out with the reason.
+    Hosts share their load and their neighbors, so a change between the sides can be common to all of them without
+    the fix. The interval is the wider one of that over hosts and that over time. If the load of a host changed too much
+    and the number is divisible, the smaller of its change and its change per unit of work counts. Otherwise that
+    host is left out with the reason.
     """
-    usable = [pair for pair in pairs if _loads(pair) is not None]
-    shifts = {item.host: relative_change(*loads) for item in usable if (loads := _loads(item)) is not None}
-    unlike = {host for host, shift in shifts.items() if abs(shift) > MAX_LOAD_CHANGE}
-    per_work = bool(unlike) and divisible and all(min(_loads(item) or (0.0,)) > 0 for item in usable)
-    reported_pairs = [
-        _host(pair, shifts, unlike=pair.host in unlike and not per_work, per_work=per_work, floor=floor)
-        for pair in pairs
-    ]
-    reported_pairs = _mark_outliers(reported_pairs)
-    counted = [pair for pair in reported_pairs if pair.left_out is None]
+    changes = _mark_outliers([_measure_host(pair, divisible=divisible) for pair in pairs])
+    counted = [item for item in changes if item.left_out is None]
     load_change = float(np.mean([item.load_change for item in counted])) if counted else math.nan
     if len(counted) < MIN_HOSTS:
         judged = no_conclusion("few_hosts", load_change, least=MIN_HOSTS, hosts=len(counted))
-        return CohortResult(judged, tuple(reported_pairs))
-    changes = np.array([item.change for item in counted])
-    change, low, high = _interval(changes, CONFIDENCE)
-    p = _sign_test(changes) if len(changes) >= MIN_FOR_CHANCE else math.nan
-    outcome, reason = decide_outcome(change, low, high, p, better, minimum_change)
-    if outcome == "no_conclusion":
+        return CohortResult(judged, tuple(changes))
+    names = {item.host for item in counted}
+    hosts = [pair for pair in pairs if pair.host in names]
+    judged = _judge_hosts(hosts, counted, better, minimum_change, load_change, divisible=divisible)
+    return CohortResult(judged, tuple(changes))
+
+
+def _judge_hosts(
+    hosts: Sequence[HostWindows],
+    counted: Sequence[HostChange],
+    better: Better,
+    minimum_change: float,
+    load_change: float,
+    *,
+    divisible: bool,
+) -> Judgment:
+    before = [item for pair in hosts for item in pair.before]
+    after = [item for pair in hosts for item in pair.after]
+    refusal = refuse_gap(before, after, load_change)
+    if refusal is not None:
+        return refusal
+    logs = np.log1p([item.change for item in counted])
+    middle, low, high = _interval(logs, CONFIDENCE)
+    common = _estimate_common_change(hosts)
+    low, high = (middle + min(low - middle, common[1]), middle + max(high - middle, common[2]))
+    middle += common[0]
+    p = _sign_test(logs) if len(logs) >= MIN_FOR_CHANCE else math.nan
+    per_work = divisible and any(abs(item.load_change) > MAX_LOAD_CHANGE for item in counted)
+    estimate = RatioEstimate(math.exp(middle), math.exp(low), math.exp(high), p, per_work)
+    # What the load explains of a host beyond the limit is subtracted from that host.
+    gate = LoadGate(0.0 if per_work else load_change, better, divisible, find_utilization([*before, *after]))
+    outcome, reason = decide_outcome(estimate, gate, minimum_change)
+    if outcome in {"verified", "worse"} and p > MAX_CHANCE:
+        outcome, reason = "no_conclusion", None
+    if outcome == "verified" and has_more_failures(before, after):
+        outcome, reason = "no_conclusion", Sentence("verify.failing_fast")
+    if outcome == "no_conclusion" and (reason is None or reason.key == "verify.too_wide"):
         reason = Sentence(
             "verify.cohort_too_wide", {"minimum_change": round(100 * minimum_change), "hosts": len(counted)}
         )
-    return CohortResult(
-        Judgment(outcome, change, low, high, p, load_change, per_work, reason), tuple(reported_pairs)
-    )
+    return build_judgment(outcome, estimate, load_change, reason)
 
 
-def _loads(pair: HostWindows) -> tuple[float, float] | None:
-    """Return the load of a host before and after; None if a side has no data or no load."""
-    if not measured_windows(pair.before) or not measured_windows(pair.after):
-        return None
+def _estimate_common_change(hosts: Sequence[HostWindows]) -> tuple[float, float, float]:
+    """Return what drift corrects of the change that all hosts have in common, with its interval, in logarithms.
+
+    Each host is divided by its own level per side first, so that a fix that works differently on hosts is no noise.
+    """
+    bins: dict[tuple[bool, int], list[float]] = {}
+    for pair in hosts:
+        blocks = build_blocks(pair.before, pair.after)
+        logs = np.log(np.maximum(blocks.values, np.finfo(float).tiny))
+        for is_after in (False, True):
+            side = blocks.is_after == is_after
+            for at, value in zip(blocks.t_s[side], logs[side] - logs[side].mean(), strict=True):
+                bins.setdefault((is_after, round(at / BLOCK_S)), []).append(float(value))
+    order = sorted(bins, key=lambda item: item[1])
+    values = np.array([float(np.mean(bins[item])) for item in order])
+    times = np.array([float(item[1] * BLOCK_S) for item in order])
+    levels = estimate_levels(times, values, np.array([item[0] for item in order]))
+    return levels.difference(CONFIDENCE)
+
+
+def _measure_host(pair: HostWindows, *, divisible: bool) -> HostChange:
+    if any(len(measured_windows(side)) < MIN_WINDOWS for side in (pair.before, pair.after)):
+        return HostChange(pair.host, math.nan, math.nan, left_out=Sentence("verify.host_no_data"))
     loads = mean_load(pair.before), mean_load(pair.after)
-    return None if any(math.isnan(load) for load in loads) else loads
-
-
-def _host(
-    pair: HostWindows, shifts: Mapping[str, float], *, unlike: bool, per_work: bool, floor: float
-) -> HostChange:
-    shift = shifts.get(pair.host, math.nan)
-    if not measured_windows(pair.before) or not measured_windows(pair.after):
-        return HostChange(pair.host, math.nan, shift, left_out=Sentence("verify.host_no_data"))
-    if math.isnan(shift):
-        return HostChange(pair.host, math.nan, shift, left_out=Sentence("verify.load_unknown"))
-    if unlike:
-        percent: str | int = round(100 * shift) if math.isfinite(shift) else "∞"
-        return HostChange(
-            pair.host, math.nan, shift, left_out=Sentence("verify.unlike_load", {"percent": percent})
-        )
-    before, after = (_mean(side, per_work=per_work) for side in (pair.before, pair.after))
-    scale = max(abs(before), floor / (mean_load(pair.before) if per_work else 1.0))
-    if scale <= 0:
+    if any(math.isnan(load) for load in loads):
+        return HostChange(pair.host, math.nan, math.nan, left_out=Sentence("verify.load_unknown"))
+    shift = relative_change(*loads)
+    means = [
+        float(np.mean([np.nanmean(item.values) for item in measured_windows(side)]))
+        for side in (pair.before, pair.after)
+    ]
+    if min(means) <= 0:
         return HostChange(pair.host, math.nan, shift, left_out=Sentence("verify.nothing_before"))
-    return HostChange(pair.host, (after - before) / scale, shift)
-
-
-def _mean(side: Sequence[MeasurementWindow], *, per_work: bool) -> float:
-    """Return the mean of the window means; a longer window has no higher weight."""
-    return float(
-        np.mean(
-            [np.nanmean(item.values) / (item.load if per_work else 1.0) for item in measured_windows(side)]
-        )
-    )
+    change = math.log(means[1] / means[0])
+    if abs(shift) > MAX_LOAD_CHANGE:
+        if not divisible or min(loads) <= 0:
+            reason = Sentence("verify.unlike_load", {"percent": format_percent(shift)})
+            return HostChange(pair.host, math.nan, shift, left_out=reason)
+        per_work = change - math.log(loads[1] / loads[0])
+        change = 0.0 if change * per_work < 0 else min(change, per_work, key=abs)
+    return HostChange(pair.host, math.expm1(change), shift)
 
 
 def _mark_outliers(hosts: Sequence[HostChange]) -> list[HostChange]:

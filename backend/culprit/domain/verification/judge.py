@@ -1,61 +1,62 @@
 """Judge a fix: the same number before and after, by an interval and a minimum change.
 
-Seconds of one capture are not independent, and captures differ more than their seconds. So a side has several captures
-(windows), each cut into blocks. The variance of a side is the larger of that between its blocks and that between its
-windows. A window of a single block (a number that a capture has once) has no variance of its own, so such a side needs
-more windows.
+Readings depend on each other over minutes: neighbors, caches, drifting load. So the interval is that of
+`statistics.correlated`, over blocks of a few seconds of all windows with their times; a change between two sides must
+be larger than what the number varies by without a fix over as long a time. A shift that happens just between the sides
+cannot be distinguished from the fix at all, so the sides must be observed for long enough, or alternate.
 
-Outcomes: `verified` and `worse` if the interval does not contain zero and the change is at least the minimum change;
-`no_effect` if the interval is within the minimum change; else `no_conclusion` with the reason.
+Outcomes: `verified` and `worse` if the whole interval is beyond zero and beyond what a change of the load explains, and
+what remains is at least the minimum change; `no_effect` if the interval is within the minimum change; else
+`no_conclusion` with the reason. All changes are ratios, so an interval never leaves [-100 %, infinity).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from collectors.contract import Sentence, Values
-from culprit.domain.statistics.intervals import student_quantile
+from collectors.contract import Sentence
+from culprit.domain.statistics.correlated import LevelEstimate, estimate_levels
+from culprit.domain.verification.load import (
+    MAX_LOAD_CHANGE,
+    explain_by_load,
+    find_utilization,
+    has_more_failures,
+)
+from culprit.domain.verification.windows import (
+    Better,
+    BlockSeries,
+    MeasurementWindow,
+    TimelineGaps,
+    build_blocks,
+    mean_load,
+    measure_gaps,
+    measured_windows,
+    relative_change,
+    required_observation_s,
+    required_windows,
+    subtract_control,
+)
 
 Outcome = Literal["verified", "worse", "no_effect", "no_conclusion"]
-Better = Literal["lower", "higher"]
 
-MIN_WINDOWS = 3
-MIN_SINGLE = 5
-"""Windows of one block that a side needs: with 3 and 3, every tenth random split is as extreme."""
+CONFIDENCE = 0.99
+CHANCE_OF_SHIFT = 0.04
+"""Allowed chance that a shift of the number, in either direction, falls between the sides."""
 
-BLOCK_S = 5
-"""Readings (one per second) of a block: longer than the autocorrelation of the stored series."""
-MAX_LOAD_CHANGE = 0.2
-CONFIDENCE = 0.95
-MAX_PERMUTATIONS = 5000
 DEFAULT_MINIMUM_CHANGE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class MeasurementWindow:
-    """One capture of the primary number: `values` float64 [n], usually one per second, NaN = no data.
-
-    `block` is the number of values that count as one observation. `load` is the work done in that time, per second
-    (successful responses, not requests); NaN if unknown.
-    """
-
-    values: Values
-    load: float
-    block: int = BLOCK_S
 
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The outcome and its numbers.
 
-    `change` is relative: -0.2 is a decrease by a fifth; `low` and `high` are its 95 % interval. `p` is the share of
-    random splits of the same blocks that differ as much. `per_work`: the number was divided by the load first.
+    `change` is relative: -0.2 is a decrease by a fifth; `low` and `high` are its interval. `p` is the chance of as
+    large a change in either direction if nothing changed. `per_work`: the number was divided by the load first.
     """
 
     outcome: Outcome
@@ -69,11 +70,14 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
-    mean: float
-    variance: float
-    freedom: float
-    blocks: Values
+class RatioEstimate:
+    """The ratio after / before, with its interval and the chance of as much without a change."""
+
+    ratio: float
+    low: float
+    high: float
+    p: float
+    per_work: bool = False
 
 
 def judge_windows(
@@ -82,18 +86,19 @@ def judge_windows(
     better: Better,
     *,
     minimum_change: float = DEFAULT_MINIMUM_CHANGE,
-    floor: float = 0.0,
     divisible: bool = False,
     control: tuple[Sequence[MeasurementWindow], Sequence[MeasurementWindow]] | None = None,
 ) -> Judgment:
     """Judge a fix.
 
     Args:
+        before: Windows without the fix; some of them may be later than `after`, where the fix was rolled back.
+        after: Windows with the fix.
+        better: The direction of an improvement.
         minimum_change: The smallest relevant relative change.
-        floor: The smallest relevant value. Below it, changes are relative to it.
         divisible: The number grows with the work (CPU seconds, reads) and can be compared per unit of work if the load
             differs. Otherwise only a change against the effect of the load is judged.
-        control: An unchanged peer before and after at the same times. Its change is subtracted.
+        control: An unchanged peer before and after at the same times. Each reading is divided by its reading.
     """
     sides = [before, after, *(control or ())]
     least = max(required_windows(side) for side in sides)
@@ -103,140 +108,208 @@ def judge_windows(
     if any(math.isnan(load) for load in loads):
         return no_conclusion("load_unknown")
     load_change = relative_change(loads[0], loads[1])
-    unlike = abs(load_change) > MAX_LOAD_CHANGE or (
-        control is not None and abs(relative_change(loads[2], loads[3])) > MAX_LOAD_CHANGE
-    )
-    per_work = unlike and divisible and all(load > 0 for load in loads)
-    if unlike and not per_work:
-        if control is not None:
-            reported_load_change = (
-                load_change if abs(load_change) > MAX_LOAD_CHANGE else relative_change(loads[2], loads[3])
-            )
-            return no_conclusion("unlike_load", load_change, percent=_percent(reported_load_change))
-        return _judge_despite_load(before, after, better, minimum_change, floor, load_change)
-    new_sides = [_side(side, per_work=per_work) for side in sides]
-    scale = max(abs(new_sides[0].mean), floor / (loads[0] if per_work else 1.0))
-    if scale <= 0:
-        return no_conclusion("nothing_before", load_change)
-    change, low, high = _interval(new_sides[0], new_sides[1], scale)
     if control is not None:
-        base = max(abs(new_sides[2].mean), floor / (loads[2] if per_work else 1.0))
-        if base <= 0:
-            return no_conclusion("nothing_before", load_change)
-        there, there_low, there_high = _interval(new_sides[2], new_sides[3], base)
-        half = math.hypot((high - low) / 2, (there_high - there_low) / 2)
-        change -= there
-        low, high = change - half, change + half
-    p = _permutation_test(new_sides[0].blocks, new_sides[1].blocks) if control is None else math.nan
-    outcome, reason = decide_outcome(change, low, high, p, better, minimum_change)
-    return Judgment(outcome, change, low, high, p, load_change, per_work, reason)
+        peer_change = relative_change(loads[2], loads[3])
+        if abs(peer_change) > MAX_LOAD_CHANGE:
+            return no_conclusion("unlike_load", load_change, percent=format_percent(peer_change))
+    refusal = refuse_gap(before, after, load_change, hosts=len(sides) // 2)
+    if refusal is not None:
+        return refusal
+    blocks = build_blocks(before, after)
+    if control is not None:
+        peer = build_blocks(*control)
+        compared = subtract_control(blocks, peer) if (peer.values > 0).all() else None
+        if compared is None:
+            return no_conclusion("control_elsewhere", load_change)
+        blocks = compared
+    gate = LoadGate(load_change, better, divisible, find_utilization([*before, *after]))
+    judged = _judge_blocks(blocks, gate, minimum_change)
+    if judged.outcome == "verified" and has_more_failures(before, after):
+        return replace(judged, outcome="no_conclusion", reason=Sentence("verify.failing_fast"))
+    return judged
 
 
-def _judge_despite_load(  # noqa: PLR0917
+def refuse_gap(
     before: Sequence[MeasurementWindow],
     after: Sequence[MeasurementWindow],
-    better: Better,
-    minimum_change: float,
-    floor: float,
     load_change: float,
-) -> Judgment:
-    """Judge a change against the effect of the load: more load cannot improve a number, less load cannot worsen it.
+    *,
+    hosts: int = 1,
+) -> Judgment | None:
+    """Return no conclusion if a shift of the number between the sides is too likely an explanation.
 
-    A fix that allows more requests raises the load; this is no reason for no conclusion.
+    With a control host, either of two hosts can have shifted.
     """
-    befores = [_side(side, per_work=False) for side in (before, after)]
-    scale = max(abs(befores[0].mean), floor)
-    unlike = no_conclusion("unlike_load", load_change, percent=_percent(load_change))
-    if scale <= 0:
-        return unlike
-    change, low, high = _interval(befores[0], befores[1], scale)
-    p = _permutation_test(befores[0].blocks, befores[1].blocks)
-    outcome, _ = decide_outcome(change, low, high, p, better, minimum_change)
-    if outcome != ("verified" if load_change > 0 else "worse"):
-        return unlike
-    reason = Sentence("verify.despite_load", {"percent": _percent(load_change)})
-    return Judgment(outcome, change, low, high, p, load_change, False, reason)
+    return refuse_gap_of(measure_gaps(before, after), load_change, hosts=hosts)
 
 
-def decide_outcome(  # noqa: PLR0917
-    change: float, low: float, high: float, p: float, better: Better, minimum_change: float
+def refuse_gap_of(gaps: TimelineGaps, load_change: float, *, hosts: int = 1) -> Judgment | None:
+    """Return the same for measured gaps."""
+    needed_s = required_observation_s(gaps, CHANCE_OF_SHIFT / hosts)
+    if gaps.observed_s >= needed_s:
+        return None
+    return no_conclusion(
+        "gap_too_long",
+        load_change,
+        gap=_minutes(gaps.longest_s),
+        observed=_minutes(gaps.observed_s),
+        needed=_minutes(needed_s),
+    )
+
+
+def _minutes(seconds: float) -> float:
+    return round(seconds / 60, 1) if math.isfinite(seconds) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadGate:
+    """The change of the load, and what it may explain."""
+
+    load_change: float
+    better: Better
+    divisible: bool
+    utilization: float
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether the load is like that before the fix."""
+        return abs(self.load_change) <= MAX_LOAD_CHANGE
+
+    @property
+    def improves(self) -> bool:
+        """Whether the change of the load alone improves the number."""
+        return (self.load_change < 0) == (self.better == "lower")
+
+    @property
+    def explained(self) -> float:
+        """The natural logarithm of the ratio that the load explains at most."""
+        return explain_by_load(
+            self.load_change, self.better, divisible=self.divisible, utilization=self.utilization
+        )
+
+
+def _judge_blocks(blocks: BlockSeries, gate: LoadGate, minimum_change: float) -> Judgment:
+    raw = estimate_ratio(blocks)
+    if raw is None:
+        return no_conclusion("nothing_before", gate.load_change)
+    if gate.is_alike:
+        outcome, reason = decide_outcome(raw, gate, minimum_change)
+        return build_judgment(outcome, raw, gate.load_change, reason)
+    return _judge_unlike_load(blocks, raw, gate, minimum_change)
+
+
+def _judge_unlike_load(
+    blocks: BlockSeries, raw: RatioEstimate, gate: LoadGate, minimum_change: float
+) -> Judgment:
+    """Judge under another load: a number that moved against the load, or the number per unit of work.
+
+    A part of the number may not depend on the work. So an improvement counts per unit of work under less load, and
+    as it is under more, a deterioration the other way round.
+    """
+    per_work = None
+    if gate.divisible and (blocks.loads > 0).all():
+        divided = estimate_ratio(replace(blocks, values=blocks.values / blocks.loads))
+        per_work = replace(divided, per_work=True) if divided is not None else None
+    good = per_work if gate.improves else raw
+    bad = raw if gate.improves else per_work
+    calm = replace(gate, load_change=0.0)
+    against = Sentence("verify.despite_load", {"percent": format_percent(gate.load_change)})
+    for estimate, expected in ((good, "verified"), (bad, "worse")):
+        if estimate is not None:
+            outcome, _ = decide_outcome(estimate, calm, minimum_change)
+            if outcome == expected:
+                reason = None if estimate.per_work else against
+                return build_judgment(outcome, estimate, gate.load_change, reason)
+    if per_work is not None:
+        outcome, reason = decide_outcome(per_work, calm, minimum_change)
+        if outcome == "no_effect":
+            return build_judgment(outcome, per_work, gate.load_change, reason)
+    return no_conclusion("unlike_load", gate.load_change, percent=format_percent(gate.load_change))
+
+
+def estimate_ratio(blocks: BlockSeries) -> RatioEstimate | None:
+    """Estimate after / before; None if the number before is not clearly above zero.
+
+    By logarithms where all readings are positive, else by Fieller's interval of a ratio (1954), both within what is
+    possible for a number that is never negative.
+    """
+    if (blocks.values > 0).all():
+        levels = estimate_levels(blocks.t_s, np.log(blocks.values), blocks.is_after)
+        middle, low, high = levels.difference(CONFIDENCE)
+        return RatioEstimate(math.exp(middle), math.exp(low), math.exp(high), _chance(levels))
+    levels = estimate_levels(blocks.t_s, blocks.values, blocks.is_after)
+    rest = (1 - CONFIDENCE) / 2
+    if levels.probability_below(1.0, 0.0) > rest:
+        return None
+    ratio = max(
+        0.0, float(levels.weights @ levels.levels[:, 1]) / float(levels.weights @ levels.levels[:, 0])
+    )
+    low, high = (_find_ratio(levels, share) for share in (rest, 1 - rest))
+    return RatioEstimate(ratio, min(low, ratio), max(high, ratio), _chance(levels))
+
+
+def _find_ratio(levels: LevelEstimate, share: float) -> float:
+    """Return the smallest ratio r for which (after - r * before) is negative with that probability."""
+    if levels.probability_below(0.0, 1.0) >= share:
+        return 0.0
+    low, high = 0.0, 1.0
+    while levels.probability_below(-high, 1.0) < share:
+        high *= 2
+        if high > 1e9:
+            return math.inf
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if levels.probability_below(-middle, 1.0) < share else (low, middle)
+    return high
+
+
+def _chance(levels: LevelEstimate) -> float:
+    below = levels.probability_below(-1.0, 1.0)
+    return 2 * min(below, 1 - below)
+
+
+def decide_outcome(
+    estimate: RatioEstimate, gate: LoadGate, minimum_change: float
 ) -> tuple[Outcome, Sentence | None]:
     """Return the outcome of a change and its interval, with a reason for no conclusion."""
-    if -minimum_change < low and high < minimum_change:
+    if 1 - minimum_change < estimate.low and estimate.high < 1 + minimum_change:
         return "no_effect", None
-    if (low > 0 or high < 0) and abs(change) >= minimum_change and not p > 1 - CONFIDENCE:
-        return ("verified" if (change < 0) == (better == "lower") else "worse"), None
+    explained = math.exp(min(gate.explained, 700.0))
+    down, up = min(explained, 1.0), max(explained, 1.0)
+    has_fallen = estimate.high < down and estimate.ratio <= down * (1 - minimum_change)
+    has_risen = estimate.low > up and estimate.ratio >= up * (1 + minimum_change)
+    if has_fallen or has_risen:
+        return ("verified" if has_fallen == (gate.better == "lower") else "worse"), None
+    clear = estimate.high < 1 or estimate.low > 1
+    large = estimate.ratio <= 1 - minimum_change or estimate.ratio >= 1 + minimum_change
+    if clear and large:
+        percent = format_percent(gate.load_change)
+        bound = format_percent(explained - 1)
+        return "no_conclusion", Sentence("verify.load_explains", {"percent": percent, "bound": bound})
     return "no_conclusion", Sentence("verify.too_wide", {"minimum_change": round(100 * minimum_change)})
 
 
-def required_windows(side: Sequence[MeasurementWindow]) -> int:
-    """Return how many windows a side needs."""
-    return MIN_SINGLE if any(count_blocks(item) == 1 for item in measured_windows(side)) else MIN_WINDOWS
+def build_judgment(
+    outcome: Outcome, estimate: RatioEstimate, load_change: float, reason: Sentence | None
+) -> Judgment:
+    """Build the judgment of a ratio."""
+    return Judgment(
+        outcome,
+        estimate.ratio - 1,
+        estimate.low - 1,
+        estimate.high - 1,
+        estimate.p,
+        load_change,
+        estimate.per_work,
+        reason,
+    )
 
 
-def count_blocks(window: MeasurementWindow) -> int:
-    """Count the complete blocks of a window."""
-    return int(np.isfinite(window.values).sum()) // window.block
-
-
-def measured_windows(side: Sequence[MeasurementWindow]) -> list[MeasurementWindow]:
-    """Return the windows with at least one block."""
-    return [item for item in side if count_blocks(item)]
-
-
-def mean_load(side: Sequence[MeasurementWindow]) -> float:
-    """Return the mean load of the measured windows; NaN if one of them has none."""
-    return float(np.mean([item.load for item in measured_windows(side)]))
-
-
-def relative_change(before: float, after: float) -> float:
-    """Return the relative change; infinite if the value before is zero."""
-    return (after - before) / before if before else (0.0 if after == before else math.inf)
-
-
-def _percent(share: float) -> int | str:
-    return round(100 * share) if math.isfinite(share) else "∞"
-
-
-def _side(side: Sequence[MeasurementWindow], *, per_work: bool) -> _Side:
-    windows = []
-    for item in measured_windows(side):
-        values = item.values[np.isfinite(item.values)]
-        blocks = np.array([chunk.mean() for chunk in np.array_split(values, count_blocks(item))])
-        windows.append(blocks / item.load if per_work else blocks)
-    means = np.array([blocks.mean() for blocks in windows])
-    blocks = np.concatenate(windows)
-    within = float(blocks.var(ddof=1)) / len(blocks) if len(blocks) > 1 else math.inf
-    between = float(means.var(ddof=1)) / len(means)
-    # The larger variance, with its degrees of freedom.
-    variance, freedom = max((within, len(blocks) - 1.0), (between, len(means) - 1.0))
-    return _Side(float(means.mean()), variance, freedom, blocks)
-
-
-def _interval(before: _Side, after: _Side, scale: float) -> tuple[float, float, float]:
-    """Return the relative change and its interval, by Welch's t."""
-    change = (after.mean - before.mean) / scale
-    total = before.variance + after.variance
-    if total <= 0:
-        return change, change, change
-    freedom = total**2 / (before.variance**2 / before.freedom + after.variance**2 / after.freedom)
-    half = student_quantile(CONFIDENCE, max(freedom, 1.0)) * math.sqrt(total) / scale
-    return change, change - half, change + half
-
-
-def _permutation_test(before: Values, after: Values) -> float:
-    """Return the share of splits of the blocks that differ as much: all splits, or 5000 random ones."""
-    pool = np.concatenate([before, after])
-    seen = abs(after.mean() - before.mean())
-    count, total = len(before), len(pool)
-    if math.comb(total, count) <= MAX_PERMUTATIONS:
-        chosen = np.array(list(combinations(range(total), count)))
-    else:
-        rng = np.random.default_rng(0)
-        chosen = np.argsort(rng.random((MAX_PERMUTATIONS, total)), axis=1)[:, :count]
-    left = pool[chosen].mean(axis=1)
-    right = (pool.sum() - left * count) / (total - count)
-    return float((np.abs(right - left) >= seen - 1e-12).mean())
+def format_percent(share: float) -> int | float | str:
+    """Return a share in percent: with one digit below ten percent, `∞` if it is infinite."""
+    if not math.isfinite(share):
+        return "∞"
+    return round(100 * share) if abs(share) >= 0.1 else round(100 * share, 1)
 
 
 def no_conclusion(key: str, load_change: float = math.nan, **params: str | int | float) -> Judgment:

@@ -25,7 +25,7 @@ from culprit.domain.rules.readings import collectors_by_metric, find_captured_sp
 from culprit.domain.rules.registry import RULES
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, ViewSeries
-from culprit.domain.verification.judge import BLOCK_S, Better, MeasurementWindow
+from culprit.domain.verification.windows import BLOCK_S, Better, MeasurementWindow
 
 LoadKind = Literal["goodput", "accepts", "none"]
 
@@ -128,23 +128,56 @@ def measure_primary(view: HostView, read: str, subject: Subject, better: Better 
     A measure that lists problems (waits, stuck tasks, drops) and lists none is zero. A subject that is missing among
     others is reported as missing.
     """
-    load, kind = measure_load(view)
     tracks = _tracks(view, read, better)
     track = tracks.get(subject)
     if track is None and not tracks and better == "lower" and _lists_nothing(view, read):
         t0, t1 = view.span_ns or (0, 0)
-        return MeasuredNumber(
-            MeasurementWindow(np.zeros(1), load, 1), np.array([(t0 + t1) // 2], np.int64), subject, kind
-        )
+        track = _Track(np.array([(t0 + t1) // 2], np.int64), np.zeros(1), ())
+    missing = None
     if track is None:
-        nothing = MeasurementWindow(np.zeros(0), load)
         about = ", ".join(f"{name}={value}" for name, value in subject)
-        gone = Sentence("verify.subject_gone", {"subject": about}) if tracks else _missing_reason(view, read)
-        return MeasuredNumber(nothing, np.zeros(0, np.int64), subject, kind, (), gone)
-    block = 1 if is_single_reading(read) else _block(track.t_ns)
-    return MeasuredNumber(
-        MeasurementWindow(track.values, load, block), track.t_ns, subject, kind, track.citations
+        missing = (
+            Sentence("verify.subject_gone", {"subject": about}) if tracks else _missing_reason(view, read)
+        )
+        track = _Track(np.zeros(0, np.int64), np.zeros(0), ())
+    window, kind = _build_window(view, track, 1 if is_single_reading(read) else _block(track.t_ns))
+    return MeasuredNumber(window, track.t_ns, subject, kind, track.citations, missing)
+
+
+def _build_window(view: HostView, track: _Track, block: int) -> tuple[MeasurementWindow, LoadKind]:
+    """Return the window of a track with the load, the failures and the utilization of its run."""
+    load, kind = measure_load(view)
+    failed, responses = _measure_failures(view)
+    busy = [
+        float(np.nanmean(values))
+        for series in view.series_of("cpu.total_busy_pct")
+        if np.isfinite(values := _within(view, series)[1]).any()
+    ]
+    window = MeasurementWindow(
+        track.values,
+        track.t_ns / 1e9,
+        load,
+        block,
+        failed,
+        responses,
+        utilization=max(busy, default=math.nan) / 100,
     )
+    return window, kind
+
+
+def _measure_failures(view: HostView) -> tuple[float, float]:
+    """Return the share of the responses that failed, and the number of responses; NaN if not measured."""
+    span = find_captured_span(view)
+    for source in ("app_metrics", "prom_service"):
+        rates = _by_route(view, "app.requests_per_s", source)
+        wrong = _by_route(view, "app.errors_pct", source)
+        if _ALL_ROUTES in rates:
+            rates = {_ALL_ROUTES: rates[_ALL_ROUTES]}
+        total = sum(rates.values())
+        if span is not None and total > 0 and set(rates) <= set(wrong):
+            failed = sum(rate * wrong[route] / 100 for route, rate in rates.items())
+            return failed / total, total * (span[1] - span[0]) / 1e9
+    return math.nan, math.nan
 
 
 def _lists_nothing(view: HostView, read: str) -> bool:

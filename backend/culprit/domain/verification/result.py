@@ -10,8 +10,9 @@ from collectors.contract import Sentence
 from culprit.domain.rules import json_form
 from culprit.domain.verification import primary_number
 from culprit.domain.verification.cohort import FunctionComparison, HostChange
-from culprit.domain.verification.judge import CONFIDENCE, Better, Judgment, mean_load, measured_windows
+from culprit.domain.verification.judge import CONFIDENCE, Judgment
 from culprit.domain.verification.primary_number import LoadKind, MeasuredNumber
+from culprit.domain.verification.windows import Better, mean_load, measured_windows
 from culprit.json_types import Json
 
 MAX_VALUES = 600

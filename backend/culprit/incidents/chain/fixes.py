@@ -114,11 +114,21 @@ def update_fix(
             raise ConflictError("incident.fix_not_applied")
         if fix.state != "reverted":
             fix.state = "reverted"
+            _resume_alternating(session, incident, fix)
             journal.append_entry(session, incident, actor, "fix_reverted", what=fix.what)
     audit.record_action(
         session, actor, "incident.fix", RESOURCE, incident.id, fix=str(fix.id), state=fix.state, **texts
     )
     return incident
+
+
+def _resume_alternating(session: Session, incident: Incident, fix: Fix) -> None:
+    """Measure again without the fix, where it is applied and rolled back in turns."""
+    for verification in queries.list_verifications(session, incident.id):
+        is_open = verification.state in {"waiting", "collecting"}
+        if verification.fix_id == fix.id and verification.kind == "alternating" and is_open:
+            verification.state = "before"
+            enqueue_after_commit(session, TASK, verification.id)
 
 
 def _apply(session: Session, actor: Actor, incident: Incident, fix: Fix, fix_update: FixUpdate) -> None:
@@ -151,8 +161,12 @@ def create_verification(
     """
     incident = journal.lock_version(session, actor, incident_id, verification_create.version)
     fix = _fix(session, incident, fix_id)
-    if fix.state == "reverted":
+    alternates = verification_create.kind == "alternating"
+    if fix.state == "reverted" and not alternates:
         raise ConflictError("incident.fix_not_applied")
+    if alternates and fix.state not in {"planned", "reverted"}:
+        raise ConflictError("verify.offer_needs_rollback")
+    starts_before = alternates or fix.state == "planned"
     if any(
         verification.fix_id == fix.id and verification.state in OPEN_STATES
         for verification in queries.list_verifications(session, incident.id)
@@ -177,8 +191,8 @@ def create_verification(
         kind=verification_create.kind,
         primary=hypothesis.primary if hypothesis else None,
         minimum_change=verification_create.minimum_change,
-        before=[] if fix.state == "planned" else [str(item) for item in before],
-        state="before" if fix.state == "planned" else "collecting",
+        before=[] if starts_before else [str(item) for item in before],
+        state="before" if starts_before else "collecting",
         control_host_id=control,
         requested_by=actor.id,
     )

@@ -18,6 +18,7 @@ from pydantic import (
 
 from culprit.captures.schemas import OptionValues, ScopeRequest
 from culprit.domain.playbooks.model import Better
+from culprit.domain.verification.offers import VerificationKind
 
 MAX_HOSTS = 50
 MAX_PLAYBOOKS = 20
@@ -240,7 +241,7 @@ class FixUpdate(VersionedRequest):
 class VerificationCreate(VersionedRequest):
     """How to judge a fix. `minimum_change` is the smallest relevant change, as a share of the value before."""
 
-    kind: Literal["plain", "control", "cohort"] = "plain"
+    kind: VerificationKind = "plain"
     control_host_id: UUID | None = None
     minimum_change: Annotated[float | None, Field(gt=0, le=100)] = None
 

@@ -14,6 +14,8 @@ from collectors.contract import Tier
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import is_allowed
 from culprit.captures import service_collectors
+from culprit.domain.rules import json_form
+from culprit.domain.verification.offers import list_offers
 from culprit.incidents.records import playbook_versions, queries
 from culprit.incidents.records.requests import Symptom
 from culprit.incidents.records.snapshot import STEP_TIERS, IncidentSnapshot, load_snapshot
@@ -35,6 +37,7 @@ from culprit.incidents.responses.schemas import (
     JournalEntryResponse,
     ParticipantResponse,
     PinResponse,
+    VerificationOfferResponse,
     VerificationResponse,
 )
 from culprit.infra.db.clock import utc_now
@@ -221,7 +224,25 @@ def build_fix(fix: Fix, judged: Sequence[Verification], seen: set[UUID], names: 
         hosts=[host for host in map(UUID, fix.hosts) if host in seen],
         by=build_user_ref(fix.created_by, names),
         verifications=[_verification(each, names) for each in judged],
+        offers=_list_offers(fix, seen),
     )
+
+
+def _list_offers(fix: Fix, seen: set[UUID]) -> list[VerificationOfferResponse]:
+    changed = {UUID(host) for host in fix.hosts}
+    offers = list_offers(
+        is_applied=fix.state not in {"planned", "reverted"},
+        changed_hosts=len(changed),
+        other_hosts=len(seen - changed),
+    )
+    return [
+        VerificationOfferResponse(
+            kind=offer.kind,
+            reason=json_form.sentence_to_json(offer.reason),
+            refusal=json_form.sentence_to_json(offer.refusal),
+        )
+        for offer in offers
+    ]
 
 
 def _verification(verification: Verification, names: Names) -> VerificationResponse:

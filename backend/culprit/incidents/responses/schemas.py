@@ -12,6 +12,7 @@ from collectors.contract import TierName
 from culprit.analysis.playbooks.schemas import PrimaryNumberResponse
 from culprit.domain.playbooks.relevance import PlaybookState
 from culprit.domain.runs.states import RunState
+from culprit.domain.verification.offers import VerificationKind
 from culprit.incidents.records.requests import IncidentHostRole, IncidentState, RunRole, Symptom
 from culprit.incidents.responses.chain_schemas import (
     HypothesisResponse,
@@ -74,7 +75,7 @@ class VerificationResponse(BaseModel):
     """One comparison of before and after. `before` are runs; `captures_before` and `after` are its own captures."""
 
     id: UUID
-    kind: Literal["plain", "control", "cohort"]
+    kind: VerificationKind
     primary: PrimaryNumberResponse | None
     minimum_change: float | None
     before: list[UUID]
@@ -87,6 +88,14 @@ class VerificationResponse(BaseModel):
     requested_by: PersonRef | None
     created_at: datetime
     ended_at: datetime | None
+
+
+class VerificationOfferResponse(BaseModel):
+    """A way to verify a fix, why it is reliable, and what is missing for it (null if it is possible)."""
+
+    kind: VerificationKind
+    reason: MessageRef
+    refusal: MessageRef | None
 
 
 class FixResponse(BaseModel):
@@ -105,6 +114,7 @@ class FixResponse(BaseModel):
     by: PersonRef | None
     created_at: datetime
     verifications: list[VerificationResponse]
+    offers: list[VerificationOfferResponse]
 
 
 class PinResponse(BaseModel):

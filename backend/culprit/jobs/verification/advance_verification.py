@@ -8,7 +8,7 @@ primary number is judged. Nothing is locked while runs are read; results are wri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from dataclasses import replace
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -20,7 +20,8 @@ from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeRequest
 from culprit.domain.verification import result
 from culprit.domain.verification.cohort import MIN_HOSTS
-from culprit.domain.verification.judge import no_conclusion, required_windows
+from culprit.domain.verification.judge import no_conclusion
+from culprit.domain.verification.windows import required_windows
 from culprit.evidence.view_loader import load_view
 from culprit.infra.artifacts.store import ArtifactStore, artifact_store
 from culprit.infra.db.clock import utc_now
@@ -34,9 +35,10 @@ from culprit.infra.models.incidents.incident_run import IncidentRun
 from culprit.infra.models.incidents.verification import Verification
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.job import Job
+from culprit.jobs.verification import schedule
 from culprit.jobs.verification.compare_profiles import compare_profiles
 from culprit.jobs.verification.judge import MINIMUM_CHANGE, judge_runs
-from culprit.jobs.verification.measure_before import measure_before
+from culprit.jobs.verification.measure_before import keep_measuring, measure_before
 from culprit.jobs.verification.measurements import (
     SideReader,
     VerificationSpec,
@@ -65,8 +67,6 @@ from culprit.jobs.verification.state import (
 from culprit.json_types import Json
 from culprit.web.errors import CulpritError
 
-#: Wait after a fix, because a restarted program needs time to settle.
-SETTLED = timedelta(seconds=30)
 #: Number of captures that can fail before the verification is judged without them.
 SPARE = 2
 
@@ -80,6 +80,8 @@ def advance_verification(verification_id: UUID) -> str | None:
             return None
         if verification.state == "before":
             measure_before(session, store, verification)
+        elif verification.state == "waiting":
+            keep_measuring(session, store, verification)
         elif verification.state == "collecting":
             _collect(session, store, verification)
         elif verification.state == "judging":
@@ -111,17 +113,23 @@ def _continue_collecting(
     before = list_runs_before(session, spec)
     needed = _needed(session, store, spec, before)
     refusal = None if capture_ids else _refusal(session, spec, before, needed)
-    taken = _taken(spec, before, needed)
+    taken = _taken(spec, needed)
     if refusal is not None:
         if lock_in_state(session, verification, ("collecting",)):
             _refuse(session, spec, before, needed, refusal)
-    elif _count_finished(session, spec, capture_ids) >= taken or len(capture_ids) >= taken + SPARE:
+    elif schedule.is_alternating(spec) and _is_turn_over(session, spec, needed):
+        if lock_in_state(session, verification, ("collecting",)):
+            verification.state = "waiting"
+            append_to_journal(session, spec, "verification_waiting")
+    elif _is_complete(session, spec, before, capture_ids, taken):
         if lock_in_state(session, verification, ("collecting",)):
             verification.state = "judging"
             enqueue_after_commit(session, TASK, verification.id)
     elif (
         _is_fix_settled(session, spec.fix)
-        and is_capture_settled(session, capture_ids)
+        and is_capture_settled(
+            session, capture_ids, None if schedule.is_alternating(spec) else schedule.WIDE_PAUSE
+        )
         and lock_in_state(session, verification, ("collecting",))
         and len(verification.after) == len(capture_ids)
     ):
@@ -130,6 +138,25 @@ def _continue_collecting(
             _start(session, store, actor, spec, before)
         except CulpritError as error:
             fail_verification(session, verification, error.sentence)
+
+
+def _is_turn_over(session: Session, spec: VerificationSpec, needed: int) -> bool:
+    """Return whether the fix is to be rolled back for the next turn."""
+    phases = schedule.list_phases(session, spec)
+    return len(phases) < schedule.PHASES and schedule.is_phase_done(phases, needed, is_after=True)
+
+
+def _is_complete(
+    session: Session, spec: VerificationSpec, before: Sequence[Run], capture_ids: Sequence[UUID], taken: int
+) -> bool:
+    """Return whether there are enough captures after the fix, over a long enough time."""
+    finished = _count_finished(session, spec, capture_ids)
+    if len(capture_ids) >= schedule.MAX_AFTER + SPARE or len(capture_ids) - finished > SPARE:
+        return True
+    after = list_capture_runs(session, capture_ids, spec.hosts[0])
+    mine = [run for run in before if run.host_id == spec.hosts[0]]
+    is_last = finished >= schedule.MAX_AFTER or schedule.is_observed(session, spec, mine, after)
+    return finished >= taken and is_last
 
 
 def _needed(session: Session, store: ArtifactStore, spec: VerificationSpec, before: Sequence[Run]) -> int:
@@ -146,11 +173,9 @@ def _counts(spec: VerificationSpec, runs: Sequence[Run]) -> list[int]:
     return [sum(run.host_id == host for run in runs) for host in spec.hosts]
 
 
-def _taken(spec: VerificationSpec, before: Sequence[Run], needed: int) -> int:
-    """Return the number of captures: for a cohort as many as each host has from before, at most three."""
-    if spec.verification.kind != "cohort":
-        return needed
-    return max(1, min([3, *[count for count in _counts(spec, before) if count]]))
+def _taken(spec: VerificationSpec, needed: int) -> int:
+    """Return the least number of captures; of an alternating verification, in both turns."""
+    return 2 * schedule.count_per_phase(needed) if schedule.is_alternating(spec) else needed
 
 
 def _count_finished(session: Session, spec: VerificationSpec, capture_ids: Sequence[UUID]) -> int:
@@ -168,15 +193,18 @@ def _refusal(session: Session, spec: VerificationSpec, before: Sequence[Run], ne
     params: dict[str, str | int | float] = {"needed": needed, "runs": len(before), "read": spec.read}
     counts = _counts(spec, before)
     if spec.verification.kind == "cohort":
-        few = sum(count > 0 for count in counts) < MIN_HOSTS
-        return Sentence("verify.collect_before_hosts", {"needed": MIN_HOSTS}) if few else None
+        few = sum(count >= needed for count in counts) < MIN_HOSTS
+        todo = Sentence("verify.collect_before_hosts", {"needed": MIN_HOSTS}) if few else None
+        return todo or schedule.refuse_long_gap(session, spec, before)
+    if schedule.is_alternating(spec):
+        return None
     if min(counts, default=0) < needed:
         return Sentence("verify.collect_before", params)
     if spec.verification.control_host_id is not None:
         peer = len(list_control_runs(session, spec, before))
         if peer < needed:
             return Sentence("verify.collect_before_control", {"needed": needed, "runs": peer})
-    return None
+    return schedule.refuse_long_gap(session, spec, before)
 
 
 def _refuse(
@@ -184,22 +212,23 @@ def _refuse(
 ) -> None:
     """Store no conclusion, without captures, because too little data is from before the fix."""
     cohort = spec.verification.kind == "cohort"
-    hosts = sum(count > 0 for count in _counts(spec, before))
+    notes = [todo]
+    hosts = sum(count >= needed for count in _counts(spec, before))
     verdict = (
         no_conclusion("few_hosts", least=MIN_HOSTS, hosts=hosts)
         if cohort
         else no_conclusion("few_windows", least=needed)
     )
+    if todo.key == "verify.gap_too_long":
+        verdict, notes = replace(verdict, reason=todo), []
     minimum_change = spec.verification.minimum_change or MINIMUM_CHANGE
-    _store(
-        session, spec, result.result_to_json(verdict, spec.read, spec.better, minimum_change, notes=[todo])
-    )
+    _store(session, spec, result.result_to_json(verdict, spec.read, spec.better, minimum_change, notes=notes))
 
 
 def _is_fix_settled(session: Session, fix: Fix) -> bool:
     """Return whether enough time has passed since the fix."""
     assert fix.applied_at is not None
-    return get_database_time(session) >= fix.applied_at + SETTLED
+    return get_database_time(session) >= fix.applied_at + schedule.SETTLED
 
 
 def _start(

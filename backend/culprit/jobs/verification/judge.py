@@ -16,11 +16,11 @@ from culprit.domain.verification.cohort import (
 from culprit.domain.verification.judge import (
     DEFAULT_MINIMUM_CHANGE,
     Judgment,
-    MeasurementWindow,
     judge_windows,
     no_conclusion,
 )
 from culprit.domain.verification.result import PlottedNumber
+from culprit.domain.verification.windows import MeasurementWindow
 from culprit.infra.models.captures.run import Run
 from culprit.jobs.verification.measurements import SideReader, VerificationSpec
 from culprit.json_types import Json

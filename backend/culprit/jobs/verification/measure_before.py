@@ -1,8 +1,8 @@
 """Measure the side before a planned fix: part of `culprit.advance_verification`.
 
 It runs as many captures as the comparison needs, one after another: the triage collectors, the cheapest collectors of
-the primary number, and those of the service. Then the verification waits until the fix is applied and repeats the
-capture.
+the primary number, and those of the service. Then the verification waits until the fix is applied. While it waits, it
+repeats the capture, so that the time between the sides stays short.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from culprit.captures.schemas import CaptureCreate, ScopeRequest
 from culprit.captures.service_collectors import service_collector_options
 from culprit.domain.playbooks.engine import TIER_COST
 from culprit.domain.verification import primary_number
-from culprit.domain.verification.judge import required_windows
+from culprit.domain.verification.windows import required_windows
 from culprit.evidence.view_loader import load_view
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.db.clock import utc_now
@@ -29,6 +29,7 @@ from culprit.infra.models.captures.run import Run
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.incidents.incident_run import IncidentRun
 from culprit.infra.models.incidents.verification import Verification
+from culprit.jobs.verification import schedule
 from culprit.jobs.verification.measurements import (
     SideReader,
     VerificationSpec,
@@ -36,7 +37,7 @@ from culprit.jobs.verification.measurements import (
     load_host_names,
     load_verification_spec,
 )
-from culprit.jobs.verification.queries import find_host_scope, has_canceled_capture, list_runs
+from culprit.jobs.verification.queries import MAX_BEFORE, find_host_scope, has_canceled_capture, list_runs
 from culprit.jobs.verification.state import (
     append_to_journal,
     fail_verification,
@@ -75,9 +76,9 @@ def _continue_measuring(
     verification = spec.verification
     runs_by_host = [list_capture_runs(session, capture_ids, host) for host in spec.hosts]
     least = min((len(item) for item in runs_by_host), default=0)
-    if runs_by_host and least >= _needed(session, store, spec, runs_by_host[0]):
+    if least and _is_enough(session, store, spec, runs_by_host[0], least):
         if lock_in_state(session, verification, ("before",)):
-            verification.before = [str(run.id) for runs in runs_by_host for run in runs]
+            verification.before = _list_ids(runs_by_host)
             verification.state = "waiting"
             append_to_journal(session, spec, "verification_waiting")
     elif len(capture_ids) - least > SPARE:
@@ -86,6 +87,7 @@ def _continue_measuring(
         )
     elif (
         is_capture_settled(session, capture_ids)
+        and schedule.is_rollback_settled(session, spec)
         and lock_in_state(session, verification, ("before",))
         and len(verification.captures_before) == len(capture_ids)
     ):
@@ -95,9 +97,47 @@ def _continue_measuring(
             fail_verification(session, verification, error.sentence)
 
 
+def _list_ids(runs_by_host: list[list[Run]]) -> list[str]:
+    return [str(run.id) for runs in runs_by_host for run in runs]
+
+
+def keep_measuring(session: Session, store: ArtifactStore, verification: Verification) -> None:
+    """Repeat the capture while the fix is not applied yet, up to a number of captures."""
+    actor = find_actor(session, verification.requested_by)
+    spec = load_verification_spec(session, verification)
+    capture_ids = [UUID(str(item)) for item in verification.captures_before]
+    if actor is None or spec is None or schedule.is_alternating(spec):
+        return
+    if has_canceled_capture(session, capture_ids):
+        _cancel(session, spec)
+        return
+    runs_by_host = [list_capture_runs(session, capture_ids, host) for host in spec.hosts]
+    if not all(is_run_finished(session, uuid) for uuid in capture_ids):
+        return
+    if not lock_in_state(session, verification, ("waiting",)):
+        return
+    verification.before = _list_ids(runs_by_host)
+    is_due = is_capture_settled(session, capture_ids, schedule.WIDE_PAUSE)
+    if is_due and len(verification.captures_before) == len(capture_ids) < MAX_BEFORE:
+        try:
+            _start(session, store, actor, spec)
+        except CulpritError:
+            # Without more captures the time between the sides grows; the result states when it is too long.
+            return
+
+
+def _is_enough(
+    session: Session, store: ArtifactStore, spec: VerificationSpec, runs: list[Run], least: int
+) -> bool:
+    needed = _needed(session, store, spec, runs)
+    if schedule.is_alternating(spec):
+        return schedule.is_phase_done(schedule.list_phases(session, spec), needed, is_after=False)
+    return least >= needed
+
+
 def _needed(session: Session, store: ArtifactStore, spec: VerificationSpec, runs: list[Run]) -> int:
     """Return how many windows a side needs: more if the first ones have one block each."""
-    if spec.verification.kind == "cohort" or not runs:
+    if spec.verification.kind == "cohort":
         return spec.needed
     names = load_host_names(session, list(spec.hosts))
     sides = SideReader(lambda run_id: load_view(session, store, [run_id]), names, spec)
@@ -153,6 +193,6 @@ def _can_capture(actor: Actor, tier: Tier) -> bool:
 
 
 def _cancel(session: Session, spec: VerificationSpec) -> None:
-    if lock_in_state(session, spec.verification, ("before",)):
+    if lock_in_state(session, spec.verification, ("before", "waiting")):
         spec.verification.state, spec.verification.ended_at = "canceled", utc_now()
         append_to_journal(session, spec, "verification_canceled")

@@ -15,18 +15,16 @@ from culprit.domain.profiles.stacks import SampleFilter
 from culprit.domain.rules.finding import Subject
 from culprit.domain.rules.view import HostView
 from culprit.domain.verification import primary_number
-from culprit.domain.verification.judge import MIN_SINGLE, MIN_WINDOWS, Better
 from culprit.domain.verification.result import PlottedNumber
+from culprit.domain.verification.windows import MIN_SINGLE, MIN_WINDOWS, Better
 from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.incidents.fix import Fix
 from culprit.infra.models.incidents.verification import Verification
 from culprit.jobs.verification import queries
+from culprit.jobs.verification.queries import MAX_BEFORE
 
 Signature = tuple[Any, ...]
-MAX_BEFORE = 12
-"""Maximum number of runs of a host on one side, the latest before the fix."""
-
 TOP_FUNCTIONS = 300
 
 
@@ -42,9 +40,7 @@ class VerificationSpec:
 
     @property
     def needed(self) -> int:
-        """How many windows each side of a host needs. In a cohort the hosts are counted."""
-        if self.verification.kind == "cohort":
-            return 1
+        """How many windows each side of a host needs."""
         return MIN_SINGLE if primary_number.is_single_reading(self.read) else MIN_WINDOWS
 
 

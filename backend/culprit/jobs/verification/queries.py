@@ -18,16 +18,25 @@ from culprit.infra.models.incidents.fix import Fix
 from culprit.infra.models.incidents.incident import Incident
 from culprit.infra.models.incidents.incident_host import IncidentHost
 from culprit.infra.models.incidents.incident_run import IncidentRun
+from culprit.infra.models.incidents.journal_entry import JournalEntry
 from culprit.infra.models.incidents.verification import Verification
 from culprit.json_types import Json
 
+#: Maximum number of captures of a host on one side, the latest before the fix.
+MAX_BEFORE = 12
 #: States of runs with results.
 FINISHED_STATES = ("done", "partial")
 
 
 def pending_verifications() -> Select[UUID]:
-    """Select the verifications that are not finished."""
-    return select(Verification.id).where(Verification.state.in_(("before", "collecting", "judging")))
+    """Select the verifications that are not finished and do not only wait for a person."""
+    repeats = (Verification.kind != "alternating") & (
+        func.jsonb_array_length(Verification.captures_before) < MAX_BEFORE
+    )
+    return select(Verification.id).where(
+        Verification.state.in_(("before", "collecting", "judging"))
+        | ((Verification.state == "waiting") & repeats)
+    )
 
 
 def get_database_time(session: Session) -> datetime:
@@ -94,6 +103,14 @@ def list_run_states(session: Session, capture_id: UUID) -> Sequence[Row[UUID, st
 def find_last_end(session: Session, capture_ids: Collection[UUID]) -> datetime | None:
     """Return when the last run of these captures ended, or None."""
     return session.scalar(select(func.max(Run.ended_at)).where(Run.capture_id.in_(capture_ids)))
+
+
+def find_last_rollback(session: Session, fix: Fix) -> datetime | None:
+    """Return when a fix of this incident was last rolled back, or None."""
+    query = select(func.max(JournalEntry.at)).where(
+        JournalEntry.incident_id == fix.incident_id, JournalEntry.kind == "fix_reverted"
+    )
+    return session.scalar(query)
 
 
 def lock_incident_of_fix(session: Session, fix_id: UUID) -> None:

@@ -25,10 +25,10 @@ OPEN = ("before", "waiting", "collecting", "judging")
 PAUSE = timedelta(seconds=10)
 
 
-def is_capture_settled(session: Session, capture_ids: Sequence[UUID]) -> bool:
-    """Return whether enough time has passed since the last of these captures."""
+def is_capture_settled(session: Session, capture_ids: Sequence[UUID], pause: timedelta | None = None) -> bool:
+    """Return whether the pause (PAUSE if None) has passed since the last of these captures."""
     last = queries.find_last_end(session, capture_ids)
-    return last is None or queries.get_database_time(session) >= last + PAUSE
+    return last is None or queries.get_database_time(session) >= last + (PAUSE if pause is None else pause)
 
 
 def is_run_finished(session: Session, capture_id: UUID) -> bool:

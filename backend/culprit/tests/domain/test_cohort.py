@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from culprit.domain.verification.cohort import CohortResult, HostWindows, compare_functions, judge_cohort
-from culprit.domain.verification.judge import MeasurementWindow
-from hypothesis import given
+from culprit.domain.verification.judge import Outcome
+from culprit.domain.verification.windows import MeasurementWindow
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def side(rng: np.random.Generator, mean: float, load: float = 100.0) -> list[MeasurementWindow]:
+def side(
+    rng: np.random.Generator, mean: float, load: float = 100.0, *, after: bool = False
+) -> list[MeasurementWindow]:
+    """Captures a minute apart; those after the fix begin 40 s after the last one before it."""
+    start = 300.0 if after else 0.0
     return [
-        MeasurementWindow(mean * (1 + 0.02 * rng.normal()) + 0.5 * rng.normal(size=15), load)
-        for _ in range(3)
+        MeasurementWindow(
+            mean * (1 + 0.02 * rng.normal()) + 0.5 * rng.normal(size=15),
+            np.linspace(start + 65 * at, start + 65 * at + 14, 15),
+            load,
+        )
+        for at in range(5)
     ]
 
 
@@ -26,7 +37,8 @@ def fleet(seed: int, changes: list[float], loads: list[float] | None = None) -> 
     results = []
     for at, (change, load) in enumerate(zip(changes, loads, strict=True)):
         level = 20.0 * 10 ** rng.uniform(0, 1)
-        results.append(HostWindows(f"web{at}", side(rng, level), side(rng, level * (1 + change), load)))
+        after = side(rng, level * (1 + change), load, after=True)
+        results.append(HostWindows(f"web{at}", side(rng, level), after))
     return results
 
 
@@ -35,7 +47,7 @@ def names(cohort_result: CohortResult) -> list[str]:
 
 
 @pytest.mark.parametrize(("change", "outcome"), [(-0.3, "verified"), (0.3, "worse"), (0.0, "no_effect")])
-def test_all_hosts_together(change: float, outcome: str) -> None:
+def test_all_hosts_together(change: float, outcome: Outcome) -> None:
     rng = np.random.default_rng(8)
     outcomes = [
         judge_cohort(fleet(seed, [change + 0.02 * rng.normal() for _ in range(8)]), "lower").judged.outcome
@@ -76,6 +88,34 @@ def test_too_few_hosts_conclude_nothing() -> None:
     assert unknown.outcome == "no_conclusion"
 
 
+def test_a_change_that_all_hosts_have_in_common_is_no_proof() -> None:
+    """All hosts drift together, and the drift of the sides is as large as the step between them."""
+    rng = np.random.default_rng(9)
+    pairs = []
+    for at in range(6):
+        host = fleet(at, [0.0])[0]
+        slope = -0.001
+        before, after = (
+            [replace(item, values=item.values * np.exp(slope * item.t_s)) for item in windows]
+            for windows in (host.before, host.after)
+        )
+        pairs.append(HostWindows(f"web{at}{rng.integers(9)}", before, after))
+    assert judge_cohort(pairs, "lower").judged.outcome == "no_conclusion"
+
+
+def test_failing_fast_on_all_hosts_is_no_improvement() -> None:
+    def count(windows: Sequence[MeasurementWindow], failed: float) -> list[MeasurementWindow]:
+        return [replace(item, failed=failed, responses=1500.0) for item in windows]
+
+    pairs = [
+        replace(pair, before=count(pair.before, 0.0), after=count(pair.after, 0.2))
+        for pair in fleet(8, [-0.5] * 6)
+    ]
+    judged = judge_cohort(pairs, "lower").judged
+    assert judged.reason is not None and judged.reason.key == "verify.failing_fast"
+
+
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 1000), st.permutations(range(6)))
 def test_judge_cohort_ignores_order_of_hosts(seed: int, order: list[int]) -> None:
     hosts = fleet(seed, [-0.2, -0.1, -0.3, 0.1, -0.2, -0.25])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,7 +140,10 @@ def test_measure_primary_reads_single_value_per_run() -> None:
 
     result = side(80.0, 5)
     assert [len(item.window.values) for item in result] == [1] * 5 and result[0].window.block == 1
-    before, after = [item.window for item in result], [item.window for item in side(40.0, 5)]
+    before, after = (
+        [replace(item.window, t_s=item.window.t_s + start + 60 * at) for at, item in enumerate(numbers)]
+        for start, numbers in ((0, result), (270, side(40.0, 5)))
+    )
     assert judge_windows(before, after, "lower").outcome == "verified"
     few = judge_windows(before[:4], after, "lower")
     assert few.reason is not None and few.reason.params == {"least": 5}

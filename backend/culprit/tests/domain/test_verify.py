@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from culprit.domain.statistics.intervals import student_quantile
-from culprit.domain.verification.judge import Judgment, MeasurementWindow, judge_windows
-from hypothesis import given
+from culprit.domain.verification.judge import Judgment, judge_windows
+from culprit.domain.verification.windows import (
+    MeasurementWindow,
+    measure_gaps,
+    required_observation_s,
+)
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SECONDS = 10
+SECONDS = 15
+GAP_S = 40.0
+PAUSE_S = 50.0
 
 
-def window(
-    rng: np.random.Generator, mean: float, noise: float = 0.05, load: float = 100.0
-) -> MeasurementWindow:
-    """Seconds that resemble the one before them, around a mean that differs a little from capture to capture."""
-    rendered, values = rng.normal(size=SECONDS), np.empty(SECONDS)
-    values[0] = rendered[0]
-    for at in range(1, SECONDS):
-        values[at] = 0.5 * values[at - 1] + 0.87 * rendered[at]
-    return MeasurementWindow(mean * (1 + 0.4 * noise * rng.normal()) + mean * noise * values, load)
+def side(
+    rng: np.random.Generator,
+    mean: float,
+    *,
+    after: bool = False,
+    count: int = 5,
+    noise: float = 0.03,
+    start_s: float | None = None,
+    load: float = 100.0,
+    failed: float = 0.0,
+) -> list[MeasurementWindow]:
+    """Captures a minute apart; those after the fix begin 40 s after the last one before it."""
+    step = SECONDS + PAUSE_S
+    start = start_s if start_s is not None else (count * step - PAUSE_S + GAP_S if after else 0.0)
+    return [
+        MeasurementWindow(
+            mean * (1 + noise * rng.normal(size=SECONDS)),
+            np.linspace(at, at + SECONDS - 1, SECONDS),
+            load,
+            failed=failed,
+            responses=1500.0,
+        )
+        for at in (start + step * number for number in range(count))
+    ]
 
 
-def side(rng: np.random.Generator, mean: float, count: int = 5, **how: float) -> list[MeasurementWindow]:
-    return [window(rng, mean, **how) for _ in range(count)]
+def reason_key(judgment: Judgment) -> str:
+    assert judgment.outcome == "no_conclusion" and judgment.reason is not None
+    return judgment.reason.key
 
 
 @pytest.mark.parametrize(
@@ -37,36 +62,21 @@ def test_students_t_is_that_of_the_tables(confidence: float, freedom: float, tab
     assert student_quantile(confidence, freedom) == pytest.approx(table, abs=0.001)
 
 
-@pytest.mark.parametrize(
-    ("change", "expected", "least"),
-    [(0.0, "no_effect", 0.8), (-0.2, "verified", 0.9), (0.2, "worse", 0.9)],
-)
-def test_judge_windows_detects_known_changes(change: float, expected: str, least: float) -> None:
+@pytest.mark.parametrize(("change", "expected"), [(0.0, "no_effect"), (-0.3, "verified"), (0.3, "worse")])
+def test_judge_windows_detects_known_changes(change: float, expected: str) -> None:
     rng = np.random.default_rng(7)
-    outcomes = Counter(
-        judge_windows(side(rng, 50.0), side(rng, 50.0 * (1 + change)), "lower").outcome for _ in range(200)
+    outcomes: Counter[str] = Counter(
+        judge_windows(side(rng, 50.0), side(rng, 50.0 * (1 + change), after=True), "lower").outcome
+        for _ in range(30)
     )
-    assert outcomes[expected] / 200 >= least, outcomes
-    wrong = {
-        "no_effect": ("verified", "worse"),
-        "verified": ("worse", "no_effect"),
-        "worse": ("verified", "no_effect"),
-    }
-    assert sum(outcomes[item] for item in wrong[expected]) <= 4, outcomes
+    assert outcomes[expected] >= 28, outcomes
 
 
-def test_the_interval_holds_the_change() -> None:
-    rng = np.random.default_rng(3)
-    results = [
-        judge_windows(side(rng, 50.0, noise=0.15), side(rng, 40.0, noise=0.15), "lower") for _ in range(300)
-    ]
-    assert np.mean([item.low <= -0.2 <= item.high for item in results]) >= 0.93
-
-
-@given(st.integers(0, 10_000), st.sampled_from(["lower", "higher"]), st.floats(0.01, 0.5))
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10_000), st.sampled_from(["lower", "higher"]), st.floats(0.01, 0.4))
 def test_judge_windows_mirrors_better_and_worse(seed: int, better: str, noise: float) -> None:
     rng = np.random.default_rng(seed)
-    before, after = side(rng, 50.0, noise=noise), side(rng, 42.0, noise=noise)
+    before, after = side(rng, 50.0, noise=noise), side(rng, 42.0, noise=noise, after=True)
     item = judge_windows(before, after, better)  # type: ignore[arg-type]
     other = judge_windows(before, after, "lower" if better == "higher" else "higher")
     mirror = {"verified": "worse", "worse": "verified"}
@@ -74,72 +84,137 @@ def test_judge_windows_mirrors_better_and_worse(seed: int, better: str, noise: f
     assert (item.reason is None) == (item.outcome != "no_conclusion")
 
 
-def outcome_and_reason(judgment: Judgment) -> tuple[str, str]:
-    assert judgment.reason is not None
-    return judgment.outcome, judgment.reason.key
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10_000), st.floats(0, 3), st.floats(0, 60), st.floats(0, 0.9))
+def test_interval_never_leaves_what_is_possible(seed: int, noise: float, level: float, zeros: float) -> None:
+    """A number that is never negative cannot fall by more than 100 %, also where some or all readings are zero."""
+    rng = np.random.default_rng(seed)
+    before, after = side(rng, 50.0, noise=noise), side(rng, level, noise=noise, after=True)
+    after = [
+        replace(item, values=np.where(rng.random(SECONDS) < zeros, 0.0, np.abs(item.values)))
+        for item in after
+    ]
+    before = [replace(item, values=np.abs(item.values)) for item in before]
+    judged = judge_windows(before, after, "lower")
+    if not math.isnan(judged.change):
+        assert -1 <= judged.low <= judged.change <= judged.high
+
+
+def test_a_number_that_falls_to_zero_is_verified() -> None:
+    rng = np.random.default_rng(2)
+    after = [replace(item, values=np.zeros(SECONDS)) for item in side(rng, 1.0, after=True)]
+    judged = judge_windows(side(rng, 50.0), after, "lower")
+    assert (judged.outcome, judged.change, judged.low) == ("verified", -1.0, -1.0)
+
+
+def test_a_number_that_was_nothing_has_no_relative_change() -> None:
+    rng = np.random.default_rng(4)
+    nothing = [replace(item, values=np.zeros(SECONDS)) for item in side(rng, 1.0)]
+    assert reason_key(judge_windows(nothing, side(rng, 50.0, after=True), "lower")) == "verify.nothing_before"
 
 
 def test_too_few_windows_conclude_nothing() -> None:
     rng = np.random.default_rng(1)
-    empty = MeasurementWindow(np.full(SECONDS, np.nan), 100.0)
-    assert outcome_and_reason(judge_windows([*side(rng, 50.0, 2), empty], side(rng, 20.0), "lower")) == (
-        "no_conclusion",
-        "verify.few_windows",
+    empty = MeasurementWindow(np.full(SECONDS, np.nan), np.linspace(0, SECONDS - 1, SECONDS), 100.0)
+    judged = judge_windows([*side(rng, 50.0, count=2), empty], side(rng, 20.0, after=True), "lower")
+    assert reason_key(judged) == "verify.few_windows"
+
+
+def test_a_long_gap_between_the_sides_concludes_nothing() -> None:
+    rng = np.random.default_rng(1)
+    judged = judge_windows(side(rng, 50.0), side(rng, 20.0, start_s=3600), "lower")
+    assert reason_key(judged) == "verify.gap_too_long"
+    assert judged.reason is not None
+    assert judged.reason.params["gap"] == pytest.approx(55.6, abs=0.2)
+
+
+def test_sides_in_turns_need_less_observation() -> None:
+    rng = np.random.default_rng(1)
+    plain = measure_gaps(side(rng, 1.0), side(rng, 1.0, after=True))
+    turns = measure_gaps(
+        [*side(rng, 1.0, count=2), *side(rng, 1.0, count=2, start_s=240.0)],
+        [*side(rng, 1.0, count=2, start_s=120.0), *side(rng, 1.0, count=2, start_s=360.0)],
     )
+    assert (plain.switches, turns.switches) == (1, 3)
+    assert plain.longest_s == pytest.approx(GAP_S + 11) and turns.longest_s == pytest.approx(51)
+    assert required_observation_s(turns, 0.04) < 0.25 * required_observation_s(plain, 0.04)
 
 
-def test_judge_windows_needs_like_load_or_divisible_measure() -> None:
+@pytest.mark.parametrize("drop", [0.06, 0.17, 0.5])
+def test_lower_load_proves_no_faster_answers(drop: float) -> None:
     rng = np.random.default_rng(2)
-    before, after = side(rng, 50.0), side(rng, 25.0, load=50.0)
-    assert outcome_and_reason(judge_windows(before, after, "lower")) == (
-        "no_conclusion",
-        "verify.unlike_load",
-    )
-    result = judge_windows(before, after, "lower", divisible=True)
-    assert (result.outcome, result.per_work) == ("no_effect", True), "half the work, half the CPU"
-    unknown = [MeasurementWindow(item.values, float("nan")) for item in after]
-    assert outcome_and_reason(judge_windows(before, unknown, "lower")) == (
-        "no_conclusion",
-        "verify.load_unknown",
-    )
+    before = side(rng, 50.0)
+    after = side(rng, 25.0, after=True, load=100.0 * (1 - drop))
+    assert reason_key(judge_windows(before, after, "lower")) == "verify.unlike_load"
 
 
-def test_judge_windows_concludes_despite_higher_load() -> None:
-    """A service that answers again does more; that its queue overflows no longer is the fix, and not the load."""
-    rng = np.random.default_rng(3)
-    ill, well = side(rng, 50.0, load=50.0), side(rng, 5.0)
-    result = judge_windows(ill, well, "lower")
-    assert outcome_and_reason(result) == ("verified", "verify.despite_load") and result.high < -0.8
+def test_small_drop_of_the_load_is_subtracted() -> None:
+    """By M/M/1 at 90 %, 3 % less load make answers 21 % faster; half the time is more than that."""
+    rng = np.random.default_rng(2)
+    before = side(rng, 50.0)
     assert (
-        outcome_and_reason(judge_windows(side(rng, 5.0), side(rng, 50.0, load=50.0), "lower"))[0] == "worse"
-    ), "with less to do"
-    assert outcome_and_reason(judge_windows(side(rng, 5.0, load=50.0), side(rng, 50.0), "lower")) == (
-        "no_conclusion",
-        "verify.unlike_load",
+        reason_key(judge_windows(before, side(rng, 38.0, after=True, load=97.0), "lower"))
+        == "verify.load_explains"
     )
-    assert outcome_and_reason(judge_windows(ill, side(rng, 50.0), "lower")) == (
-        "no_conclusion",
-        "verify.unlike_load",
+    assert judge_windows(before, side(rng, 25.0, after=True, load=97.0), "lower").outcome == "verified"
+    busy = [replace(item, utilization=0.98) for item in before]
+    assert (
+        reason_key(judge_windows(busy, side(rng, 25.0, after=True, load=97.0), "lower"))
+        == "verify.load_explains"
     )
-    assert judge_windows(side(rng, 5.0, load=50.0), side(rng, 50.0), "higher").outcome == "verified"
 
 
-def test_what_was_nothing_needs_a_floor() -> None:
-    rng = np.random.default_rng(4)
-    nothing = [MeasurementWindow(np.zeros(SECONDS), 100.0) for _ in range(3)]
-    assert outcome_and_reason(judge_windows(nothing, side(rng, 50.0), "lower")) == (
-        "no_conclusion",
-        "verify.nothing_before",
-    )
-    assert judge_windows(nothing, nothing, "lower", floor=10.0).outcome == "no_effect"
-    assert judge_windows(nothing, side(rng, 50.0), "lower", floor=10.0).outcome == "worse"
+def test_higher_load_with_a_better_number_is_verified() -> None:
+    rng = np.random.default_rng(3)
+    result = judge_windows(side(rng, 50.0, load=50.0), side(rng, 5.0, after=True), "lower")
+    assert result.outcome == "verified" and result.high < -0.8
+    assert result.reason is not None and result.reason.key == "verify.despite_load"
+    worse = judge_windows(side(rng, 5.0), side(rng, 50.0, after=True, load=50.0), "lower")
+    assert worse.outcome == "worse", "with less to do"
+    more = judge_windows(side(rng, 5.0, load=50.0), side(rng, 50.0, after=True), "lower")
+    assert reason_key(more) == "verify.unlike_load"
+
+
+def test_unknown_load_concludes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    unknown = side(rng, 25.0, after=True, load=math.nan)
+    assert reason_key(judge_windows(side(rng, 50.0), unknown, "lower")) == "verify.load_unknown"
+
+
+def test_number_per_unit_of_work_is_judged_where_the_load_differs() -> None:
+    rng = np.random.default_rng(3)
+    half = judge_windows(side(rng, 50.0), side(rng, 25.0, after=True, load=50.0), "lower", divisible=True)
+    assert (half.outcome, half.per_work) == ("no_effect", True), "half the work, half the CPU"
+    fixed = judge_windows(side(rng, 50.0), side(rng, 50.0, after=True, load=200.0), "lower", divisible=True)
+    assert reason_key(fixed) == "verify.unlike_load", "a part that does not grow with the work is no fix"
+    less = judge_windows(side(rng, 50.0), side(rng, 15.0, after=True, load=60.0), "lower", divisible=True)
+    assert (less.outcome, less.per_work) == ("verified", True)
+
+
+@pytest.mark.parametrize(
+    ("failed", "outcome"), [(0.0, "verified"), (0.0005, "verified"), (0.3, "no_conclusion")]
+)
+def test_failing_fast_is_no_improvement(failed: float, outcome: str) -> None:
+    rng = np.random.default_rng(3)
+    judged = judge_windows(side(rng, 50.0), side(rng, 20.0, after=True, failed=failed), "lower")
+    assert judged.outcome == outcome
+    if outcome == "no_conclusion":
+        assert reason_key(judged) == "verify.failing_fast"
+
+
+def test_fewer_successes_are_no_improvement() -> None:
+    rng = np.random.default_rng(3)
+    judged = judge_windows(side(rng, 50.0), side(rng, 20.0, after=True, load=70.0, failed=0.3), "lower")
+    assert reason_key(judged) == "verify.unlike_load"
 
 
 def test_what_changed_everywhere_is_not_the_fix() -> None:
     rng = np.random.default_rng(5)
-    before, after = side(rng, 50.0), side(rng, 35.0)
+    before, after = side(rng, 50.0), side(rng, 30.0, after=True)
     assert judge_windows(before, after, "lower").outcome == "verified"
-    peer = side(rng, 50.0), side(rng, 35.0)
-    assert judge_windows(before, after, "lower", control=peer).outcome in ("no_effect", "no_conclusion")
-    calm = side(rng, 50.0), side(rng, 50.0)
+    peer = side(rng, 80.0), side(rng, 48.0, after=True)
+    assert judge_windows(before, after, "lower", control=peer).outcome == "no_effect"
+    calm = side(rng, 80.0), side(rng, 80.0, after=True)
     assert judge_windows(before, after, "lower", control=calm).outcome == "verified"
+    elsewhere = side(rng, 80.0, start_s=7000.0), side(rng, 80.0, start_s=9000.0)
+    assert reason_key(judge_windows(before, after, "lower", control=elsewhere)) == "verify.control_elsewhere"

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.event_stream import get_event_publisher
-from culprit.jobs.verification import advance_verification, state
+from culprit.jobs.verification import schedule, state
 from culprit.tests.support.fixed import Case
 from culprit.tests.support.lab import laboratory
 from redis import Redis
@@ -27,7 +27,10 @@ def lab(db, config, people, tmp_path, redis_url):
 def at_once(config, monkeypatch):
     """Remove the pauses between captures and after the fix."""
     monkeypatch.setattr(state, "PAUSE", timedelta(0))
-    monkeypatch.setattr(advance_verification, "SETTLED", timedelta(0))
+    monkeypatch.setattr(schedule, "WIDE_PAUSE", timedelta(0))
+    monkeypatch.setattr(schedule, "SETTLED", timedelta(0))
+    # The captures of a test are completed at times of its own.
+    monkeypatch.setattr(schedule, "MAX_OBSERVED_S", 1e6)
     for cached in (artifact_store, get_event_publisher):
         cached.cache_clear()
     yield

@@ -34,14 +34,13 @@ from sqlalchemy import select
 
 BOOT = 500 * 10**9
 SECONDS = 15
-HOUR = 3600.0
 PRIMARY = {"read": "cpu.total_busy_pct", "better": "lower"}
 LOG = {"app_metrics": {"path": "/var/log/shop/access.log", "format": "lab"}}
 
 
 @dataclass
 class Case:
-    """An incident with a fix that was applied ten minutes ago."""
+    """An incident with a fix that was applied a moment ago."""
 
     db: object
     actor: object
@@ -50,7 +49,7 @@ class Case:
 
     def __post_init__(self) -> None:
         with unit_of_work(self.db.sessions) as session:
-            self.applied = datetime.now(UTC) - timedelta(minutes=10)
+            self.applied = datetime.now(UTC) - timedelta(seconds=5)
             incident = Incident(title="slow", symptom={}, window_from=self.applied - timedelta(hours=2))
             session.add(incident)
             session.flush()
@@ -95,10 +94,16 @@ class Case:
             return captures.create_capture(session, self.actor, artifact_store(), capture_create).id
 
     def before(self, *hosts, busy, count=3, rate=100.0, seconds=SECONDS):
-        """Store captures from an hour ago, a minute apart. `busy`: percent, by host."""
+        """Store captures, a minute apart, the last one 30 s before the fix. `busy`: percent, by host."""
         for at in range(count):
             result = self.capture(*hosts, seconds=seconds)
-            self.home(result, busy, rate=rate, at=time.time() - HOUR + 60 * at, seconds=seconds)
+            self.home(
+                result,
+                busy,
+                rate=rate,
+                at=self.applied.timestamp() - 30 - 60 * (count - 1 - at),
+                seconds=seconds,
+            )
             with unit_of_work(self.db.sessions) as session:
                 for run in session.scalars(select(Run).where(Run.capture_id == result)):
                     session.add(IncidentRun(incident_id=self.incident, run_id=run.id, role="evidence"))
@@ -166,7 +171,8 @@ class Case:
 
     def play(self, requested, busy, **how):
         """Complete the verification: finish each capture that it starts."""
-        for _ in range(12):
+        start = how.pop("at", self.applied.timestamp() + 5)
+        for _ in range(20):
             state = advance_verification(requested)
             if state not in {"collecting", "judging"}:
                 break
@@ -176,7 +182,7 @@ class Case:
                     select(Capture.id).where(Capture.id.in_(result), Capture.state.in_(("queued", "running")))
                 ).all()
             for item in still:
-                self.home(item, busy, **how)
+                self.home(item, busy, at=start + 60 * result.index(str(item)), **how)
         outcome = self.read(Verification, requested)
         assert outcome.state == "done", (outcome.state, outcome.failure)
         return outcome.result

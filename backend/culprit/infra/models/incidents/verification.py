@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
 from culprit.json_types import Json
 
-VERIFICATION_KINDS = ("plain", "control", "cohort")
+VERIFICATION_KINDS = ("plain", "control", "cohort", "alternating")
 VERIFICATION_STATES = ("before", "waiting", "collecting", "judging", "done", "failed", "canceled")
 
 
@@ -21,7 +21,9 @@ class Verification(Base):
     `primary` {"read", "better"} was chosen with the hypothesis; `minimum_change` is the smallest relevant change, as a
     share, None for the default. `before` are IDs of runs, `after` of captures created for the verification. If it is
     requested while the fix is planned, it first creates the captures of the side before (`captures_before`, state
-    `before`), then waits until the fix is applied (`waiting`). `control_host_id` is an unchanged host. `result` is
+    `before`), then waits until the fix is applied (`waiting`); it repeats captures while it waits, so that the time
+    between the sides stays short. An `alternating` one also waits until the fix is rolled back. `control_host_id` is an
+    unchanged host. `result` is
     None until it is judged; `failure` is a message.
     """
 
@@ -36,7 +38,7 @@ class Verification(Base):
         Index(
             "ix_verification_open",
             "state",
-            postgresql_where=text("state IN ('before', 'collecting', 'judging')"),
+            postgresql_where=text("state IN ('before', 'waiting', 'collecting', 'judging')"),
         ),
     )
 

@@ -52,7 +52,7 @@ def evidence(lab, incident, host, log) -> None:
     lab.until_runs(capture.id, "done", seconds=60)
 
 
-@pytest.mark.slow  # three minutes; e2e journeys verify fixes in every round
+@pytest.mark.slow  # ten minutes; e2e journeys verify fixes in every round
 def test_a_fix_is_verified_by_captures_of_its_own(lab, access_log):
     host = lab.add_host(lab.sshd())
     for item in (("ssh",), ("parse",)):
@@ -88,7 +88,7 @@ def test_a_fix_is_verified_by_captures_of_its_own(lab, access_log):
 
     lab.until(
         lambda: get_row(Verification, requested_id).state not in {"collecting", "judging"},
-        240,
+        900,
         "the end of a verification",
     )
     done = get_row(Verification, requested_id)
@@ -96,7 +96,8 @@ def test_a_fix_is_verified_by_captures_of_its_own(lab, access_log):
     assert done.result["outcome"] == "no_effect", done.result["reasons"]
     assert done.result["load"]["kind"] == "goodput"
     assert done.result["load"]["after"] == pytest.approx(RATE, rel=0.2)
-    assert [window["side"] for window in done.result["windows"]] == ["before"] * 3 + ["after"] * 3
+    sides = [window["side"] for window in done.result["windows"]]
+    assert sides.count("before") == 3 and sides.count("after") >= 3
     assert get_row(Fix, fix_id).state == "no_effect"
     with lab.db.sessions() as session:
         kinds = session.scalars(select(JournalEntry.kind).where(JournalEntry.incident_id == known)).all()

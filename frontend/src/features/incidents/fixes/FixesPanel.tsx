@@ -48,7 +48,9 @@ function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentVi
   const open = (name: "applied" | "verify") => view.set({ dialog: name, what: fix.id });
   const live = fix.state !== "planned" && fix.state !== "reverted";
   const busy = fix.verifications.some((verification) => OPEN.includes(verification.state));
-  const measured = fix.verifications.some((verification) => verification.state === "waiting");
+  const waiting = fix.verifications.find((verification) => verification.state === "waiting");
+  const isOff = fix.state === "planned" || fix.state === "reverted";
+  const turn = waiting?.kind === "alternating" ? (isOff ? "apply" : "rollBack") : undefined;
   return (
     <article className={cx(classes.fix, view.what === fix.id && classes.chosen)} id={`fix-${fix.id}`}>
       <header className={classes.head}>
@@ -62,15 +64,15 @@ function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentVi
         {fix.by && <span className="dim">{fix.by.name}</span>}
         {incident.permissions.edit && (
           <span className={classes.actions}>
-            {fix.state === "planned" && !busy && (
+            {isOff && !busy && (
               <Button size="compact-sm" onClick={() => open("verify")}>
                 {t("incidents.verify.measure")}
               </Button>
             )}
-            {fix.state === "planned" && (
+            {(fix.state === "planned" || turn === "apply") && (
               <Button
                 size="compact-sm"
-                variant={measured ? "filled" : "default"}
+                variant={waiting ? "filled" : "default"}
                 onClick={() => open("applied")}
               >
                 {t("incidents.fix.wasApplied")}
@@ -88,7 +90,7 @@ function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentVi
             {live && (
               <Button
                 size="compact-sm"
-                variant="default"
+                variant={turn === "rollBack" ? "filled" : "default"}
                 loading={write.pending}
                 onClick={() =>
                   write.send({ method: "PATCH", path: `/fixes/${fix.id}`, body: { state: "reverted" } })
@@ -100,6 +102,7 @@ function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentVi
           </span>
         )}
       </header>
+      {turn && <p className={classes.means}>{t(`incidents.verify.turn.${turn}`)}</p>}
       <ErrorLine error={write.error} />
       <EditConflict incident={incident} write={write} />
       {fix.command && <CommandLine text={fix.command} />}

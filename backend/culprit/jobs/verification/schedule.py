@@ -1,0 +1,105 @@
+"""When the next capture of a verification is due, how long both sides are observed, and in which turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import groupby
+
+from sqlalchemy.orm import Session
+
+from collectors.contract import Sentence
+from culprit.domain.verification.judge import CHANCE_OF_SHIFT, refuse_gap_of
+from culprit.domain.verification.windows import TimelineGaps, measure_span_gaps, required_observation_s
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
+from culprit.jobs.verification import queries
+from culprit.jobs.verification.measurements import VerificationSpec, list_capture_runs
+
+#: Pause between the captures of a side that is observed for long.
+WIDE_PAUSE = timedelta(seconds=50)
+#: Wait after a fix or its rollback, because a restarted program needs time to settle.
+SETTLED = timedelta(seconds=30)
+#: Maximum number of captures after the fix.
+MAX_AFTER = 12
+#: How long a host is observed after the fix at most: that many captures of 15 s with their pauses.
+MAX_OBSERVED_S = 780.0
+#: Turns of an alternating verification: before, after, before, after.
+PHASES = 4
+#: The first and last reading of a run are at most the longest step away from its ends.
+EDGE_S = 5.0
+#: Readings can be missing, so a little more than needed is observed.
+MARGIN = 1.1
+
+
+def is_alternating(spec: VerificationSpec) -> bool:
+    """Return whether the fix is applied and rolled back in turns."""
+    return spec.verification.kind == "alternating"
+
+
+def count_per_phase(needed: int) -> int:
+    """Return how many captures a turn has, so that both turns of a side have as many as a side needs."""
+    return math.ceil(needed / 2)
+
+
+def list_phases(session: Session, spec: VerificationSpec) -> list[tuple[bool, int]]:
+    """List the turns so far, in the order of time: whether the fix is applied, and the number of finished runs."""
+    verification = spec.verification
+    sides = [
+        (run.t0_ns or 0, is_after)
+        for is_after, capture_ids in ((False, verification.captures_before), (True, verification.after))
+        for run in list_capture_runs(session, capture_ids, spec.hosts[0])
+    ]
+    return [
+        (is_after, len(list(items))) for is_after, items in groupby(sorted(sides), key=lambda item: item[1])
+    ]
+
+
+def is_phase_done(phases: Sequence[tuple[bool, int]], needed: int, *, is_after: bool) -> bool:
+    """Return whether the present turn has enough captures."""
+    return bool(phases) and phases[-1][0] is is_after and phases[-1][1] >= count_per_phase(needed)
+
+
+def is_rollback_settled(session: Session, spec: VerificationSpec) -> bool:
+    """Return whether enough time has passed since the fix was last rolled back."""
+    last = queries.find_last_rollback(session, spec.fix)
+    return last is None or queries.get_database_time(session) >= last + SETTLED
+
+
+def _count_hosts(spec: VerificationSpec) -> int:
+    """Return the number of hosts that can shift independently."""
+    return 2 if spec.verification.kind == "control" else 1
+
+
+def is_observed(
+    session: Session, spec: VerificationSpec, before: Sequence[Run], after: Sequence[Run]
+) -> bool:
+    """Return whether both sides are observed for so long that a shift between them is unlikely."""
+    if not before or not after:
+        return False
+    gaps = measure_span_gaps([*_spans(session, before, False), *_spans(session, after, True)])
+    return gaps.observed_s >= MARGIN * required_observation_s(gaps, CHANCE_OF_SHIFT / _count_hosts(spec))
+
+
+def refuse_long_gap(session: Session, spec: VerificationSpec, before: Sequence[Run]) -> Sentence | None:
+    """Return why no number of captures after the fix can make up for the time that has passed, or None."""
+    now_s = queries.get_database_time(session).timestamp()
+    spans = _spans(session, before, False)
+    seconds = max(end - start for start, end, _ in spans)
+    gaps = measure_span_gaps([*spans, (now_s, now_s + seconds, True)])
+    reach = TimelineGaps(gaps.switches, gaps.longest_s, gaps.observed_s + MAX_OBSERVED_S)
+    refusal = refuse_gap_of(reach, math.nan, hosts=_count_hosts(spec))
+    return refusal.reason if refusal is not None else None
+
+
+def _spans(session: Session, runs: Sequence[Run], is_after: bool) -> list[tuple[float, float, bool]]:
+    """Return the captured time of each run in seconds. The minute of log before does not count."""
+    spans = []
+    for run in runs:
+        capture = session.get_one(Capture, run.capture_id)
+        seconds = max([int(each["seconds"]) for each in capture.collectors if each.get("seconds")], default=0)
+        end = (run.t1_ns or run.t0_ns or 0) / 1e9
+        start = max((run.t0_ns or 0) / 1e9, end - seconds)
+        spans.append((start + EDGE_S, max(start, end - EDGE_S), is_after))
+    return spans
