@@ -140,12 +140,7 @@ export const listOffers = (isApplied: boolean): Fix["offers"] => {
   });
   const cohort = offer("cohort", "verify.offer_needs_hosts");
   return isApplied
-    ? [
-        offer("control"),
-        offer("plain"),
-        offer("alternating", "verify.offer_needs_rollback"),
-        cohort,
-      ]
+    ? [offer("control"), offer("plain"), offer("alternating", "verify.offer_needs_rollback"), cohort]
     : [offer("alternating"), offer("control"), offer("plain"), cohort];
 };
 

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useWrite } from "../../../lib/incidents/incidents";
 import { useNumberName } from "../../../lib/text/useNumberName";
 import { useTranslation } from "../../../lib/text/useTranslation";
+import type { Verification } from "../api";
 import { IncidentForm } from "../dialogs/IncidentForm";
 import type { IncidentDialogProps } from "../dialogs/types";
 import classes from "../page/Incidents.module.css";
@@ -22,7 +23,7 @@ export function VerifyFixDialog({ incident, view, onClose }: IncidentDialogProps
     .filter((host) => host.role === "control" && !changed.has(host.id))
     .map((host) => host.id);
   const offers = fix?.offers ?? [];
-  const [kind, setKind] = useState<string>(offers[0]?.kind ?? "plain");
+  const [kind, setKind] = useState<Verification["kind"]>(offers[0]?.kind ?? "plain");
   const [control, setControl] = useState<string | null>(controls[0] ?? null);
   const [bar, setBar] = useState<number | string>(DEFAULT_MINIMUM_CHANGE_PCT);
   const others = incident.hosts.filter((host) => !changed.has(host.id));
@@ -54,7 +55,11 @@ export function VerifyFixDialog({ incident, view, onClose }: IncidentDialogProps
           ? t(`playbooks.primary.${primary.better}`, { name: numberName(primary.read) })
           : t("incidents.verify.noPrimary")}
       </p>
-      <Radio.Group label={t("incidents.verify.how")} value={kind} onChange={setKind}>
+      <Radio.Group
+        label={t("incidents.verify.how")}
+        value={kind}
+        onChange={(value) => setKind(value as Verification["kind"])}
+      >
         <Stack gap="xs" mt="xs">
           {offers.map((offer) => (
             <Radio
