@@ -62,7 +62,7 @@ _METRICS = (
         1181,
         "Windows closed",
         "窗口关闭",
-        "How often this host told a sender to stop, because a program does not read its socket.",
+        "How often this host made a sender stop, because a program does not read its socket.",
         "本机因程序未读取套接字而要求发送方停止的次数。",
     ),
     Metric(

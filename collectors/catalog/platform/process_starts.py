@@ -1,4 +1,4 @@
-"""Processes that began and ended during the capture, by their parent: restarts, leaks, children nobody waits for."""
+"""Processes that began and ended during the capture, by their parent: restarts, leaks, children that no process waits for."""
 
 # ruff: noqa: E501 - a statement of the program for the host stays on one line
 

@@ -32,7 +32,7 @@ from culprit.domain.rules.finding import STRENGTH_ORDER, Finding, Strength, Subj
 from culprit.domain.rules.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim, has_place
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
 from culprit.domain.rules.measures.service_time.amounts import Share
-from culprit.domain.rules.measures.service_time.services import Service, ServiceMap
+from culprit.domain.rules.measures.service_time.services import LocalService, ServiceMap
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
 
@@ -214,13 +214,13 @@ def _candidate(
     return NamedCause(cause.id, "likely" if is_likely else "possible", scope, tuple(evidence), share=share)
 
 
-def _find_callee(scope: Subject, services: ServiceMap) -> Service | None:
+def _find_callee(scope: Subject, services: ServiceMap) -> LocalService | None:
     """Return the service on this host that a cause waits for, or None."""
     target = dict(scope).get("dst")
     return services.find_by_target(target) if target else None
 
 
-def _list_callees(scope: Subject, times: ServiceTimes) -> list[Service]:
+def _list_callees(scope: Subject, times: ServiceTimes) -> list[LocalService]:
     """Return the service on this host that a cause waits for, and those that it waits for in turn."""
     callee = _find_callee(scope, times.services)
     account = times.find(callee) if callee is not None else None
@@ -303,7 +303,7 @@ def _owner(
     return None
 
 
-def _is_named_at(scope: Subject, service: Service) -> bool:
+def _is_named_at(scope: Subject, service: LocalService) -> bool:
     """Return whether a cause names this very service; a cause about the whole host does not."""
     return has_place(scope) and service.has_place(scope)
 

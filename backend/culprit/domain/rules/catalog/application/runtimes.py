@@ -44,7 +44,7 @@ RULES: tuple[Rule, ...] = (
         causes=("gc-pauses",),
         refutes=("gc-pauses",),
         caveats=Text(
-            "A batch program that nobody waits for may collect that much.",
+            "A batch program without waiting requests may collect that much.",
             "无人等待的批处理程序可以有这么多回收。",
         ),
         source="hsperfdata: sun.gc.collector.*.time. java(1): GCTimeRatio",

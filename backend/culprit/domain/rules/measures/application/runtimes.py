@@ -19,7 +19,7 @@ _NEEDS = (("jvm_gc",),)
 _PROFILE = (("perf_record",),)
 #: The collector of Go and its helpers: marking in the background, and marking that an allocation has to do itself.
 GO_GC = r"^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcDrain|bgsweep|bgscavenge)"
-#: Libraries of cryptography. Distributions strip their symbols, so their functions cannot be told apart.
+#: Libraries of cryptography. Distributions strip their symbols, so their functions cannot be distinguished.
 CRYPTO = re.compile(r"lib(crypto|ssl|gnutls|nettle|hogweed|conscrypt)[.-]")
 GO_CRYPTO = re.compile(r"^crypto/(tls|rsa|ecdsa|ecdh|internal/(bigmod|nistec|fips140))")
 MS_PER_S = 1000.0

@@ -23,7 +23,7 @@ from culprit.domain.rules.measures.service_time.requests import (
 )
 from culprit.domain.rules.measures.service_time.services import (
     SESSIONS,
-    Service,
+    LocalService,
     ServiceMap,
     index_rows,
     map_services,
@@ -61,7 +61,7 @@ class TimeAccount:
     `busy_threads` are threads that work or wait for what they need, `free_threads` idle ones that can take a request.
     """
 
-    service: Service
+    service: LocalService
     amounts: Mapping[Key, Amount]
     idle: Mapping[Key, Amount]
     waiting: float = 0.0
@@ -69,7 +69,7 @@ class TimeAccount:
     oldest_ms: float = 0.0
     samples: int = 0
     citations: tuple[Citation, ...] = ()
-    callees: Mapping[str, Service] = field(default_factory=dict)
+    callees: Mapping[str, LocalService] = field(default_factory=dict)
     is_target: bool = False
     ran_instead: tuple[CpuUser, ...] = ()
     busy_threads: float = 0.0
@@ -100,7 +100,7 @@ class ServiceTimes:
     accounts: tuple[TimeAccount, ...] = ()
     services: ServiceMap = field(default_factory=ServiceMap)
 
-    def find(self, service: Service) -> TimeAccount | None:
+    def find(self, service: LocalService) -> TimeAccount | None:
         """Return the account of a service."""
         return next((item for item in self.accounts if item.service.pids == service.pids), None)
 
@@ -174,13 +174,13 @@ def _connect(
     threads: Sequence[ThreadAmounts],
     busy: Sequence[Mapping[Key, Amount]],
     connections: Mapping[str, Sequence[TableRow]],
-) -> tuple[list[Mapping[Key, Amount]], list[Mapping[str, Service]], list[RequestLoad]]:
+) -> tuple[list[Mapping[Key, Amount]], list[Mapping[str, LocalService]], list[RequestLoad]]:
     """Return the busy amounts with calls over Unix sockets, the local services that are called, and the requests."""
     listeners = index_rows(view.rows("listeners"))
 
     def measure(
         amounts: Sequence[Mapping[Key, Amount]],
-    ) -> tuple[list[Mapping[str, Service]], list[RequestLoad]]:
+    ) -> tuple[list[Mapping[str, LocalService]], list[RequestLoad]]:
         callees = [list_callees(*item, services) for item in zip(services.services, amounts, strict=True)]
         called = count_calls(amounts, callees)
         return callees, [
@@ -205,7 +205,7 @@ def _connect(
     return linked, *measure(linked)
 
 
-def _select_others(users: Sequence[CpuUser], service: Service) -> tuple[CpuUser, ...]:
+def _select_others(users: Sequence[CpuUser], service: LocalService) -> tuple[CpuUser, ...]:
     """Return the processes outside of a service that used most CPU time, the most first."""
     return tuple([user for user in users if user.pid not in service.pids][:MAX_CPU_USERS])
 
@@ -219,7 +219,7 @@ def list_cpu_users(view: HostView) -> list[CpuUser]:
     return [CpuUser(row.text("comm"), row.text("pid"), amount / total, row.citation) for amount, row in used]
 
 
-def _is_target(view: HostView, service: Service) -> bool:
+def _is_target(view: HostView, service: LocalService) -> bool:
     """Return whether the capture was asked about this service."""
     target = view.target
     if target.get("kind") in (None, "host"):

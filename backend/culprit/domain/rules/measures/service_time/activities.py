@@ -26,7 +26,7 @@ EXACT = frozenset({RUNNING, RUNNABLE, THROTTLED})
 _WRITES = ("write", "writev", "sendto", "sendmsg", "sendfile", "send", "splice")
 
 
-def classify(activity: str, operation: str) -> str:
+def classify_activity(activity: str, operation: str) -> str:
     """Return `busy`, `idle` or `ambiguous`.
 
     A thread that writes to a full pipe or to a client that does not read is busy. An activity that is not known here

@@ -10,7 +10,7 @@ from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.service_time.activities import PEER, UNKNOWN
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_amounts
 from culprit.domain.rules.measures.service_time.services import (
-    Service,
+    LocalService,
     ServiceMap,
     normalize_target,
     sum_column,
@@ -57,7 +57,7 @@ class UnixLink:
     citation: Citation
 
 
-def select_rows(rows: Mapping[str, Sequence[TableRow]], service: Service) -> list[TableRow]:
+def select_rows(rows: Mapping[str, Sequence[TableRow]], service: LocalService) -> list[TableRow]:
     return [row for pid in sorted(service.pids) for row in rows.get(pid, ())]
 
 
@@ -89,10 +89,10 @@ def _count_unanswered(row: TableRow) -> Amount:
 
 
 def list_callees(
-    service: Service, amounts: Mapping[Key, Amount], services: ServiceMap
-) -> Mapping[str, Service]:
+    service: LocalService, amounts: Mapping[Key, Amount], services: ServiceMap
+) -> Mapping[str, LocalService]:
     """Return the local services that a service waits for, by target; itself is none."""
-    callees: dict[str, Service] = {}
+    callees: dict[str, LocalService] = {}
     for activity, target in amounts:
         if activity == PEER:
             callee = services.find_by_target(target)
@@ -102,7 +102,7 @@ def list_callees(
 
 
 def count_calls(
-    busy: Sequence[Mapping[Key, Amount]], callees: Sequence[Mapping[str, Service]]
+    busy: Sequence[Mapping[Key, Amount]], callees: Sequence[Mapping[str, LocalService]]
 ) -> Mapping[frozenset[str], ServiceCalls]:
     """Return what the callers of each local service show, by its processes."""
     amounts_by_callee: dict[frozenset[str], list[Amount]] = defaultdict(list)

@@ -15,7 +15,7 @@ SESSIONS = frozenset({"sshd", "sshd-session"})
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class LocalService:
     """One service. `subject` is its busiest process with its control group; `rows` are from `process_time`."""
 
     name: str
@@ -43,16 +43,16 @@ class Service:
 class ServiceMap:
     """All services of a host by process, and the processes that serve each port or socket path."""
 
-    services: tuple[Service, ...] = ()
+    services: tuple[LocalService, ...] = ()
     owners: Mapping[str, str] = field(default_factory=dict)
     addresses: frozenset[str] = frozenset()
-    by_pid: Mapping[str, Service] = field(default_factory=dict)
+    by_pid: Mapping[str, LocalService] = field(default_factory=dict)
 
-    def find_by_pid(self, pid: str) -> Service | None:
+    def find_by_pid(self, pid: str) -> LocalService | None:
         """Return the service of a process, or None if it is unknown."""
         return self.by_pid.get(pid)
 
-    def find_by_target(self, target: str) -> Service | None:
+    def find_by_target(self, target: str) -> LocalService | None:
         """Return the service on this host that a target `address:port` or a socket path reaches, or None."""
         host, colon, port = target.rpartition(":")
         if not colon or "/" in target or target.startswith("@"):
@@ -98,13 +98,13 @@ def map_services(view: HostView) -> ServiceMap:
 
 def _build_service(
     members: Sequence[TableRow], ports: Mapping[str, frozenset[str]], groups: Mapping[str, str]
-) -> Service:
+) -> LocalService:
     busiest = max(members, key=lambda row: (_get_used(row), -_by_number(row.text("pid"))[0]))
     pids = frozenset(row.text("pid") for row in members)
     group = groups.get(busiest.text("pid"), "").rstrip("/")
     places = {"pid": busiest.text("pid")} | ({"cgroup": group} if group else {})
     served = frozenset(port for pid in pids for port in ports.get(pid, ()))
-    return Service(busiest.text("comm"), tuple(sorted(places.items())), pids, group, served, tuple(members))
+    return LocalService(busiest.text("comm"), tuple(sorted(places.items())), pids, group, served, tuple(members))
 
 
 def _get_used(row: TableRow) -> float:

@@ -18,10 +18,10 @@ from culprit.domain.rules.measures.service_time.activities import (
     RUNNING,
     THROTTLED,
     UNKNOWN,
-    classify,
+    classify_activity,
 )
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_amounts, bound_sampled
-from culprit.domain.rules.measures.service_time.services import Service, normalize_target, sum_column
+from culprit.domain.rules.measures.service_time.services import LocalService, normalize_target, sum_column
 from culprit.domain.rules.view import TableRow
 
 
@@ -39,7 +39,7 @@ class ThreadAmounts:
 
 
 def read_thread_amounts(
-    service: Service, rows: Mapping[str, Sequence[TableRow]], throttled: ThrottledGroups, window_ms: float
+    service: LocalService, rows: Mapping[str, Sequence[TableRow]], throttled: ThrottledGroups, window_ms: float
 ) -> ThreadAmounts:
     """Return the amounts of a service. `rows` are those of `thread_time` by pid."""
     parts: dict[str, dict[Key, list[Amount]]] = {
@@ -90,7 +90,7 @@ def _read_process(
         amount = Amount(
             number, low, high, seen, row.number("longest_ms") or 0.0, operation, (row.citation, *cite)
         )
-        yield classify(row.text("activity"), operation), key, amount
+        yield classify_activity(row.text("activity"), operation), key, amount
 
 
 def _read_bounds(row: TableRow, number: float, rest: float) -> tuple[float, float] | None:
@@ -141,7 +141,7 @@ class ThrottledGroups:
 
 
 def read_throttled_groups(
-    rows: Sequence[TableRow], services: Sequence[Service], seconds: float, cpus: int | None, window_ms: float
+    rows: Sequence[TableRow], services: Sequence[LocalService], seconds: float, cpus: int | None, window_ms: float
 ) -> ThrottledGroups:
     """Return the throttled parts of groups from the counters of `cgroup_cpu` over so many seconds.
 
@@ -162,7 +162,7 @@ def read_throttled_groups(
     return ThrottledGroups(parts)
 
 
-def _count_requested(service: Service, window_ms: float) -> float:
+def _count_requested(service: LocalService, window_ms: float) -> float:
     """Return the mean number of threads of a service that run or want to run."""
     requested = sum_column(service.rows, "run_ms") + sum_column(service.rows, "wait_ms")
     return requested / window_ms if window_ms > 0 else 0.0
