@@ -4108,6 +4108,18 @@ export interface components {
             file: string;
         };
         /**
+         * BoundedShareResponse
+         * @description A share in percent with its bounds.
+         */
+        BoundedShareResponse: {
+            /** High Pct */
+            high_pct: number;
+            /** Low Pct */
+            low_pct: number;
+            /** Pct */
+            pct: number;
+        };
+        /**
          * CadencePreviewRequest
          * @description A cadence whose due times are previewed.
          */
@@ -6088,6 +6100,13 @@ export interface components {
             runs: string[];
             /** Seconds */
             seconds: number;
+            /**
+             * Time Accounts
+             * @default []
+             */
+            time_accounts: components["schemas"]["TimeAccountResponse"][];
+            /** Unexplained Pct */
+            unexplained_pct?: number | null;
         };
         /**
          * DiagnosisStageResponse
@@ -6246,6 +6265,8 @@ export interface components {
         /**
          * EvidenceResponse
          * @description One number for or against a cause. `op` is null for related numbers.
+         *
+         *     `kind`, `low` and `high` are as in a finding.
          */
         EvidenceResponse: {
             /** Artifact */
@@ -6258,7 +6279,17 @@ export interface components {
             };
             /** Finding */
             finding: string;
+            /** High */
+            high?: number | null;
+            /**
+             * Kind
+             * @default exact
+             * @enum {string}
+             */
+            kind: "exact" | "sampled" | "events";
             locator: components["schemas"]["EvidenceLocatorResponse"];
+            /** Low */
+            low?: number | null;
             /** Metric */
             metric: string;
             /** Op */
@@ -6352,13 +6383,25 @@ export interface components {
          * @description One number of a finding. `baseline` is the value of the same number in the baseline run, if there is one.
          *
          *     `op` and `threshold` are null for related numbers, which are not compared. `subject` is set if the number is about
-         *     more than the finding, for example the control group of a process.
+         *     more than the finding, for example the control group of a process. `kind` is how the number was obtained: `exact`,
+         *     from `sample_count` samples, or from events in a time. `low` and `high` are its 95 % interval; null where the
+         *     samples do not limit it.
          */
         FindingNumberResponse: {
             /** Baseline */
             baseline: number | null;
             /** Citations */
             citations: components["schemas"]["CitationResponse"][];
+            /** High */
+            high?: number | null;
+            /**
+             * Kind
+             * @default exact
+             * @enum {string}
+             */
+            kind: "exact" | "sampled" | "events";
+            /** Low */
+            low?: number | null;
             /** Measure */
             measure: string;
             /** Op */
@@ -6533,6 +6576,8 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /** Offers */
+            offers: components["schemas"]["VerificationOfferResponse"][];
             /** Remediation */
             remediation: string;
             /** Risk */
@@ -8969,6 +9014,8 @@ export interface components {
         /**
          * NamedCauseResponse
          * @description A named cause with its evidence and the causes that it explains.
+         *
+         *     `share` is the part of the time of a harmed service that it explains; null if that is unknown.
          */
         NamedCauseResponse: {
             /**
@@ -8986,6 +9033,7 @@ export interface components {
             scope: {
                 [key: string]: string;
             };
+            share?: components["schemas"]["BoundedShareResponse"] | null;
         };
         /**
          * NamedRef
@@ -10830,6 +10878,18 @@ export interface components {
             version?: number;
         };
         /**
+         * RanInsteadResponse
+         * @description A process that used the CPUs while a service waited for one, with its part of the used CPU time.
+         */
+        RanInsteadResponse: {
+            /** Name */
+            name: string;
+            /** Pct */
+            pct: number;
+            /** Pid */
+            pid: string;
+        };
+        /**
          * RangePin
          * @description A pin of a time range.
          */
@@ -10877,7 +10937,10 @@ export interface components {
          * @description Causes that follow from the findings.
          *
          *     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-         *     that another finding refutes, `harm` are findings that show that someone is worse off.
+         *     that another finding refutes, `harm` are findings that show that someone is worse off, `context` are matched
+         *     findings that support no named cause, the gravest first. `unexplained_pct` is the part of the time of the most
+         *     harmed service that no likely cause explains; null if its time was not accounted for, or a likely cause states no
+         *     mechanism.
          */
         RankingResponse: {
             /**
@@ -10925,6 +10988,13 @@ export interface components {
              * @default []
              */
             ruled_out: components["schemas"]["RuledOutCauseResponse"][];
+            /**
+             * Time Accounts
+             * @default []
+             */
+            time_accounts: components["schemas"]["TimeAccountResponse"][];
+            /** Unexplained Pct */
+            unexplained_pct?: number | null;
         };
         /**
          * RelatedNumberResponse
@@ -12507,6 +12577,18 @@ export interface components {
             value: string;
         };
         /**
+         * ServiceRefResponse
+         * @description A service on the host: its program, and its busiest process with its control group.
+         */
+        ServiceRefResponse: {
+            /** Service */
+            service: string;
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+        };
+        /**
          * ServiceResponse
          * @description A service. `missing` lists what is not measured: verdicts that need it are inconclusive.
          *
@@ -13288,6 +13370,49 @@ export interface components {
             why: string;
         };
         /**
+         * TimeAccountResponse
+         * @description Where the time of one service goes.
+         *
+         *     `waiting` and `queued` are mean numbers of requests that it has taken, and that no thread has taken. `shares` and
+         *     `idle` together are all time of its threads and requests.
+         */
+        TimeAccountResponse: {
+            /** Busy Pct */
+            busy_pct: number;
+            /**
+             * Citations
+             * @default []
+             */
+            citations: components["schemas"]["CitationResponse"][];
+            /** Idle */
+            idle: components["schemas"]["TimeShareResponse"][];
+            /** Is Harmed */
+            is_harmed: boolean;
+            /** Oldest Ms */
+            oldest_ms: number;
+            /** Process Count */
+            process_count: number;
+            /** Queued */
+            queued: number;
+            /**
+             * Ran Instead
+             * @default []
+             */
+            ran_instead: components["schemas"]["RanInsteadResponse"][];
+            /** Sample Count */
+            sample_count: number;
+            /** Service */
+            service: string;
+            /** Shares */
+            shares: components["schemas"]["TimeShareResponse"][];
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Waiting */
+            waiting: number;
+        };
+        /**
          * TimeRangeResponse
          * @description From the first to the last moment of which anything is known; null where nothing is.
          */
@@ -13296,6 +13421,34 @@ export interface components {
             first_ns: number | null;
             /** Last Ns */
             last_ns: number | null;
+        };
+        /**
+         * TimeShareResponse
+         * @description One activity of the threads and requests of a service.
+         *
+         *     `share` is its part of the time that is not idle, null for idle threads; `wall_pct` its part of all time. `callee`
+         *     is the service on this host that `target` reaches, whose account continues this one.
+         */
+        TimeShareResponse: {
+            /** Activity */
+            activity: string;
+            callee: components["schemas"]["ServiceRefResponse"] | null;
+            /**
+             * Citations
+             * @default []
+             */
+            citations: components["schemas"]["CitationResponse"][];
+            /** Longest Ms */
+            longest_ms: number;
+            /** Operation */
+            operation: string;
+            /** Sample Count */
+            sample_count: number;
+            share: components["schemas"]["BoundedShareResponse"] | null;
+            /** Target */
+            target: string;
+            /** Wall Pct */
+            wall_pct: number;
         };
         /**
          * TimelineEventResponse
@@ -14385,7 +14538,7 @@ export interface components {
              * @default plain
              * @enum {string}
              */
-            kind?: "plain" | "control" | "cohort";
+            kind?: "alternating" | "control" | "cohort" | "plain";
             /** Minimum Change */
             minimum_change?: number | null;
             /** Version */
@@ -14419,6 +14572,38 @@ export interface components {
             kind: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * VerificationOfferResponse
+         * @description A way to verify a fix, why it is reliable, and what is missing for it (null if it is possible).
+         */
+        VerificationOfferResponse: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "alternating" | "control" | "cohort" | "plain";
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
+            /** Refusal */
+            refusal: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
         };
         /**
          * VerificationPrimary
@@ -14477,7 +14662,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "plain" | "control" | "cohort";
+            kind: "alternating" | "control" | "cohort" | "plain";
             /** Minimum Change */
             minimum_change: number | null;
             primary: components["schemas"]["PrimaryNumberResponse"] | null;

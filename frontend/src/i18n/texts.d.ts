@@ -1073,19 +1073,16 @@ export interface TextVariables {
   "incidents.verify.change": never;
   "incidents.verify.control": never;
   "incidents.verify.controlText": never;
-  "incidents.verify.fewHosts": "count" | "named";
   "incidents.verify.function": never;
   "incidents.verify.functions": never;
   "incidents.verify.functionsOver": "count";
   "incidents.verify.how": never;
   "incidents.verify.interval": never;
   "incidents.verify.intervalText": "bar" | "share";
+  "incidents.verify.kind.alternating": never;
   "incidents.verify.kind.cohort": never;
   "incidents.verify.kind.control": never;
   "incidents.verify.kind.plain": never;
-  "incidents.verify.kindText.cohort": never;
-  "incidents.verify.kindText.control": never;
-  "incidents.verify.kindText.plain": never;
   "incidents.verify.load": "after" | "before" | "change";
   "incidents.verify.means.no_effect": "bar";
   "incidents.verify.means.verified": "bar";
@@ -1093,7 +1090,6 @@ export interface TextVariables {
   "incidents.verify.measure": never;
   "incidents.verify.minimumChange": never;
   "incidents.verify.minimumChangeText": never;
-  "incidents.verify.noOther": never;
   "incidents.verify.noPrimary": never;
   "incidents.verify.noProfiles": never;
   "incidents.verify.note": never;
@@ -1105,6 +1101,7 @@ export interface TextVariables {
   "incidents.verify.perWork": never;
   "incidents.verify.runs": never;
   "incidents.verify.runsBefore": never;
+  "incidents.verify.runsInTurns": never;
   "incidents.verify.side.after": never;
   "incidents.verify.side.before": never;
   "incidents.verify.side.control_after": never;
@@ -1122,6 +1119,8 @@ export interface TextVariables {
   "incidents.verify.sure": never;
   "incidents.verify.taken": "count";
   "incidents.verify.title": never;
+  "incidents.verify.turn.apply": never;
+  "incidents.verify.turn.rollBack": never;
   "incidents.verify.windows": never;
   "incidents.verify.windowsText": never;
   "incidents.views.profile": never;

@@ -99,7 +99,7 @@ class EvidenceResponse(BaseModel):
     detail: dict[str, Any]
 
 
-class TimeShareResponse(BaseModel):
+class BoundedShareResponse(BaseModel):
     """A share in percent with its bounds."""
 
     pct: float
@@ -118,7 +118,7 @@ class NamedCauseResponse(BaseModel):
     confidence: Literal["likely", "possible", "confirmed"]
     evidence: list[EvidenceResponse]
     explains: list[str]
-    share: TimeShareResponse | None = None
+    share: BoundedShareResponse | None = None
 
 
 class ServiceRefResponse(BaseModel):
@@ -140,7 +140,7 @@ class TimeShareResponse(BaseModel):
     operation: str
     callee: ServiceRefResponse | None
     wall_pct: float
-    share: TimeShareResponse | None
+    share: BoundedShareResponse | None
     longest_ms: float
     sample_count: int
     citations: list[CitationResponse] = []

@@ -10,7 +10,7 @@ CAUSES: tuple[Cause, ...] = (
         id="gc-pauses",
         title=Text("Garbage collection takes the time of the program", "垃圾回收占用程序时间"),
         what=Text(
-            "The runtime (JVM, Go) stops the program or takes its CPU to collect garbage. Requests wait in the meantime.",
+            "The runtime (JVM, Go) stops the program or takes its CPU to collect garbage, while requests wait.",
             "运行时（JVM、Go）为回收垃圾而停止程序或占用其 CPU，其间请求等待。",
         ),
         fix=Text(

@@ -104,7 +104,9 @@ def _build_service(
     group = groups.get(busiest.text("pid"), "").rstrip("/")
     places = {"pid": busiest.text("pid")} | ({"cgroup": group} if group else {})
     served = frozenset(port for pid in pids for port in ports.get(pid, ()))
-    return LocalService(busiest.text("comm"), tuple(sorted(places.items())), pids, group, served, tuple(members))
+    return LocalService(
+        busiest.text("comm"), tuple(sorted(places.items())), pids, group, served, tuple(members)
+    )
 
 
 def _get_used(row: TableRow) -> float:

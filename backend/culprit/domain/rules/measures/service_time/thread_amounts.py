@@ -39,7 +39,10 @@ class ThreadAmounts:
 
 
 def read_thread_amounts(
-    service: LocalService, rows: Mapping[str, Sequence[TableRow]], throttled: ThrottledGroups, window_ms: float
+    service: LocalService,
+    rows: Mapping[str, Sequence[TableRow]],
+    throttled: ThrottledGroups,
+    window_ms: float,
 ) -> ThreadAmounts:
     """Return the amounts of a service. `rows` are those of `thread_time` by pid."""
     parts: dict[str, dict[Key, list[Amount]]] = {
@@ -141,7 +144,11 @@ class ThrottledGroups:
 
 
 def read_throttled_groups(
-    rows: Sequence[TableRow], services: Sequence[LocalService], seconds: float, cpus: int | None, window_ms: float
+    rows: Sequence[TableRow],
+    services: Sequence[LocalService],
+    seconds: float,
+    cpus: int | None,
+    window_ms: float,
 ) -> ThrottledGroups:
     """Return the throttled parts of groups from the counters of `cgroup_cpu` over so many seconds.
 
