@@ -20,7 +20,7 @@ from pathlib import Path
 
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
-from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.ranking.rank import rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.view import HostView
 from culprit.launcher.paths import ROOT

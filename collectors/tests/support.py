@@ -132,13 +132,13 @@ def same(result: np.ndarray, requested: list[Any]) -> None:
     np.testing.assert_allclose(result, np.array(requested, float).reshape(result.shape), rtol=1e-9)
 
 
-def read_values(parsed: Parsed, metric: str) -> list:
+def read_values(parsed: Parsed, metric: str) -> list[Any]:
     """Return the values of the only series of a metric."""
     [item] = [s for s in parsed.series if s.metric == metric]
-    return item.values.tolist()
+    return list(item.values.tolist())
 
 
-def read_rows(parsed: Parsed, kind: str) -> list[dict]:
+def read_rows(parsed: Parsed, kind: str) -> list[dict[str, Any]]:
     """Return the rows of the only table of a kind, as mappings by column."""
     [table] = [table for table in parsed.tables if table.kind == kind]
     names = [column.id for column in table.columns]

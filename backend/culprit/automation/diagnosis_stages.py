@@ -34,15 +34,15 @@ from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.peer_differences import compare_with_peers
-from culprit.domain.rules.rank import Ranking, rank_causes
-from culprit.domain.rules.registry import CAUSES, RULES
-from culprit.domain.rules.stages import (
+from culprit.domain.rules.ranking.rank import Ranking, rank_causes
+from culprit.domain.rules.ranking.stages import (
     MAX_STAGES,
     DeeperLook,
     DiagnosisStage,
     list_untried_collectors,
     plan_next_stage,
 )
+from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.view import HostView
 from culprit.domain.runs.states import RUN_FINAL
 from culprit.evidence.baseline_queries import find_baseline_run

@@ -19,7 +19,7 @@ from culprit.domain.rules import json_form
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
-from culprit.domain.rules.rank import Ranking, rank_causes
+from culprit.domain.rules.ranking.rank import Ranking, rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.evidence.readiness_queries import (
     BEFORE_PROFILES,

@@ -15,7 +15,7 @@ class Evaluation(Base):
     """One row for each evaluated run; it is replaced when the run is parsed again.
 
     Matches are in `finding`. `not_matched` and `not_evaluated` hold the other findings as JSON, so that a
-    capture without matches costs one row. `ranking` is the result of `culprit.domain.rules.rank` for this run
+    capture without matches costs one row. `ranking` is the result of `culprit.domain.rules.ranking.rank` for this run
     alone.
     """
 

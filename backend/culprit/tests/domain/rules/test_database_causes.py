@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from culprit.domain.rules.evaluate import evaluate_rules
-from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.ranking.rank import rank_causes
+from culprit.domain.rules.ranking.stages import plan_next_stage
 from culprit.domain.rules.registry import CAUSES, RULES
-from culprit.domain.rules.stages import plan_next_stage
 from culprit.tests.domain.rules.test_seeds import view
 
 

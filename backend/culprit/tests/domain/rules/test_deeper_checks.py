@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from culprit.domain.rules.deeper_checks import list_requested_checks
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
-from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.ranking.deeper_checks import list_requested_checks
+from culprit.domain.rules.ranking.rank import rank_causes
+from culprit.domain.rules.ranking.stages import MAX_EXCLUSIVE_S, DiagnosisStage, plan_next_stage
 from culprit.domain.rules.registry import CAUSES, RULES
-from culprit.domain.rules.stages import MAX_EXCLUSIVE_S, DiagnosisStage, plan_next_stage
 from culprit.domain.rules.view import HostView
 from culprit.tests.domain.rules.service_rows import make_process, make_time, make_view, make_wait
 from culprit.tests.domain.rules.test_rank import make_finding

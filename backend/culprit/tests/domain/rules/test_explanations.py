@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from culprit.domain.rules.explanations import (
+from culprit.domain.rules.measures.service_time.activities import AMBIGUOUS, BUSY
+from culprit.domain.rules.ranking.explanations import (
     MUTUAL_PAIRS,
     MutualPair,
     build_graph,
     find_cycle,
     list_unknown_ids,
 )
-from culprit.domain.rules.measures.service_time.activities import AMBIGUOUS, BUSY
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.tests.domain.rules.test_rank import cause, make_finding, names, ranking, rule
 

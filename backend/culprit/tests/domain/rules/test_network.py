@@ -10,7 +10,7 @@ import pytest
 from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Citation
-from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.ranking.rank import rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.view import CollectorOutcome, HostView, Stacks, TableRow, ViewSeries
 

@@ -6,10 +6,10 @@ from types import MappingProxyType
 
 from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import Finding, Number, Strength
-from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.ranking.rank import rank_causes
+from culprit.domain.rules.ranking.stages import list_untried_collectors, plan_next_stage
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.rule import MetricReading, Rule, Threshold
-from culprit.domain.rules.stages import list_untried_collectors, plan_next_stage
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ import yaml
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding, Number, Strength
 from culprit.domain.rules.json_form import MAX_EVIDENCE, evidence_to_json, finding_from_json, finding_to_json
-from culprit.domain.rules.rank import rank_causes
+from culprit.domain.rules.ranking.rank import rank_causes
 from culprit.domain.rules.readings import collectors_by_metric, get_title, get_unit
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.rule import MetricReading

@@ -11,7 +11,7 @@ from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.json_form import ranking_to_json
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
-from culprit.domain.rules.rank import Ranking, rank_causes
+from culprit.domain.rules.ranking.rank import Ranking, rank_causes
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.view import HostView
 from culprit.tests.domain.rules.service_rows import make_process, make_time, make_view, make_wait

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import databases, redis_server
 from culprit.domain.rules.measures.application.services import STATEMENT_SHARE
+from culprit.domain.rules.measures.database import databases, redis_server
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 

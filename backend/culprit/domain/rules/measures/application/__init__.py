@@ -1,1 +1,1 @@
-"""Measures about applications, databases and caches."""
+"""Measures about applications: requests, waits, pools and runtimes."""

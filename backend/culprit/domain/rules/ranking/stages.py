@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from collectors.contract import Tier
 from collectors.registry import COLLECTORS
 from culprit.domain.rules.cause import Cause
-from culprit.domain.rules.deeper_checks import RequestedCheck, list_requested_checks
 from culprit.domain.rules.finding import Finding, Subject
-from culprit.domain.rules.rank import Ranking
+from culprit.domain.rules.ranking.deeper_checks import RequestedCheck, list_requested_checks
+from culprit.domain.rules.ranking.rank import Ranking
 from culprit.domain.rules.rule import Rule
 
 MAX_STAGES = 3

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.measures.service_time.accounts import TimeAccount
-from culprit.domain.rules.rank import Ranking
+from culprit.domain.rules.ranking.rank import Ranking
 
 #: Named causes that explain less than this part of the time leave the question open: more than half is unexplained.
 HALF = 0.5

@@ -27,12 +27,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from culprit.domain.rules.cause import Cause
-from culprit.domain.rules.explanations import ExplanationGraph, build_graph
 from culprit.domain.rules.finding import STRENGTH_ORDER, Finding, Strength, Subject
-from culprit.domain.rules.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim, has_place
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
 from culprit.domain.rules.measures.service_time.amounts import Share
 from culprit.domain.rules.measures.service_time.services import LocalService, ServiceMap
+from culprit.domain.rules.ranking.explanations import ExplanationGraph, build_graph
+from culprit.domain.rules.ranking.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim, has_place
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
 

@@ -1,0 +1,1 @@
+"""From findings to named causes and the next stage of a diagnosis."""
