@@ -7,6 +7,7 @@ the folders of its users and of this repository, and programs that no distributi
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import replace
@@ -52,8 +53,12 @@ def redact_bytes(data: bytes, names: Mapping[str, str]) -> bytes:
 
 
 def _list_programs() -> set[str]:
-    """Return the names of running programs that come from no package and are not part of this repository."""
+    """Return the names of running programs that come from no package and are not part of this repository or of the lab.
+
+    A name that a package has too is public.
+    """
     programs: set[str] = set()
+    kept: set[str] = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             path = str((folder / "exe").readlink())
@@ -64,6 +69,8 @@ def _list_programs() -> set[str]:
         is_public = (
             path.startswith(PUBLIC_FOLDERS) or Path(path).is_relative_to(ROOT) or name.startswith("python")
         )
-        if not is_in_lab and not is_public and Path(path).name[:15] == name[:15]:
+        if is_in_lab:
+            kept.add(name)
+        elif not is_public and Path(path).name[:15] == name[:15]:
             programs.add(name)
-    return programs
+    return {name for name in programs - kept if shutil.which(name) is None}

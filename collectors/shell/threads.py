@@ -12,16 +12,13 @@ from collectors.shell.dedent import strip_indent
 #: be a process each time, and costs more than the reading. Where that is not possible, it sleeps. mawk exits where a
 #: task ends while it is read; then the program starts again, until the same end.
 #: The runner lowers the priority to 19, with which a host that is out of CPU gives a program some milliseconds in ten
-#: seconds: the first walk took 90 s with 28 busy threads on two CPUs. So root raises it again to 0: the program keeps
-#: to a budget of CPU time itself.
+#: seconds: the first walk took 90 s with 28 busy threads on two CPUs. So root raises it again to 0: the program keeps to
+#: a budget of CPU time itself. `renice` without `-n`, because some add that number to the niceness.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
 trap ': >.over' TERM
-if [ -z "${again-}" ] && [ -f "$0" ]; then
-  n=$(nice 2>/dev/null)
-  [ "${n:-0}" -le 0 ] || ! nice -n -$n true 2>/dev/null || again=1 exec nice -n -$n sh "$0"
-fi
+renice 0 -p $$ >/dev/null 2>&1
 f= T=
 if command -v bash >/dev/null && mkfifo .t .z 2>/dev/null; then
   f=1

@@ -41,8 +41,14 @@ class HarmedTime:
         ]
 
     def is_harmed(self, scope: Subject) -> bool:
-        """Return whether harm is shown where a cause is: at the same place, or at a service that waits for it."""
-        return any(self._is_reached(item.subject, scope) for item in self.harm)
+        """Return whether harm is shown where a cause is: at the same place, or at a service that waits for it.
+
+        Harm to the whole host does not show who is worse off. It counts for a cause at a place only if no harm names
+        a place.
+        """
+        placed = [item for item in self.harm if has_place(item.subject)]
+        harm = placed if placed and has_place(scope) else self.harm
+        return any(self._is_reached(item.subject, scope) for item in harm)
 
     def compute_share(self, claim: TimeClaim) -> Share | None:
         """Return the share of the time of a harmed service that a claim explains.

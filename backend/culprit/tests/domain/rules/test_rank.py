@@ -75,6 +75,16 @@ def test_pattern_without_harm_is_only_possible() -> None:
     assert (names(result), result.harm) == ([("a", "likely")], (related,))
 
 
+def test_harm_to_the_whole_host_counts_for_a_place_only_where_no_place_is_harmed() -> None:
+    pattern = rule("R", "a", harm=False)
+    harm = rule("H", strength=Strength.CONTEXT)
+    match, of_host = make_finding(pattern, cgroup="/batch"), make_finding(harm)
+    assert names(ranking([match, of_host], [pattern, harm], [cause("a")])) == [("a", "likely")]
+    of_service = make_finding(harm, cgroup="/web")
+    findings = [match, of_host, of_service]
+    assert names(ranking(findings, [pattern, harm], [cause("a")])) == [("a", "possible")]
+
+
 def test_a_cause_absorbs_what_it_explains() -> None:
     rules = [rule("R1", "a"), rule("R2", "b", strength=Strength.MECHANISM), rule("R3", "c")]
     causes = [cause("a", explains=("b",)), cause("b"), cause("c")]
