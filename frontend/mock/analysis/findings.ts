@@ -27,6 +27,8 @@ interface NumberInput {
   baseline?: number | null;
   sample_count?: number;
   place?: Cited;
+  /** The 95 % interval of a sampled number. */
+  within?: readonly [number, number];
   /** Its subject, if that differs from the subject of the finding. */
   about?: Subject | null;
 }
@@ -39,6 +41,7 @@ const number = ({
   baseline = null,
   sample_count = 8,
   place,
+  within,
   about = null,
 }: NumberInput) => ({
   measure,
@@ -48,6 +51,9 @@ const number = ({
   threshold,
   baseline,
   sample_count,
+  kind: within ? ("sampled" as const) : ("exact" as const),
+  low: within?.[0] ?? null,
+  high: within?.[1] ?? null,
   subject: about,
   citations: place ? [place] : [],
 });
@@ -225,6 +231,7 @@ export const RANKING: Ranking = {
   refuted: [],
   harm: [],
   context: [load],
+  time_accounts: [],
 };
 export const HEALTHY: Ranking = {
   ...RANKING,
