@@ -118,7 +118,8 @@ for (const story of STORIES) {
         });
         await prove(page, host, cause, hypothesis);
       }
-      await close(page);
+      // Captures go on for about ten minutes until a verdict is possible; the short run does not wait for it.
+      if (process.env.CULPRIT_FULL) await close(page);
       await page.screenshot({ path: `${OUT}/incident-${story.lab[0]}.png`, fullPage: true });
       clean();
     } finally {
@@ -266,6 +267,10 @@ async function prove(page: Page, host: FaultyHost, cause: string, hypothesis: Hy
   await host.repair(cause);
   await fix.getByRole("button", { name: "Mark as applied" }).click();
   await dialog.getByRole("button", { name: "Save" }).click();
+  if (!process.env.CULPRIT_FULL) {
+    await expect(fix.getByText(/waiting for the fix/)).toBeHidden();
+    return;
+  }
   await expect(fix.getByText("The fix worked")).toBeVisible({ timeout: 1_000_000 });
   await page.screenshot({ path: `${OUT}/verified-${cause}.png`, fullPage: true });
   await decide(page, hypothesis, "Confirm");
