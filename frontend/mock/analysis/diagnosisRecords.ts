@@ -4,7 +4,8 @@ import type { Ranking } from "../../src/widgets/findings/api.ts";
 import { begin, cancel as cancelCapture, read } from "../captures/live.ts";
 import { id } from "../server/noise.ts";
 import { HOSTS } from "../world.ts";
-import { HEALTHY, HOST, RANKING, RUN } from "./findings.ts";
+import { HEALTHY, HOST, RANKING, RUN, UNEXPLAINED } from "./findings.ts";
+import { CONSUMERS, DEEPER } from "./timeAccounts.ts";
 
 const stage = (captureId: string, extra: Partial<DiagnosisStage> = {}): DiagnosisStage => ({
   capture_id: captureId,
@@ -116,6 +117,10 @@ export const DIAGNOSES: Diagnosis[] = [
     state: "canceled",
     stages: [stage(id("capture", 470), { state: "canceled" })],
     elapsed_s: 4.1,
+  }),
+  diagnosis(10, {
+    scope: { kind: "cgroup", value: "/system.slice/php8.2-fpm.service" },
+    result: { ...result(UNEXPLAINED), consumers: CONSUMERS, deeper: DEEPER },
   }),
 ];
 

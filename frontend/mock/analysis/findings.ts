@@ -4,6 +4,7 @@ import type { Ranking, Subject } from "../../src/widgets/findings/api.ts";
 import { profilesOf } from "../captures/profile.ts";
 import { id } from "../server/noise.ts";
 import { HOSTS } from "../world.ts";
+import { bounded, CPU_ACCOUNTS, UNEXPLAINED_ACCOUNTS } from "./timeAccounts.ts";
 
 export const HOST = HOSTS[1]!;
 export const RUN = id("run", HOST.id, 471);
@@ -198,6 +199,39 @@ const load = finding(
     severity: "info",
   },
 );
+const harmOf = (name: string, subject: Subject, value: number, waiting: number, queued: number) =>
+  finding(
+    "F-SERVICE-WAITS",
+    [
+      {
+        measure: "service.oldest_ms",
+        value,
+        unit: "ms",
+        threshold: 1000,
+        place: at("proc_threads", [4], "threads"),
+      },
+    ],
+    { severity: "critical", strength: "context", subject, detail: { name, waiting, queued } },
+  );
+const nearQuota = finding(
+  "F-OFFCPU-LOCK",
+  [
+    {
+      measure: "offcpu.futex_share",
+      value: 38,
+      unit: "pct",
+      threshold: 40,
+      sample_count: 212,
+      within: [31, 46],
+      place: at("perf_sched", [77], "sched.txt"),
+    },
+  ],
+  {
+    state: "inconclusive",
+    subject: { pid: "812" },
+    reason: { key: "doubt.few_samples", params: { samples: 212, least: 400 } },
+  },
+);
 const absent = finding("F-NUMA-REMOTE", [], {
   state: "not_evaluated",
   reason: { key: "missing.not_collected", params: { collector: "numastat" } },
@@ -211,6 +245,7 @@ export const RANKING: Ranking = {
       confidence: "likely",
       evidence: [...evidence(delayFinding), ...evidence(gc)],
       explains: ["gc-pressure"],
+      share: bounded(62, 55, 70),
     },
     {
       id: "listen-queue-overflow",
@@ -229,9 +264,10 @@ export const RANKING: Ranking = {
   not_collected: [{ finding: absent.rule, reason: absent.reason }],
   inconclusive: [doubtful],
   refuted: [],
-  harm: [],
+  harm: [harmOf("feed", { pid: "2214", cgroup: "/svc/feed" }, 2310, 14.2, 128)],
   context: [load],
-  time_accounts: [],
+  time_accounts: CPU_ACCOUNTS,
+  unexplained_pct: 38,
 };
 export const HEALTHY: Ranking = {
   ...RANKING,
@@ -239,6 +275,18 @@ export const HEALTHY: Ranking = {
   open: [],
   inconclusive: [],
   context: [],
+  harm: [],
+  time_accounts: [],
+  unexplained_pct: null,
+};
+/** Requests wait, and the causes that are known explain less than all of it. */
+export const UNEXPLAINED: Ranking = {
+  ...RANKING,
+  causes: [],
+  inconclusive: [nearQuota],
+  harm: [harmOf("php-fpm", { pid: "812", cgroup: "/system.slice/php8.2-fpm.service" }, 1840, 11.4, 3)],
+  time_accounts: UNEXPLAINED_ACCOUNTS,
+  unexplained_pct: 100,
 };
 
 export const runFindings = (runId: string): RunFindings => ({

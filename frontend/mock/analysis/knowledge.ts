@@ -43,6 +43,26 @@ const threshold = (name: string, measure: string, op: string, value: number, uni
 
 export const RULES: Rule[] = [
   rule(
+    "F-SERVICE-WAITS",
+    ["A service keeps requests waiting", "服务让请求等待"],
+    [
+      "Requests to {name} wait up to {value} ms. On average {waiting} are taken and not answered, and {queued} are not yet taken.",
+      "发往 {name} 的请求最长等待 {value} ms；平均有 {waiting} 个已接手而未应答，{queued} 个尚未接手。",
+    ],
+    "service.oldest_ms",
+    "ms",
+    {
+      strength: "context",
+      collectors: [["proc_threads"]],
+      thresholds: [
+        {
+          ...threshold("critical", "service.oldest_ms", ">=", 1000, "ms", "users lose their flow of thought"),
+          title: two("Longest wait of a request", "请求的最长等待"),
+        },
+      ],
+    },
+  ),
+  rule(
     "F-CPU-RUNQ-DELAY",
     ["Runnable threads wait for a CPU", "可运行线程等待 CPU"],
     [

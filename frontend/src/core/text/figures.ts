@@ -26,13 +26,19 @@ export interface FindingFigure {
   readonly threshold: number | null;
   readonly baseline: number | null;
   readonly sample_count: number;
+  /** Bounds of the 95 % interval; equal for an exact number, null where the samples do not limit it. */
+  readonly low?: number | null;
+  readonly high?: number | null;
   readonly subject: SubjectMap;
   /** The name of the process, if the subject is only a number. */
   readonly called: string;
   readonly places: readonly SourcePlace[];
 }
 
-type NumberFields = Pick<FindingFigure, "value" | "unit" | "op" | "threshold" | "baseline" | "sample_count">;
+type NumberFields = Pick<
+  FindingFigure,
+  "value" | "unit" | "op" | "threshold" | "baseline" | "sample_count" | "low" | "high"
+>;
 
 /** A number that is compared with a threshold. */
 export type Compared = FindingFigure & { readonly op: string; readonly threshold: number };
@@ -67,6 +73,8 @@ const pickNumberFields = ({
   threshold,
   baseline,
   sample_count,
+  low = null,
+  high = null,
 }: NumberFields): NumberFields => ({
   value,
   unit,
@@ -74,7 +82,19 @@ const pickNumberFields = ({
   threshold,
   baseline,
   sample_count,
+  low,
+  high,
 });
+
+/** The 95 % interval of a number that is not exact. An open side is null. */
+export function intervalOf({
+  value,
+  low = null,
+  high = null,
+}: Pick<FindingFigure, "value" | "low" | "high">) {
+  if (low === null && high === null) return undefined;
+  return low === value && high === value ? undefined : { low, high };
+}
 
 /** The process name in the details of a finding, or "". */
 export const calledIn = ({ comm, name }: Detail): string =>

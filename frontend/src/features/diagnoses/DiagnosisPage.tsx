@@ -206,6 +206,9 @@ function DiagnosisOutcome({ diagnosis }: { diagnosis: Diagnosis }) {
         ranking={result}
         tried={[...new Set(stages.flatMap((stage) => Object.keys(stage.collectors)))]}
         hostId={host.id}
+        consumers={result.consumers ?? []}
+        deeper={result.deeper ?? []}
+        scope={diagnosis.scope.kind ? `${diagnosis.scope.kind}=${diagnosis.scope.value}` : ""}
         none={
           <NoCauseNote>
             {t("diagnosis.noCause", {

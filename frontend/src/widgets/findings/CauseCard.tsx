@@ -1,4 +1,3 @@
-import { Link } from "../../components/Link";
 import { Tag } from "../../components/StatusIcon";
 import { VerdictIcon } from "../../components/VerdictIcon";
 import { calledIn, toFigure } from "../../core/text/figures";
@@ -6,9 +5,10 @@ import { useCauses } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
-import type { NamedCause, Subject } from "./api";
+import type { NamedCause, Subject, TimeAccount } from "./api";
 import { FindingNumbers } from "./FindingNumbers";
 import classes from "./Findings.module.css";
+import { CauseEffect } from "./TimeAccounts";
 
 const MAX_FIGURES = 5;
 
@@ -25,7 +25,7 @@ export function Subjects({ of, called = "" }: { of: Subject; called?: string }) 
 }
 
 /** A named cause: what it is, the numbers that prove it, what it explains, what to do about it. */
-export function CauseCard({ cause }: { cause: NamedCause }) {
+export function CauseCard({ cause, accounts }: { cause: NamedCause; accounts: readonly TimeAccount[] }) {
   const { t } = useTranslation();
   const pick = useLocalized();
   const names = useNames();
@@ -56,19 +56,7 @@ export function CauseCard({ cause }: { cause: NamedCause }) {
         within={cause.scope}
       />
       {!sure && about && !about.proven && <p className={classes.note}>{t("findings.unproven")}</p>}
-      {cause.explains.length > 0 && (
-        <p className={classes.explains}>
-          <span className="dim">{t("findings.explains")}</span>{" "}
-          {cause.explains.map((id, i) => (
-            <span key={id}>
-              {i > 0 && ", "}
-              <Link to="/rules" search={{ view: "causes", cause: id }}>
-                {names.cause(id)}
-              </Link>
-            </span>
-          ))}
-        </p>
-      )}
+      <CauseEffect cause={cause} accounts={accounts} />
       {about && (
         <dl className={classes.remedy}>
           <div>

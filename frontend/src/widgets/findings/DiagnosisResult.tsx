@@ -11,12 +11,14 @@ import { useOpenDialog } from "../../lib/dialogs";
 import { useCauses, useCollectors, usePermission } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
-import type { Ranking } from "./api";
+import type { Consumer, DeeperLook, Ranking } from "./api";
 import { CauseCard } from "./CauseCard";
 import { FindingNumbers } from "./FindingNumbers";
 import { FindingRow } from "./FindingRow";
 import classes from "./Findings.module.css";
+import { Consumers, DeeperCollectors } from "./Leads";
 import { MissingData } from "./MissingData";
+import { TimeAccounts, UnexplainedTime } from "./TimeAccounts";
 
 interface Props {
   ranking: Ranking;
@@ -30,6 +32,11 @@ interface Props {
   none: ReactNode;
   /** Where a cause is named, what it is made of stays folded. */
   compact?: boolean;
+  /** What a diagnosis adds: the largest consumers, and collectors that were not run. */
+  consumers?: readonly Consumer[];
+  deeper?: readonly DeeperLook[];
+  /** The scope of the diagnosis, as `kind=value`. */
+  scope?: string;
 }
 
 /** What evidence adds up to: causes, findings, and as plainly what was ruled out, not seen, and not to be relied on. */
@@ -41,20 +48,60 @@ export function DiagnosisResult({
   hostId,
   none,
   compact = false,
+  consumers = [],
+  deeper = [],
+  scope = "",
 }: Props) {
   const { t } = useTranslation();
   const names = useNames();
   const list = (ids: readonly string[]) => ids.map(names.cause).join(", ");
   const matched = sortBySeverity(findings.filter((finding) => finding.strength !== "context"));
-  const wide = !compact || ranking.causes.length === 0;
+  const isNamed = ranking.causes.length > 0;
+  const wide = !compact || !isNamed;
+  // An answer that was stored earlier has no accounts.
+  const accounts = ranking.time_accounts ?? [];
+  const harm = ranking.harm ?? [];
+  const harmKeys = new Set(harm.map(keyOf));
+  const context = ranking.context.filter((finding) => !harmKeys.has(keyOf(finding)));
   const spoken = new Set(ranking.causes.map((namedCause) => namedCause.id));
   const open = ranking.open.filter((id) => !spoken.has(id));
   if (!names.ready) return <BlockSkeleton height={320} />;
   return (
     <div className={classes.answer}>
-      {ranking.causes.length > 0
-        ? ranking.causes.map((namedCause) => <CauseCard key={namedCause.id} cause={namedCause} />)
+      {isNamed
+        ? ranking.causes.map((namedCause) => (
+            <CauseCard key={namedCause.id} cause={namedCause} accounts={accounts} />
+          ))
         : none}
+      <UnexplainedTime ranking={ranking} />
+      {harm.length > 0 && (
+        <Collapsible id="harm" open={wide} title={t("findings.harm")} count={harm.length}>
+          {harm.map((finding, i) => (
+            <FindingRow key={`${finding.rule}${i}`} finding={finding} look="supports" />
+          ))}
+        </Collapsible>
+      )}
+      {accounts.length > 0 && (
+        <Collapsible id="time" open={wide} title={t("findings.time.title")} count={accounts.length}>
+          <TimeAccounts accounts={accounts} />
+        </Collapsible>
+      )}
+      {!isNamed && <ContextFindings items={context} open />}
+      {consumers.length > 0 && (
+        <Collapsible id="consumers" open={!isNamed} title={t("findings.consumers")} count={consumers.length}>
+          <Consumers items={consumers} />
+        </Collapsible>
+      )}
+      {deeper.length > 0 && (
+        <Collapsible
+          id="deeper"
+          open={!isNamed}
+          title={<Section look="absent">{t("findings.deeper")}</Section>}
+          count={deeper.length}
+        >
+          <DeeperCollectors items={deeper} hostId={hostId} scope={scope} />
+        </Collapsible>
+      )}
       {matched.length > 0 && (
         <Collapsible id="matched" open={wide} title={t("findings.matched")} count={matched.length}>
           {matched.map((finding, i) => (
@@ -119,13 +166,7 @@ export function DiagnosisResult({
         </Collapsible>
       )}
       <OtherFindings id="refuted" look="refutes" title={t("findings.refuted")} items={ranking.refuted} />
-      <OtherFindings
-        id="context"
-        look="context"
-        title={t("findings.verdict.context")}
-        note={t("findings.contextText")}
-        items={ranking.context}
-      />
+      {isNamed && <ContextFindings items={context} />}
       <OtherFindings
         id="not_matched"
         look="refutes"
@@ -172,18 +213,36 @@ function Section({
   );
 }
 
+const keyOf = ({ rule, subject }: Finding): string => JSON.stringify([rule, subject]);
+
+/** Matched findings that support no named cause: the first thing to read where none is named. */
+function ContextFindings({ items, open = false }: { items: readonly Finding[]; open?: boolean }) {
+  const { t } = useTranslation();
+  return (
+    <OtherFindings
+      id="context"
+      look="context"
+      title={t("findings.verdict.context")}
+      note={t("findings.contextText")}
+      items={items}
+      open={open}
+    />
+  );
+}
+
 interface OtherFindingsProps {
   id: string;
   look: "refutes" | "context";
   title: string;
   note?: string;
   items: readonly Finding[];
+  open?: boolean;
 }
 
-function OtherFindings({ id, look, title, note, items }: OtherFindingsProps) {
+function OtherFindings({ id, look, title, note, items, open = false }: OtherFindingsProps) {
   if (items.length === 0) return null;
   return (
-    <Collapsible id={id} title={<Section look={look}>{title}</Section>} count={items.length}>
+    <Collapsible id={id} open={open} title={<Section look={look}>{title}</Section>} count={items.length}>
       {note && <p className={classes.note}>{note}</p>}
       {items.map((finding, i) => (
         <FindingRow key={`${finding.rule}${i}`} finding={finding} look={look} />

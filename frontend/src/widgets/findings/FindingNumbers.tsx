@@ -1,6 +1,6 @@
 import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
 import type { SubjectMap } from "../../core/hosts/subject";
-import { type FindingFigure, timesBeyond, wasCompared } from "../../core/text/figures";
+import { type FindingFigure, intervalOf, timesBeyond, wasCompared } from "../../core/text/figures";
 import { number, quantity } from "../../core/text/format";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -9,6 +9,13 @@ import classes from "./Findings.module.css";
 import { Gauge } from "./Gauge";
 
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
+
+/** The interval as text; an open side is a threshold that is not known. */
+function bounds({ low, high }: { low: number | null; high: number | null }, unit: string): string {
+  if (low === null) return `≤ ${quantity(high, unit)}`;
+  if (high === null) return `≥ ${quantity(low, unit)}`;
+  return `${quantity(low, unit)} – ${quantity(high, unit)}`;
+}
 
 interface Props {
   figures: readonly FindingFigure[];
@@ -38,6 +45,7 @@ function Row({ figure, look, within }: { figure: FindingFigure; look: VerdictSta
   const title = names.measure(figure.measure, figure.rule);
   const about = names.subject(subject, figure.called, within);
   const cited = places.filter((sourcePlace) => sourcePlace.profile || sourcePlace.artifact);
+  const interval = intervalOf(figure);
   const times = compared && timesBeyond(value, compared.threshold, compared.op);
   return (
     <li className={classes.figure}>
@@ -62,6 +70,11 @@ function Row({ figure, look, within }: { figure: FindingFigure; look: VerdictSta
         {compared && (
           <span title={t("findings.threshold")}>
             {SIGNS[compared.op] ?? compared.op} {quantity(compared.threshold, unit)}
+          </span>
+        )}
+        {interval && (
+          <span className={classes.interval} title={t("findings.interval")}>
+            {bounds(interval, unit)}
           </span>
         )}
         {times !== undefined && look !== "refutes" && times >= 1.1 && (

@@ -1,16 +1,18 @@
 import { cx } from "../../core/cx";
-import { type Compared, scaleOf } from "../../core/text/figures";
+import { type Compared, intervalOf, scaleOf } from "../../core/text/figures";
 import classes from "./Findings.module.css";
 
 const SHARES = new Set(["pct", "percent", "%", "ratio"]);
 
 /**
- * A number on a line with its threshold (a full tick) and its earlier value (a hollow one). The text next to it holds
+ * A number on a line with its threshold (a full tick) and its earlier value (a hollow one), and its interval. The text next to it holds
  * the figures. Logarithmic, and marked so, where they are far apart.
  */
 export function Gauge({ figure, not_matched = false }: { figure: Compared; not_matched?: boolean }) {
   const { value, threshold, baseline, unit, op } = figure;
-  const seen = [value, threshold, ...(baseline === null ? [] : [baseline])];
+  const interval = intervalOf(figure);
+  const [low, high] = [interval?.low ?? value, interval?.high ?? value];
+  const seen = [value, threshold, low, high, ...(baseline === null ? [] : [baseline])];
   const scale = scaleOf(seen, SHARES.has(unit) && unit !== "ratio");
   const left = (x: number) => `${scale.at(x) * 100}%`;
   const between = (x: number, y: number) => `${(scale.at(y) - scale.at(x)) * 100}%`;
@@ -29,6 +31,7 @@ export function Gauge({ figure, not_matched = false }: { figure: Compared; not_m
         <span className={classes.over} style={{ left: left(threshold), width: between(threshold, value) }} />
       )}
       {baseline !== null && <span className={classes.before} style={{ left: left(baseline) }} />}
+      {interval && <span className={classes.spread} style={{ left: left(low), width: between(low, high) }} />}
       <span className={classes.limit} style={{ left: left(threshold) }} />
       {scale.log && <span className={classes.log}>log</span>}
     </span>

@@ -1,0 +1,83 @@
+import { Button } from "@mantine/core";
+import { Plus } from "lucide-react";
+import { Link } from "../../components/Link";
+import { TierTag } from "../../components/StatusIcon";
+import { VerdictIcon } from "../../components/VerdictIcon";
+import { number, quantity, seconds } from "../../core/text/format";
+import { useOpenDialog } from "../../lib/dialogs";
+import { usePermission } from "../../lib/queries";
+import { useNames } from "../../lib/text/useNames";
+import { useTranslation } from "../../lib/text/useTranslation";
+import type { Consumer, DeeperLook } from "./api";
+import classes from "./Findings.module.css";
+import leads from "./Leads.module.css";
+
+/** The processes that use most of each resource: no evidence, but where to look. */
+export function Consumers({ items }: { items: readonly Consumer[] }) {
+  const { t } = useTranslation();
+  return (
+    <ul className={leads.consumers}>
+      {items.map((item, i) => (
+        <li key={i} className={leads.consumer}>
+          <span className="dim">{t(`findings.resource.${item.resource}`)}</span>
+          <span className={leads.process}>
+            {t("findings.subject.named", { name: item.name, value: item.pid })}
+          </span>
+          <span className={leads.amount}>{quantity(item.amount, item.unit)}</span>
+          <span className={leads.ofAll}>{t("findings.ofAll", { share: number(item.share_pct) })}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface Props {
+  items: readonly DeeperLook[];
+  hostId: string | undefined;
+  /** The scope of the diagnosis (`kind=value`), with which the collectors are started. */
+  scope: string;
+}
+
+/** Collectors that were not run, their tier, length and cost, and the causes that they decide. */
+export function DeeperCollectors({ items, hostId, scope }: Props) {
+  const { t } = useTranslation();
+  const names = useNames();
+  const may = usePermission();
+  const openDialog = useOpenDialog();
+  return items.map(({ collector, tier, decides, ...cost }) => (
+    <article key={collector} className={`${classes.finding} ${classes.look_absent}`}>
+      <header className={classes.findingHead}>
+        <VerdictIcon look="absent" label={t("findings.verdict.absent")} />
+        <span className={classes.ruleName}>{names.collector(collector)}</span>
+        <TierTag tier={tier} />
+        <span className={leads.cost}>
+          {t("findings.cost", { time: seconds(cost.seconds), cpu: number(cost.cpu_pct) })}
+        </span>
+        {hostId && may(`capture.${tier}`) && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            leftSection={<Plus size={12} />}
+            onClick={() => openDialog("capture", [hostId], "", [collector], scope)}
+            className={classes.collect ?? ""}
+          >
+            {t("findings.collect", { what: names.collector(collector) })}
+          </Button>
+        )}
+      </header>
+      {decides.length > 0 && (
+        <p className={classes.silent}>
+          <span className="dim">{t("findings.decides")}</span>{" "}
+          {decides.map((id, i) => (
+            <span key={id}>
+              {i > 0 && " · "}
+              <Link to="/rules" search={{ view: "causes", cause: id }}>
+                {names.cause(id)}
+              </Link>
+            </span>
+          ))}
+        </p>
+      )}
+    </article>
+  ));
+}

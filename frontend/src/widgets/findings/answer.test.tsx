@@ -1,0 +1,106 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it } from "vitest";
+import { DIAGNOSES } from "../../../mock/analysis/diagnosisRecords";
+import { CPU_ACCOUNTS } from "../../../mock/analysis/timeAccounts";
+import { state } from "../../../mock/api";
+import { openScreen } from "../../testing/screen";
+import { boundsOf, shareText } from "./TimeAccounts";
+import { findHarmedService, listChain } from "./timeChain";
+
+const NAMED = DIAGNOSES[0];
+const UNNAMED = DIAGNOSES.at(-1);
+
+afterEach(() => {
+  state.role = "admin";
+});
+
+describe("the chain of time accounts", () => {
+  it("puts a service below the one that waits for it, whatever their order", () => {
+    const chain = listChain([...CPU_ACCOUNTS].reverse());
+    expect(chain.map(({ account, depth, caller }) => [account.service, depth, caller])).toEqual([
+      ["feed", 0, undefined],
+      ["mariadbd", 1, "feed"],
+    ]);
+  });
+
+  it("ends where services wait for each other, and keeps services that nobody waits for", () => {
+    const [feed, database] = CPU_ACCOUNTS as [(typeof CPU_ACCOUNTS)[number], (typeof CPU_ACCOUNTS)[number]];
+    const back = { ...feed.shares[2]!, callee: { service: feed.service, subject: feed.subject } };
+    const other = { ...database, service: "redis", subject: {} };
+    const chain = listChain([other, feed, { ...database, shares: [back] }]);
+    expect(chain.map(({ account }) => account.service)).toEqual(["feed", "mariadbd", "redis"]);
+  });
+
+  it("names the harmed service only if it is the only one", () => {
+    expect(findHarmedService(CPU_ACCOUNTS)).toBe("feed");
+    expect(
+      findHarmedService(CPU_ACCOUNTS.map((account) => ({ ...account, is_harmed: true }))),
+    ).toBeUndefined();
+  });
+
+  it("writes the bounds of a share, and none for an exact one", () => {
+    expect(shareText({ pct: 62, low_pct: 55, high_pct: 70 })).toBe("62\u2009% (55–70\u2009%)");
+    expect(boundsOf({ pct: 17, low_pct: 17, high_pct: 17 })).toBe("");
+  });
+});
+
+describe("an answer with a cause", () => {
+  it("shows who is harmed, how much the cause explains, and what is not explained", async () => {
+    openScreen(`/diagnoses/${NAMED?.id}`);
+    expect(await screen.findByText(/^Explains 62.% \(55–70.%\) of the time of feed$/)).toBeVisible();
+    expect(screen.getByText(/^38.% of the time of feed is not explained$/)).toBeVisible();
+    expect(screen.getByText(/^Requests to feed wait up to 2,310 ms\./)).toBeVisible();
+    expect(screen.getByText("mariadbd", { selector: "h4" })).toBeVisible();
+    expect(screen.getByText(/feed waits for mariadbd/)).toBeVisible();
+  });
+
+  it("divides the time of each service, each share with its bounds and at its line", async () => {
+    openScreen(`/diagnoses/${NAMED?.id}`);
+    const shares = await screen.findByRole("list", { name: "Time of feed" });
+    const peer = within(shares).getByText("127.0.0.1:3306").closest("li") as HTMLElement;
+    expect(within(peer).getByText(/^12–19.%$/)).toBeVisible();
+    expect(within(peer).getByText("→ mariadbd")).toBeVisible();
+    expect(within(peer).getAllByRole("link")[0]).toHaveAttribute("href", expect.stringMatching(/line=44/));
+    const queue = within(shares).getByText("Waits for a CPU").closest("li") as HTMLElement;
+    expect(within(queue).getByText("exact")).toBeVisible();
+    expect(screen.getByText(/^Ran instead: batch-index \(9120\) 71.%$/)).toBeVisible();
+  });
+});
+
+describe("an answer without a cause", () => {
+  it("shows context, consumers and the interval of what is inconclusive", async () => {
+    openScreen(`/diagnoses/${UNNAMED?.id}`);
+    expect(await screen.findByText("No cause found")).toBeVisible();
+    expect(screen.getByText("The load is 287.")).toBeVisible();
+    expect(screen.getByText(/^31.% – 46.%$/)).toBeVisible();
+    const consumer = screen.getByText("batch-index (pid 9120)").closest("li") as HTMLElement;
+    expect(within(consumer).getByText(/^71\.2.%$/)).toBeVisible();
+    expect(screen.getByText(/^100.% of the time of php-fpm is not explained$/)).toBeVisible();
+  });
+
+  it("starts a further collector, with its cost and the scope of the diagnosis", async () => {
+    const user = userEvent.setup();
+    const router = openScreen(`/diagnoses/${UNNAMED?.id}`);
+    const fold = await screen.findByRole("button", { name: /^Further collectors/ });
+    const section = fold.closest("section") as HTMLElement;
+    expect(within(section).getByText(/^5.s, 16 % of one CPU$/)).toBeVisible();
+    expect(within(section).getByText("deep")).toBeVisible();
+    await user.click(within(section).getAllByRole("button", { name: /^Collect / })[1] as HTMLElement);
+    await waitFor(() =>
+      expect(router.state.location.search).toMatchObject({
+        dialog: "capture",
+        on: UNNAMED?.host.id,
+        with: "perf_sched",
+        scope: "cgroup=/system.slice/php8.2-fpm.service",
+      }),
+    );
+  });
+
+  it("offers no collector to those who may not start it", async () => {
+    state.role = "viewer";
+    openScreen(`/diagnoses/${UNNAMED?.id}`);
+    await screen.findByText("No cause found");
+    expect(screen.queryByRole("button", { name: /^Collect / })).toBeNull();
+  });
+});
