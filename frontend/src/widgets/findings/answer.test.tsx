@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 describe("the chain of time accounts", () => {
-  it("puts a service below the one that waits for it, whatever their order", () => {
+  it("puts a service below the one that waits for it, in any order", () => {
     const chain = listChain([...CPU_ACCOUNTS].reverse());
     expect(chain.map(({ account, depth, caller }) => [account.service, depth, caller])).toEqual([
       ["feed", 0, undefined],
@@ -24,7 +24,7 @@ describe("the chain of time accounts", () => {
     ]);
   });
 
-  it("ends where services wait for each other, and keeps services that nobody waits for", () => {
+  it("ends where services wait for each other, and keeps services without a caller", () => {
     const [feed, database] = CPU_ACCOUNTS as [(typeof CPU_ACCOUNTS)[number], (typeof CPU_ACCOUNTS)[number]];
     const back = { ...feed.shares[2]!, callee: { service: feed.service, subject: feed.subject } };
     const other = { ...database, service: "redis", subject: {} };
