@@ -50,6 +50,8 @@ LEAST: Mapping[str, float] = {
     "count": 0.1,
     "ratio": 0.1,
     "s": 0.05,
+    "min": 1.0,
+    "h": 0.1,
     "ms": 0.5,
     "us": 20.0,
     "per_s": 1.0,

@@ -19,8 +19,10 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "bytes": ("bytes", 1.0),
     "bytes_per_s": ("bytes_per_second", 1.0),
     "count": ("", 1.0),
+    "h": ("seconds", 3600.0),
     "kb": ("bytes", 1024.0),  # USER_HZ is 100
     "mb_per_s": ("bytes_per_second", 1e6),
+    "min": ("seconds", 60.0),
     "ms": ("seconds", 1e-3),
     "ns": ("seconds", 1e-9),
     "packets_per_s": ("packets_per_second", 1.0),
