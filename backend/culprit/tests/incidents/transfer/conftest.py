@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from culprit.jobs.verification import advance_verification, state
+from culprit.jobs.verification import schedule, state
 
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
-    monkeypatch.setattr(advance_verification, "SETTLED", timedelta(0))
+    monkeypatch.setattr(schedule, "SETTLED", timedelta(0))
+    monkeypatch.setattr(schedule, "WIDE_PAUSE", timedelta(0))
     monkeypatch.setattr(state, "PAUSE", timedelta(0))
