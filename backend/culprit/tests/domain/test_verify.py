@@ -210,11 +210,19 @@ def test_fewer_successes_are_no_improvement() -> None:
 
 def test_what_changed_everywhere_is_not_the_fix() -> None:
     rng = np.random.default_rng(5)
-    before, after = side(rng, 50.0), side(rng, 30.0, after=True)
+    before, after = side(rng, 50.0, count=9), side(rng, 30.0, after=True, count=9)
     assert judge_windows(before, after, "lower").outcome == "verified"
-    peer = side(rng, 80.0), side(rng, 48.0, after=True)
+    peer = side(rng, 80.0, count=9), side(rng, 48.0, after=True, count=9)
     assert judge_windows(before, after, "lower", control=peer).outcome == "no_effect"
-    calm = side(rng, 80.0), side(rng, 80.0, after=True)
+    calm = side(rng, 80.0, count=9), side(rng, 80.0, after=True, count=9)
     assert judge_windows(before, after, "lower", control=calm).outcome == "verified"
     elsewhere = side(rng, 80.0, start_s=7000.0), side(rng, 80.0, start_s=9000.0)
     assert reason_key(judge_windows(before, after, "lower", control=elsewhere)) == "verify.control_elsewhere"
+
+
+def test_a_control_host_needs_twice_the_observation() -> None:
+    rng = np.random.default_rng(5)
+    before, after = side(rng, 50.0), side(rng, 30.0, after=True)
+    calm = side(rng, 80.0), side(rng, 80.0, after=True)
+    assert judge_windows(before, after, "lower").outcome == "verified"
+    assert reason_key(judge_windows(before, after, "lower", control=calm)) == "verify.gap_too_long"
