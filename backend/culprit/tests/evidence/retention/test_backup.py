@@ -37,8 +37,8 @@ NEXT_MIGRATION = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "next"
+down_revision = "{newest}"
 
 
 def upgrade():
@@ -200,7 +200,8 @@ def test_restore_migrates_an_older_backup(config, store, elsewhere, people, tmp_
     backup = create_backup(config, store, tmp_path / "old.culprit-backup", quiet)
     newer = tmp_path / "migrations"
     shutil.copytree(REPOSITORY / "migrations", newer, ignore=shutil.ignore_patterns("__pycache__"))
-    (newer / "versions" / "0002_add_a_column.py").write_text(NEXT_MIGRATION, "utf-8")
+    migration = NEXT_MIGRATION.format(newest=rows.get_newest_revision())
+    (newer / "versions" / "next_add_a_column.py").write_text(migration, "utf-8")
 
     def alembic_of_newer(url: str) -> Config:
         newer_config = alembic_config(url)
@@ -211,7 +212,7 @@ def test_restore_migrates_an_older_backup(config, store, elsewhere, people, tmp_
         patch.setattr(rows, "_alembic", alembic_of_newer)
         restore_backup(elsewhere, make_store(elsewhere), backup.path, quiet)
     with psycopg.connect(elsewhere.database_url) as connection:
-        assert rows.get_revision(connection) == "0002"
+        assert rows.get_revision(connection) == "next"
         assert connection.execute("SELECT count(*), max(nickname) FROM user_account").fetchone() == (
             5,
             "none",
