@@ -53,12 +53,12 @@ def test_profiles_of_both_sides_are_laid_over_each_other(case, as_):
     fix = case.fix(host)
     requested = case.ask(fix)
     while advance_verification(requested) == "collecting":
-        [new] = case.taken(requested)[-1:]
-        case.home(new, 20.0)
+        *earlier, new = case.taken(requested)
+        case.home(new, 20.0, at=case.applied.timestamp() + 5 + 60 * len(earlier))
         profiled(case, select(Run).where(Run.capture_id == UUID(new)), QUICK)
     advance_verification(requested)
     differential = case.read(Verification, requested).result["differential"]
-    assert differential["profiles"] == {"before": 3, "after": 3} and differential["hosts"] == ["web1"]
+    assert differential["profiles"] == {"before": 3, "after": 6} and differential["hosts"] == ["web1"]
     shares = {
         function["name"]: (function["before"], function["after"]) for function in differential["functions"]
     }
@@ -67,9 +67,9 @@ def test_profiles_of_both_sides_are_laid_over_each_other(case, as_):
     assert build_comparison(UUID(differential["comparison_id"])) == "ready"
     client = as_("viewer")
     result = client.get(f"/api/v1/comparisons/{differential['comparison_id']}").json()
-    assert (result["by_base"], result["a"]["profiles"], result["b"]["profiles"]) == (True, 3, 3)
+    assert (result["by_base"], result["a"]["profiles"], result["b"]["profiles"]) == (True, 3, 6)
     rendered = client.get(f"/api/v1/comparisons/{differential['comparison_id']}/tree").json()
-    assert (rendered["total_a"], rendered["total_b"]) == (270, 108), "three of each"
+    assert (rendered["total_a"], rendered["total_b"]) == (3 * 90, 6 * 36), "all of each side"
     assert rendered["merged"] == differential["mapping"] and rendered["new"] == rendered["vanished"] == []
     assert as_("scoped").get(f"/api/v1/comparisons/{differential['comparison_id']}").status_code == 404
 
