@@ -253,8 +253,11 @@ class CaptureSession:
         return self._canceled is not None and time.monotonic() - self._canceled > CANCEL_GRACE_S
 
     def _read_remaining(self) -> str:
+        """Return the last line that is no frame, or the last one of sudo: where a mailer is installed, sudo adds one."""
         noise = self._noise + self._partial_line + b" " + bytes(self._reader.noise)
-        return to_printable(noise.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
+        lines = noise.decode("utf-8", "replace").strip().split("\n")
+        of_sudo = [line for line in lines[-5:] if "sudo" in line]
+        return to_printable((of_sudo or lines)[-1], 200)
 
     def ended(self, status: int, connection: Connection) -> None:
         """Send the end of the session after the command ended with `status`."""
