@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from culprit.launcher.supervision.child_processes import guard_command
+
 SOURCES = Path(__file__).parent / "waits"
 PORT = 27711
 LOOP = str(SOURCES / "loop.js")
@@ -90,9 +92,20 @@ def build_programs(directory: Path) -> list[WaitingProgram]:
     return programs
 
 
+def guard(command: list[str]) -> list[str]:
+    """Return the command as one that is killed when this process ends."""
+    return guard_command(command, death_signal=signal.SIGKILL)
+
+
+def find_node() -> str:
+    """Return the path of Node.js itself: the `node` of a Python package starts it as its child and waits for it."""
+    found = subprocess.run(["node", "-p", "process.execPath"], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
 @contextlib.contextmanager
 def run_program(program: WaitingProgram, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program, and its partner; kill both at the end."""
+    """Run a program, and its partner; kill both at the end, or when this process is killed."""
     own = directory / program.name
     arguments = [text.format(data=directory / "data", dir=directory) for text in program.arguments]
     partner = (
@@ -100,8 +113,12 @@ def run_program(program: WaitingProgram, directory: Path) -> Iterator[subprocess
     )
     with partner:
         command = [str(own), *arguments] if own.exists() else arguments
+        if program.needs == "node":
+            command[0] = find_node()
         quiet = subprocess.DEVNULL
-        child = subprocess.Popen(command, cwd=directory, stdout=quiet, stderr=quiet, start_new_session=True)
+        child = subprocess.Popen(
+            guard(command), cwd=directory, stdout=quiet, stderr=quiet, start_new_session=True
+        )
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(0.3)

