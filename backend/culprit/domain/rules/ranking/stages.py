@@ -28,7 +28,7 @@ MAX_EXCLUSIVE_S = 13
 class DiagnosisStage:
     """The collectors of a stage with their seconds, its hypotheses, and collectors that may not run.
 
-    `about` is the scope of the stage if the diagnosis has none.
+    `about` is the scope of the stage; if it is empty, the stage has the scope of the diagnosis.
     """
 
     collectors: Mapping[str, int]
