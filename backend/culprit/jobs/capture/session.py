@@ -253,7 +253,7 @@ class CaptureSession:
         return self._canceled is not None and time.monotonic() - self._canceled > CANCEL_GRACE_S
 
     def _read_remaining(self) -> str:
-        """Return the last line that is no frame, or the last one of sudo: where a mailer is installed, sudo adds one."""
+        """Return the last line that is no frame, or the last of sudo: a mailer makes it add one."""
         noise = self._noise + self._partial_line + b" " + bytes(self._reader.noise)
         lines = noise.decode("utf-8", "replace").strip().split("\n")
         of_sudo = [line for line in lines[-5:] if "sudo" in line]

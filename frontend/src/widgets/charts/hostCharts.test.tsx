@@ -66,7 +66,7 @@ describe("the grid of resources", () => {
       "href",
       expect.stringContaining("rule=F-CPU-EXHAUSTED"),
     );
-    expect(within(grid).getByText(/4 matched of \d+ evaluated rules, \d+ in total/)).toBeVisible();
+    expect(within(grid).getByText(/3 matched of \d+ evaluated rules, \d+ in total/)).toBeVisible();
     expect(within(grid).getByRole("link", { name: /F-CPU-EXHAUSTED: open/ })).toHaveAttribute(
       "href",
       expect.stringMatching(/\/artifacts\/proc_schedstat\?.*line=\d+/),
