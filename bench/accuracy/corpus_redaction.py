@@ -20,6 +20,11 @@ from bench.accuracy.corpus import StoredRun
 #: Programs below these folders come from packages; their names are public.
 PUBLIC_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib/", "/opt/java/")
 SHORTEST = 4
+#: Control groups that service managers and container runtimes make.
+_PUBLIC_GROUP = re.compile(r"|.*\.(slice|scope|service)|docker|kubepods|lxc|user|system")
+_BOOT = re.compile(rb"(command line: )[^\n]*", re.IGNORECASE)
+#: Identifiers of machines, boots and sessions.
+_IDENTIFIER = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 _TEMPORARY = re.compile(rb"/tmp/(?!lab|culprit-)[\w.@%+-]+")
 
 
@@ -49,7 +54,8 @@ def redact_bytes(data: bytes, names: Mapping[str, str]) -> bytes:
         longest_first = sorted(known, key=len, reverse=True)
         words = re.compile(rb"(?<![\w-])(?:" + b"|".join(map(re.escape, longest_first)) + rb")(?![\w-])")
         data = words.sub(lambda match: known[match[0]], data)
-    return _TEMPORARY.sub(b"/tmp/file", data)
+    data = _IDENTIFIER.sub(b"0" * 32, _TEMPORARY.sub(b"/tmp/file", data))
+    return _BOOT.sub(rb"\1removed", data)
 
 
 def _list_programs() -> set[str]:
@@ -63,7 +69,8 @@ def _list_programs() -> set[str]:
         try:
             path = str((folder / "exe").readlink())
             name = (folder / "comm").read_text().strip()
-            is_in_lab = "/lab/" in (folder / "cgroup").read_text()
+            groups = (folder / "cgroup").read_text()
+            is_in_lab = "/lab/" in groups
         except OSError:
             continue
         is_public = (
@@ -71,6 +78,13 @@ def _list_programs() -> set[str]:
         )
         if is_in_lab:
             kept.add(name)
-        elif not is_public and Path(path).name[:15] == name[:15]:
+        elif not is_public:
             programs.add(name)
+            programs |= _list_group_names(groups)
     return {name for name in programs - kept if shutil.which(name) is None}
+
+
+def _list_group_names(groups: str) -> set[str]:
+    """Return the names of control groups in the text of /proc/PID/cgroup that no service manager makes."""
+    names = {name for line in groups.splitlines() for name in line.rpartition(":")[2].split("/")}
+    return {name for name in names if not _PUBLIC_GROUP.fullmatch(name)}

@@ -29,3 +29,8 @@ def test_binary_parts_are_left_out() -> None:
         {}, {"perf_record": {"perf.data": b"PERFILE2\0\0", "stdout": b"text"}, "raw": {"x": b"\0"}}
     )
     assert redact_run(run, {}).parts == {"perf_record": {"stdout": b"text"}}
+
+
+def test_identifiers_and_the_command_line_of_the_kernel_are_removed() -> None:
+    text = b"0::/session/43364340d6ee6599f091a0c275e0ef22\nKernel command line: root=/dev/vda secret=1\nnext"
+    assert redact_bytes(text, {}) == b"0::/session/" + b"0" * 32 + b"\nKernel command line: removed\nnext"
