@@ -92,15 +92,15 @@ def build_programs(directory: Path) -> list[WaitingProgram]:
     return programs
 
 
-def guard(command: list[str]) -> list[str]:
+def guard_program(command: list[str]) -> list[str]:
     """Return the command as one that is killed when this process ends."""
     return guard_command(command, death_signal=signal.SIGKILL)
 
 
 def find_node() -> str:
     """Return the path of Node.js itself: the `node` of a Python package starts it as its child and waits for it."""
-    found = subprocess.run(["node", "-p", "process.execPath"], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
+    answer = subprocess.run(["node", "-p", "process.execPath"], capture_output=True, text=True, check=True)
+    return answer.stdout.strip()
 
 
 @contextlib.contextmanager
@@ -117,7 +117,7 @@ def run_program(program: WaitingProgram, directory: Path) -> Iterator[subprocess
             command[0] = find_node()
         quiet = subprocess.DEVNULL
         child = subprocess.Popen(
-            guard(command), cwd=directory, stdout=quiet, stderr=quiet, start_new_session=True
+            guard_program(command), cwd=directory, stdout=quiet, stderr=quiet, start_new_session=True
         )
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -132,7 +132,7 @@ def test_short_lived_processes_do_not_end_the_program(tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         for _ in range(2):
             child = stack.enter_context(
-                subprocess.Popen(waiting_programs.guard([sys.executable, "-c", churn]))
+                subprocess.Popen(waiting_programs.guard_program([sys.executable, "-c", churn]))
             )
             stack.callback(child.kill)
         parsed = sample(4, "mawk", tmp_path)
@@ -148,12 +148,12 @@ def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
     point = tmp_path / "mount"
     point.mkdir()
     server = [sys.executable, str(waiting_programs.SOURCES / "silent_fuse.py"), str(point)]
-    with subprocess.Popen(waiting_programs.guard(server), stdout=subprocess.PIPE) as fuse:
+    with subprocess.Popen(waiting_programs.guard_program(server), stdout=subprocess.PIPE) as fuse:
         assert fuse.stdout is not None
         if not fuse.stdout.readline():
             pytest.skip("may not mount")
         caller = subprocess.Popen(
-            waiting_programs.guard([str(directory / "mutex"), "stat", str(point / "a")])
+            waiting_programs.guard_program([str(directory / "mutex"), "stat", str(point / "a")])
         )
         try:
             parsed = sample(2)

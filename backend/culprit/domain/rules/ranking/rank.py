@@ -6,8 +6,9 @@
    time of such a service is accounted for, the mechanisms of the cause must also explain at least a tenth of its time
    that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is no cause at any
    size. Context never supports a cause.
-3. Causes are ordered by: likely before possible; share of the time that they explain, in tenths; strength; severity;
-   number of independent rules; how far the strongest number is beyond its threshold, in octaves; ID.
+3. Causes are ordered by: likely before possible; those that a direct finding proves; share of the time that they
+   explain, in tenths; strength; severity; number of independent rules; how far the strongest number is beyond its
+   threshold, in octaves; ID.
 4. A cause absorbs the causes that it explains and that are not more certain, in any order, because consequences are
    often measured more directly (see `explanations`). Causes of different control groups or processes do not absorb each
    other, unless one is at a local service for which the other waits. That a local service answers late is a
@@ -254,10 +255,11 @@ def _octaves(finding: Finding) -> float:
     return min(10.0, math.log2(high / low)) if low > 0 else 10.0
 
 
-def _key(named_cause: NamedCause) -> tuple[int, int, int, int, int, float]:
+def _key(named_cause: NamedCause) -> tuple[int, bool, int, int, int, int, float]:
     strength, severity, octaves = _weight(named_cause.evidence[0])
     return (
         int(named_cause.confidence == "likely"),
+        strength == STRENGTH_ORDER[Strength.DIRECT],
         _count_tenths(named_cause.share),
         strength,
         severity,

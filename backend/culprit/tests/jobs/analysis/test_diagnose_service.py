@@ -110,8 +110,8 @@ def test_diagnose_command_accepts_service_name(lab, people):
         assert stages[str(first.capture_id)] == {"kind": "service", "value": "feed"}
         for run in runs:
             # A later stage may be about one process that the first stage suspects.
-            asked = stages[str(run.capture_id)]
-            expected = located if asked["kind"] == "service" else asked
+            requested = stages[str(run.capture_id)]
+            expected = located if requested["kind"] == "service" else requested
             assert session.get_one(Capture, run.capture_id).scope == expected
             target = run.facts["target"]
             if expected in (located, {"kind": "process", "value": str(pid)}):
