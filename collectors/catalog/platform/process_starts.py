@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from collectors.contract import (
@@ -122,9 +123,10 @@ def parse_process_starts(parts: Mapping[str, Part], context: Context) -> Parsed:
             *field_lines.build_table("restarted_units", matching["unit"], _UNITS, 10),
         ),
         facts={
-            f"starts_{name}": line.value(name)
+            f"starts_{name}": value
             for line in matching["looks"][:1]
             for name in ("looks", "started")
+            if math.isfinite(value := line.value(name))
         },
     )
 
