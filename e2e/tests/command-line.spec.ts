@@ -106,7 +106,6 @@ test("waits for a CPU are in the terminal and on the screen", async ({ page }) =
   }
   expect(run.sched.some((task) => task.runtime_ms > 0 && task.switches > 1)).toBe(true);
   await page.goto(`/runs/${run.run}`);
-  // More than a thousand rows are drawn, which takes long where CPUs are shared.
   await expect(page.getByRole("heading", { name: `Run on ${host.name}` })).toBeVisible({ timeout: 60_000 });
   const longest = [...run.sched].sort((a, b) => (b.delay_max_ms ?? 0) - (a.delay_max_ms ?? 0))[0];
   expect(longest?.delay_max_ms).toBeGreaterThan(0);

@@ -95,6 +95,17 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
           collector: "proc_top",
           lines: Array.from({ length: 24 }, (_, i) => i + 2),
         },
+        {
+          kind: "sockets",
+          columns: [
+            { id: "local", unit: "" },
+            { id: "recv_queue", unit: "bytes" },
+          ],
+          rows: Array.from({ length: 260 }, (_, i) => [`10.40.0.4:${40_000 + i}`, i]),
+          artifact_id: id("artifact", runId, "ss", "stdout"),
+          collector: "ss",
+          lines: Array.from({ length: 260 }, (_, i) => i + 2),
+        },
       ],
       warnings:
         run.state === "partial"

@@ -1848,6 +1848,9 @@ export interface TextVariables {
   "run.started": never;
   "run.state": never;
   "run.tab": never;
+  "run.tableChoice": "collector" | "count" | "title";
+  "run.tableNone": never;
+  "run.tableShown": never;
   "run.tables": never;
   "run.timeline": never;
   "run.title": "host";

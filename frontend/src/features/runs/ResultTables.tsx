@@ -1,3 +1,4 @@
+import { Select } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import type { ResultTable } from "../../client/models";
 import { Link } from "../../components/Link";
@@ -12,17 +13,75 @@ import { PinButton } from "../../widgets/pins/PinButton";
 import classes from "./Run.module.css";
 
 const MAX_ROWS = 200;
-/** A row that is pointed at: collector, kind of the table, and its number from 0. */
-const FIELDS = { row: textField };
+/** `row` is a row that a link leads to: collector, kind of the table, and its number from 0. `table` is the table shown. */
+const FIELDS = { row: textField, table: textField };
 
-/** Small tables that collectors made: processes by CPU, queues, limits. */
-export function ResultTables({ runId, tables }: { runId: string; tables: readonly ResultTable[] }) {
-  return tables.map((table) => (
-    <ResultTableView key={`${table.kind}${table.artifact_id}`} runId={runId} table={table} />
-  ));
+/** Each table by its collector and kind; a kind that a collector made again has a number. */
+function identify(tables: readonly ResultTable[]): Map<string, ResultTable> {
+  const byId = new Map<string, ResultTable>();
+  for (const table of tables) {
+    const id = `${table.collector ?? ""}/${table.kind}`;
+    let free = id;
+    for (let n = 2; byId.has(free); n++) free = `${id}/${n}`;
+    byId.set(free, table);
+  }
+  return byId;
 }
 
-function ResultTableView({ runId, table }: { runId: string; table: ResultTable }) {
+/**
+ * The tables that collectors made (processes by CPU, queues, limits), one at a time. A run has up to fifty of them with
+ * hundreds of rows each: all at once are more than a browser draws in a second, and more than anyone reads.
+ */
+export function ResultTables({ runId, tables }: { runId: string; tables: readonly ResultTable[] }) {
+  const { t } = useTranslation();
+  const [{ row, table: chosen }, set] = useUrlState(FIELDS);
+  const byId = identify(tables);
+  const wanted = chosen || row.slice(0, Math.max(0, row.lastIndexOf("/")));
+  const shown = byId.has(wanted) ? wanted : [...byId.keys()][0];
+  const table = shown === undefined ? undefined : byId.get(shown);
+  if (!table) return null;
+  const titleOf = (item: ResultTable) =>
+    t(`table.${item.kind}` as "run.tables", { defaultValue: item.kind.replaceAll("_", " ") });
+  const choices = [...byId].map(([value, item]) => ({
+    value,
+    label: t("run.tableChoice", {
+      title: titleOf(item),
+      collector: item.collector ?? "–",
+      count: item.rows.length,
+    }),
+  }));
+  return (
+    <Panel
+      title={t("run.tables")}
+      flush
+      id="tables"
+      headerExtra={
+        <>
+          <Select
+            size="xs"
+            w={320}
+            aria-label={t("run.tableShown")}
+            data={choices}
+            value={shown ?? null}
+            onChange={(id) => id && set({ table: id, row: "" })}
+            searchable
+            allowDeselect={false}
+            nothingFoundMessage={t("run.tableNone")}
+          />
+          {table.artifact_id && (
+            <Link to="/artifacts/$artifactId" params={{ artifactId: table.artifact_id }}>
+              {t("run.source")}
+            </Link>
+          )}
+        </>
+      }
+    >
+      <ResultTableView key={shown} runId={runId} table={table} title={titleOf(table)} />
+    </Panel>
+  );
+}
+
+function ResultTableView({ runId, table, title }: { runId: string; table: ResultTable; title: string }) {
   const { t } = useTranslation();
   const may = usePermission();
   const { collector } = table;
@@ -35,19 +94,8 @@ function ResultTableView({ runId, table }: { runId: string; table: ResultTable }
     if (marked >= 0) mark.current?.scrollIntoView({ block: "center" });
   }, [marked]);
   const rowLimit = Math.max(MAX_ROWS, marked + 1);
-  const title = t(`table.${table.kind}` as "run.tables", { defaultValue: table.kind.replaceAll("_", " ") });
   return (
-    <Panel
-      title={title}
-      flush
-      headerExtra={
-        table.artifact_id && (
-          <Link to="/artifacts/$artifactId" params={{ artifactId: table.artifact_id }}>
-            {t("run.source")}
-          </Link>
-        )
-      }
-    >
+    <>
       <DataTable label={title} maxHeight={360}>
         <thead>
           <tr>
@@ -98,6 +146,6 @@ function ResultTableView({ runId, table }: { runId: string; table: ResultTable }
       {table.rows.length > rowLimit && (
         <p className={classes.more}>{t("run.rest", { visible: rowLimit, all: table.rows.length })}</p>
       )}
-    </Panel>
+    </>
   );
 }

@@ -1,0 +1,33 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+import { CAPTURES } from "../../../mock/world";
+import { openScreen } from "../../testing/screen";
+
+const RUN = CAPTURES[0]?.runs[0]?.id ?? "";
+const rowsOf = (table: HTMLElement) => within(table).getAllByRole("row").length - 1;
+
+describe("tables of a run", () => {
+  it("draws one table, and another one when it is chosen", async () => {
+    const user = userEvent.setup();
+    const router = openScreen(`/runs/${RUN}`);
+    const select = await screen.findByRole("combobox", { name: "Table" });
+    expect(select).toHaveDisplayValue("proc top · proc_top · rows: 24");
+    expect(rowsOf(screen.getByRole("region", { name: "proc top" }))).toBe(24);
+    expect(screen.queryByRole("region", { name: "sockets" })).toBeNull();
+    await user.click(select);
+    await user.click(await screen.findByRole("option", { name: "sockets · ss · rows: 260", hidden: true }));
+    expect(rowsOf(await screen.findByRole("region", { name: "sockets" }))).toBe(200);
+    expect(screen.getByText("200 of 260 displayed")).toBeVisible();
+    expect(screen.queryByRole("region", { name: "proc top" })).toBeNull();
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ table: "ss/sockets" }));
+  });
+
+  it("opens the table of a row that a link leads to, however far down the row is", async () => {
+    openScreen(`/runs/${RUN}?row=ss/sockets/250`);
+    const table = await screen.findByRole("region", { name: "sockets" });
+    expect(rowsOf(table)).toBe(251);
+    const marked = within(table).getByText("10.40.0.4:40250").closest("tr");
+    expect(marked).toHaveAttribute("aria-current", "true");
+  });
+});
