@@ -107,11 +107,12 @@ def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        bufsize=0,  # a heartbeat that the ended runner did not read must not be written again at the end
         start_new_session=True,
     ) as child:
         assert child.stdout
         with call_every(BEAT_S, make_heartbeat(child)):
-            while data := child.stdout.read1(1 << 16):  # type: ignore[attr-defined]
+            while data := child.stdout.read(1 << 16):
                 sent += len(data)
                 got += reader.feed(data)
             status = child.wait()

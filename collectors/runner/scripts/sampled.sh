@@ -32,7 +32,7 @@ list_sampler_input() {
 run_samplers() {
   trap '' INT
   max=0
-  AWKV="-v main=/proc/$MAIN/stat -v frac=$FRAC -v many='$T_xargs@$T_grep'"
+  AWKV="-v main=/proc/$MAIN/stat -v frac=$FRAC -v many='$T_xargs@$T_grep' -v tck=$TCK -v share=0.02"
   for x in "$@"; do
     n=${x%:*}
     w=${x#*:}
@@ -99,7 +99,8 @@ run_samplers() {
   send_finished $DONE
 }
 
-# Run the sampler process once with the file list $1; $2 are extra options of awk.
+# Run the sampler process once with the file list $1; $2 are extra options of awk. It keeps the priority of an ordinary
+# program, because counters are needed most where no CPU is free; it limits its CPU time itself.
 run_sampler_process() {
   (
     cd "$DIR/s" || exit 1
@@ -107,7 +108,7 @@ run_sampler_process() {
     CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$((O_T0 + max * 100 + 1500)) 9000000000000 INT sampler"
     export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
-    exec $SID $NI $SH -c "$PRE${NL}exec $T_awk $AWKV $2 -v stats=1 -v go='$DIR/go' -v nap='$T_sleep' -f '$DIR/t/sampler.awk'" \
+    exec $SID $SH -c "$PRE${NL}exec $T_awk $AWKV $2 -v stats=1 -v go='$DIR/go' -v nap='$T_sleep' -f '$DIR/t/sampler.awk'" \
       <"$DIR/t/spec.$1" >"$DIR/t/stats.$1" 2>"$DIR/t/s.err.$1" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   O_EXIT=$?

@@ -3,7 +3,8 @@
 # reported under another name, or `G <n> <pattern>` for a file of each process. Only those of processes need programs;
 # one sleep per tick.
 # v: many = commands of xargs and grep, parted by @; go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep accepts fractions;
-# begun = start time (hundredths of a second of boottime) after a restart, because mawk exits on a read error.
+# begun = start time (hundredths of a second of boottime) after a restart, because mawk exits on a read error;
+# share = the part of a CPU that it may use, beyond 0.1 s, because its priority is that of an ordinary program.
 function now(  u) {
   u = "0"
   getline u < "/proc/uptime"
@@ -11,6 +12,14 @@ function now(  u) {
   sub(/ .*/, "", u)
   sub(/\./, "", u)
   return u
+}
+# CPU seconds of this process and its children.
+function spent(  s, w) {
+  if ((getline s < "/proc/self/stat") < 1) return 0
+  close("/proc/self/stat")
+  sub(/^.*\) /, "", s)
+  split(s, w, " ")
+  return (w[12] + w[13] + w[14] + w[15]) / tck
 }
 # Write complete lines, as many as fit below the cap.
 function emit(j, s) {
@@ -100,10 +109,13 @@ BEGIN {
     }
   }
   RS = "\001"
-  t = now() + 0
+  born = t = now() + 0
   tick = begun ? int((t - begun) / step) + 1 : 0
   if (!begun) begun = t
-  for (i = 1; i <= jobs; i++) due[name[i]] = t
+  for (i = 1; i <= jobs; i++) {
+    due[name[i]] = t
+    if (begun + secs[name[i]] > end) end = begun + secs[name[i]]
+  }
   for (; ; tick++) {
     if (gone(main)) exit 1
     stop = gone(go)
@@ -113,7 +125,7 @@ BEGIN {
       if (over[j] || ended[j]) continue
       t = now() + 0
       last = begun + secs[j]
-      if (stop || t + 1 >= due[j]) {
+      if (stop || t + 1 >= due[j] && t + 1 >= early) {
         if (!stop || once[j]) sample(j)
         if (stop || t + 1 >= last) { ended[j] = 1; continue }
         if (once[j]) due[j] = last
@@ -126,7 +138,13 @@ BEGIN {
       if (!wake || due[j] < wake) wake = due[j]
     }
     if (!wake) break
+    if (share) {
+      early = born + (spent() - 0.1) / share * 100
+      if (early > end) early = end
+      if (early > wake) wake = early
+    }
     rest = (wake - now()) / 100
+    if (rest > 1) rest = 1
     if (!frac) rest = int(rest + 0.99)
     if (rest > 0) system("exec " nap " " rest)
   }

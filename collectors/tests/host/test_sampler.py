@@ -1,0 +1,71 @@
+"""The process that reads counters: its priority, and its limit of CPU time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from collectors.runner import program
+from collectors.tests.host.harness import Live, Room, sampled, script
+
+AWKS = [item for item in ("mawk", "gawk", "busybox") if shutil.which(item)]
+#: Place of the niceness in /proc/PID/stat, after the command name.
+NICE = 16
+LARGE = 6 << 20
+
+
+def test_counters_are_read_at_normal_priority_and_scripts_at_the_lowest(room: Room) -> None:
+    """Where no CPU is free, programs of niceness 19 get next to nothing, and the counters would be missing."""
+    live = Live([sampled("own", "/proc/self/stat"), script("slow", "cat /proc/self/stat")], room.limits())
+    assert live.end() == 0, live.lines
+    nice = {
+        name: {int(line.rpartition(") ")[2].split()[NICE]) for line in text.split("\n") if ") " in line}
+        for name, text in (
+            ("own", live.parts()["own", "samples"].decode()),
+            ("slow", live.parts()["slow", "stdout"].decode()),
+        )
+    }
+    assert nice == {"own": {0}, "slow": {19}}
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_a_reader_that_uses_much_cpu_reads_less_often(tmp_path: Path, awk: str) -> None:
+    """A file that takes long to read is read at the start and at the end, and seldom between."""
+    large = tmp_path / "large"
+    large.write_bytes(b"cpu 1 2 3\n" * (LARGE // 10))
+    counts = {share: len(read_times(tmp_path, awk, large, share)) for share in (0.0, 0.02)}
+    assert counts[0.0] >= 6
+    assert 2 <= counts[0.02] < counts[0.0]
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_a_reader_that_uses_little_cpu_keeps_its_interval(tmp_path: Path, awk: str) -> None:
+    times = read_times(tmp_path, awk, Path("/proc/loadavg"), 0.02)
+    assert len(times) >= 8
+    assert times[-1] - times[0] == pytest.approx(2.0, abs=1.0)
+
+
+def read_times(directory: Path, awk: str, file: Path, share: float) -> list[float]:
+    """Run the sampler for two seconds with five readings a second; return when it read, in seconds."""
+    output = directory / f"samples-{awk}-{share}"
+    output.unlink(missing_ok=True)
+    (directory / "go").touch()
+    variables = {"main": "/proc/self/stat", "frac": "1", "tck": "100", "go": f"{directory}/go", "nap": "sleep"}
+    subprocess.run(
+        [
+            *([awk, "awk"] if awk == "busybox" else [awk]),
+            *(word for name, value in variables.items() for word in ("-v", f"{name}={value}")),
+            "-v",
+            f"share={share}",
+            "-f",
+            str(Path(program.__file__).parent / "scripts" / "sampler.awk"),
+        ],
+        input=f"J 1 0.2 0 2 {1 << 30} {output}\nF 1 {file}\n".encode(),
+        check=True,
+        timeout=60,
+    )
+    return [int(found) / 1e9 for found in re.findall(rb"(?m)^@ \d+ (\d+) ", output.read_bytes())]
