@@ -132,7 +132,8 @@ _DROPS: tuple[Cause, ...] = (
             "CPU above 30 % in softirqs.",
             "相同负载下：softnet_stat 第 2 列不再增长，没有 CPU 的软中断超过 30 %。",
         ),
-        explains=(*_LOSS, "cpu-exhausted"),
+        # Packets take CPU time before any program does, so programs compete for what is left.
+        explains=(*_LOSS, "cpu-exhausted", "cpu-neighbour-contention"),
         proven_by=("netrx-flood",),
     ),
     Cause(
