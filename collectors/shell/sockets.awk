@@ -45,12 +45,13 @@ function clear(  k) {
 }
 # One socket for the collector `ss`. A socket in CLOSE-WAIT waits for close() only after its program has read all: the
 # receive queue is then 0, or 1 until it has read the end of the stream, because FIN takes one sequence number
-# (tcp_diag_get_info, tcp_fin). With more, the program is behind with its work and has not forgotten the socket.
+# (tcp_diag_get_info, tcp_fin). With more on a connection that was accepted here, a request waits: the program is behind
+# with its work and has not forgotten the socket. On a connection that was opened from here, more is the rest of an answer.
 function count_socket(  mine, o, k, u) {
     total++; n_state[$1]++; path = ""
     if ($1 == "LISTEN") return
     o = port($4); mine = o in own
-    if ($1 == "CLOSE-WAIT" && $2 <= 1) {
+    if ($1 == "CLOSE-WAIT" && ($2 <= 1 || !mine)) {
         closing++
         k = mine ? o " *" : "* " $5
         if (k in n_wait || ++waits <= 5000) n_wait[k]++

@@ -50,7 +50,7 @@ BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; L = "0A"; E = "01"; T = "06"
     o = substr(l, i + 1)
     if (s == L) { listens[o] = 1; next }
     mine = o in listens
-    if (s == C && $5 ~ /:0*[01]$/) {
+    if (s == C && (!mine || $5 ~ /:0*[01]$/)) {
         k = mine ? o " *" : "* " p
         if (k in w || ++ws <= 5000) w[k]++
     }

@@ -1,4 +1,4 @@
-"""Sockets in CLOSE_WAIT count as forgotten only where the program has read all that its peer sent."""
+"""Sockets in CLOSE_WAIT count as forgotten, except where a request of the peer was not read yet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from collectors.registry import COLLECTORS
 from collectors.tests.record_fixtures import run_script
 from collectors.tests.support import BytesPart, context, read_rows
 
-READ_TO_END, READ_DATA_ONLY, UNREAD = 4, 3, 5
+READ_TO_END, READ_DATA_ONLY, UNREAD, ABANDONED = 4, 3, 5, 2
 PROGRAMS = [Path(folder) for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin")]
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Serve connections that all peers have closed; the server has read some to the end and others not at all."""
+    """Serve connections that all peers have closed; the server has read some to the end and others not at all.
+
+    Further connections are those of a client that has not read the answers: it can only have forgotten them.
+    """
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         address = listener.getsockname()
@@ -34,6 +37,10 @@ def port() -> Iterator[int]:
                     assert served.recv(100)
             if number < READ_TO_END:
                 assert served.recv(100) == b""
+        for _ in range(ABANDONED):
+            stack.enter_context(socket.create_connection(address))
+            with listener.accept()[0] as served:
+                served.sendall(b"HTTP/1.1 200 OK\r\n\r\nmuch text")
         time.sleep(0.1)
         yield address[1]
 
@@ -50,7 +57,7 @@ def test_ss_counts_sockets_that_were_read_to_the_end(port: int) -> None:
     rows = [
         row for row in read_rows(collect(os.environ["PATH"], "ss"), "close_wait") if row["pid"] == os.getpid()
     ]
-    assert [row["count_last"] for row in rows] == [READ_TO_END + READ_DATA_ONLY]
+    assert [row["count_last"] for row in rows] == [READ_TO_END + READ_DATA_ONLY + ABANDONED]
 
 
 def test_proc_net_tcp_counts_the_same_without_ss(port: int, tmp_path: Path) -> None:
@@ -58,7 +65,7 @@ def test_proc_net_tcp_counts_the_same_without_ss(port: int, tmp_path: Path) -> N
         for program in folder.iterdir():
             if program.name != "ss" and not (tmp_path / program.name).exists():
                 (tmp_path / program.name).symlink_to(program)
-    rows = [
-        row for row in read_rows(collect(str(tmp_path), "proc"), "close_wait") if row["local_port"] == port
-    ]
-    assert [row["count_last"] for row in rows] == [READ_TO_END + READ_DATA_ONLY]
+    rows = read_rows(collect(str(tmp_path), "proc"), "close_wait")
+    served = [row["count_last"] for row in rows if row["local_port"] == port]
+    opened = [row["count_last"] for row in rows if row["peer_port"] == port]
+    assert (served, opened) == ([READ_TO_END + READ_DATA_ONLY], [ABANDONED])

@@ -33,7 +33,7 @@ CAUSES: tuple[Cause, ...] = (
             *("slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
             *("connection-pool-exhausted", "database-connection-limit"),
         ),
-        tested_by=("db_sessions", "mariadb_stats"),
+        tested_by=("db_sessions", "postgres_titles", "mariadb_stats"),
     ),
     Cause(
         id="idle-in-transaction",
@@ -62,6 +62,6 @@ CAUSES: tuple[Cause, ...] = (
             *("database-lock-wait", "slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
             *("connection-pool-exhausted", "database-connection-limit", "vacuum-blocked"),
         ),
-        tested_by=("db_sessions", "mariadb_stats"),
+        tested_by=("db_sessions", "postgres_titles", "mariadb_stats"),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from culprit.domain.rules.finding import Subject
@@ -11,6 +12,13 @@ from culprit.domain.rules.view import HostView, TableRow
 DATABASES = frozenset(
     ("postgres", "postmaster", "mysqld", "mariadbd", "mongod", "etcd", "oracle", "sqlservr", "cockroach", "influxd")
 )  # fmt: skip
+#: The control group of a capture's own processes, as a directory or as a scope of systemd.
+_CAPTURE_GROUP = re.compile(r"/culprit-[0-9a-f]{8}-[0-9a-f-]{27}(\.scope)?(/|$)")
+
+
+def is_capture_group(path: str) -> bool:
+    """Return whether a control group holds the processes of a capture."""
+    return _CAPTURE_GROUP.search(path) is not None
 
 
 def group_of(view: HostView) -> dict[str, str]:

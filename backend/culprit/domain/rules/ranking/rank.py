@@ -6,14 +6,15 @@
    time of such a service is accounted for, the mechanisms of the cause must also explain at least a tenth of its time
    that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is no cause at any
    size. Context never supports a cause.
-3. Causes are ordered by: likely before possible; those that a direct finding proves; share of the time that they
-   explain, in tenths; strength; severity; number of independent rules; how far the strongest number is beyond its
-   threshold, in octaves; ID.
+3. Causes are ordered by: likely before possible; those that a direct finding proves, unless they explain less than a
+   tenth of the time; share of the time that they explain, in tenths; strength; severity; number of independent rules;
+   how far the strongest number is beyond its threshold, in octaves; ID.
 4. A cause absorbs the causes that it explains and that are not more certain, in any order, because consequences are
    often measured more directly (see `explanations`). Causes of different control groups or processes do not absorb each
    other, unless one is at a local service for which the other waits. That a local service answers late is a
-   consequence of every cause that is named there or further along. Absorbed causes are listed with their cause. All
-   remaining causes are independent and are named.
+   consequence of every cause that is named there or further along. What is known to explain less than a tenth of the
+   time absorbs none that may explain more. Absorbed causes are listed with their cause. All remaining causes are
+   independent and are named.
 5. A hypothesis that a likely cause would explain is not followed up.
 6. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
 
@@ -210,8 +211,7 @@ def _candidate(
     scope = evidence[0].subject
     share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope))
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
-    is_minor = share is not None and share.low < MINOR_SHARE
-    is_likely = is_strong and bool(cause.proven_by) and harmed.is_harmed(scope) and not is_minor
+    is_likely = is_strong and bool(cause.proven_by) and harmed.is_harmed(scope) and not _is_minor(share)
     return NamedCause(cause.id, "likely" if is_likely else "possible", scope, tuple(evidence), share=share)
 
 
@@ -259,13 +259,18 @@ def _key(named_cause: NamedCause) -> tuple[int, bool, int, int, int, int, float]
     strength, severity, octaves = _weight(named_cause.evidence[0])
     return (
         int(named_cause.confidence == "likely"),
-        strength == STRENGTH_ORDER[Strength.DIRECT],
+        strength == STRENGTH_ORDER[Strength.DIRECT] and not _is_minor(named_cause.share),
         _count_tenths(named_cause.share),
         strength,
         severity,
         len({e.rule for e in named_cause.evidence}),
         octaves,
     )
+
+
+def _is_minor(share: Share | None) -> bool:
+    """Return whether less than a tenth of the time of harmed services may be all that a cause explains."""
+    return share is not None and share.low < MINOR_SHARE
 
 
 def _count_tenths(share: Share | None) -> int:
@@ -293,7 +298,7 @@ def _owner(
     item = ordered[at]
     callees = _list_callees(item.scope, times) if item.cause == _LOCAL_WAIT else []
     for place, other in enumerate(ordered):
-        if place == at:
+        if place == at or (_is_minor(other.share) and not _is_minor(item.share)):
             continue
         if callees and (_explains_time(other) or any(_is_named_at(other.scope, it) for it in callees)):
             return place

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.disk import queues as disk
@@ -129,3 +131,5 @@ def test_memory_lasts_until_the_tightest_limit_above_the_process() -> None:
     assert list(memory_growth.LASTS.read(view(proc_memory=[grows], cgroup_mem=groups))) == [], "whose limit?"
     slower = grows | {"anon_slowest_kb_per_s": 500.0}
     assert list(memory_growth.BY_NOW.read(view(proc_memory=[slower]))) == []
+    own = {"thread_groups": [{"pid": 7, "comm": "awk", "cgroup": f"/culprit-{uuid4()}"}]}
+    assert list(memory_growth.BY_NOW.read(view(proc_memory=[grows], **own))) == [], "a process of the capture"

@@ -284,3 +284,26 @@ def test_findings_without_a_cause_are_listed_the_gravest_first() -> None:
     ranking = rank_causes(findings, {item.id: item for item in rules}, {"x": make_cause("x")})
     answer = ranking_to_json(ranking, findings)
     assert [item["rule"] for item in answer["context"]] == ["R4", "R2", "R1"]
+
+
+def test_what_explains_no_time_neither_leads_nor_absorbs_what_explains_most_of_it() -> None:
+    """A name server that fails, while the service waits for a peer and asks for no name, is a direct finding."""
+    view = waiting_service(make_time(7, "peer", 4.0, "10.9.9.9:80"))
+    probe = make_rule("F-DNS-SERVER-FAILS", "failing-name-resolution", strength=Strength.DIRECT)
+    findings = [*evaluate_rules(TIME_RULES, view), make_finding(probe, value=100)]
+    ranking = rank_causes(findings, RULES, CAUSES, read_service_times(view))
+    assert [(item.cause, item.explains) for item in ranking.causes] == [
+        ("slow-dependency", ()),
+        ("failing-name-resolution", ()),
+    ]
+
+
+def test_a_process_that_was_never_sampled_does_not_hide_the_service_of_its_port() -> None:
+    view = make_view(
+        process_time=[make_process(30, "postgres", threads=1)],
+        listeners=[{"address": "127.0.0.1", "port": 5432, "process": "postgres", "pid": 30, "queue_min": 0}],
+        tcp_waits=[make_wait(99, "postgres", "in", "5432", 1.0)],
+    )
+    service = read_service_times(view).services.find_by_target("127.0.0.1:5432")
+    assert service is not None
+    assert service.pids == {"30"}

@@ -9,6 +9,7 @@ from culprit.domain.rules.measures.derived import Detail, build_measure, read_se
 from culprit.domain.rules.measures.places import (
     build_process_subject,
     group_of,
+    is_capture_group,
     is_in_scope,
     is_inside_group,
     limited_groups,
@@ -31,10 +32,15 @@ def _steady(view: HostView) -> Iterator[tuple[TableRow, float]]:
     """Processes whose anonymous memory grew in every step, and about as fast; with how fast, KiB per second.
 
     A program that starts, a heap before its collection, a cache that fills grow in bursts, faster and slower.
+    Processes of the capture are left out: what they have read grows until they end.
     """
+    groups = group_of(view)
     for row in view.rows("proc_memory"):
         growth, first = row.number("anon_growth_kb_per_s"), row.number("anon_first_kb")
-        if growth is None or first is None or not is_in_scope(view, row.text("pid")):
+        pid = row.text("pid")
+        if growth is None or first is None or not is_in_scope(view, pid):
+            continue
+        if is_capture_group(groups.get(pid, "")):
             continue
         slowest, readings = row.number("anon_slowest_kb_per_s"), row.number("readings") or 0
         if readings < _STEADY_READINGS or (row.number("seen_s") or 0.0) < _STEADY_S:

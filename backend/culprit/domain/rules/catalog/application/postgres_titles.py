@@ -1,0 +1,58 @@
+"""Rules about lock waits and idle transactions of PostgreSQL, without a connection to it."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.database import titles
+from culprit.domain.rules.rule import Rule, Threshold
+from culprit.domain.rules.use_method import Use
+
+_DEADLOCK_S = Threshold("warn", 1.0, "deadlock_timeout: PostgreSQL itself logs a wait that is longer")
+
+RULES = (
+    Rule(
+        id="F-PG-TITLE-LOCK-WAIT",
+        title=Text("Sessions of PostgreSQL wait for locks", "PostgreSQL 会话在等锁"),
+        summary=Text(
+            "{sessions} sessions wait for locks, one of them for at least {value} s ({title}).",
+            "{sessions} 个会话在等锁，其中一个至少等了 {value} 秒（{title}）。",
+        ),
+        measure=titles.LOCK_WAIT,
+        op=">=",
+        thresholds=(("warn", _DEADLOCK_S),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        suspects=("database-lock-wait", "idle-in-transaction"),
+        causes=("database-lock-wait",),
+        refutes=("database-lock-wait",),
+        harm=True,
+        caveats=Text(
+            "`update_process_title` must be on, as it is by default.",
+            "需要启用 update_process_title（默认启用）。",
+        ),
+        source="titles of PostgreSQL processes (update_process_title): `waiting`",
+    ),
+    Rule(
+        id="F-PG-TITLE-IDLE-HOLDER",
+        title=Text("Only idle transactions can hold the lock", "锁只可能由空闲事务持有"),
+        summary=Text(
+            "While sessions waited for locks, no session was active for as long. {sessions} sessions were idle in a "
+            "transaction, one of them for at least {value} s of the wait ({title}).",
+            "会话等锁期间没有同样久的活动会话；{sessions} 个会话在事务中空闲，其中一个至少 {value} 秒（{title}）。",
+        ),
+        measure=titles.IDLE_HOLDER,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 1.0, _DEADLOCK_S.source)),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "errors"),
+        suspects=("idle-in-transaction",),
+        causes=("idle-in-transaction",),
+        harm=True,
+        caveats=Text(
+            "A prepared transaction can also hold locks; no process shows it.",
+            "已准备（prepared）的事务也会持锁，但没有进程可见。",
+        ),
+        source="PostgreSQL documentation, explicit locking: locks are held until the end of the transaction",
+    ),
+)

@@ -1,0 +1,81 @@
+"""Lock waits and idle transactions of PostgreSQL, as the titles of its processes show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.measures.derived import cite_rows
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
+
+NEEDS = (("postgres_titles",),)
+
+
+def _read_rows(view: HostView) -> Sequence[TableRow] | MissingData:
+    if not view.has_data("postgres_titles"):
+        return MissingData(view.missing_reason(("postgres_titles",)))
+    return view.rows("postgres_titles")
+
+
+def _seconds(row: TableRow, name: str) -> float:
+    return row.number(name) or 0.0
+
+
+def _lock_wait(view: HostView) -> Reading:
+    """The longest wait of a session for a lock, in seconds: at least that long, because it was seen at both ends."""
+    rows = _read_rows(view)
+    if isinstance(rows, MissingData):
+        return rows
+    waiting = [row for row in rows if _seconds(row, "waiting_s") > 0]
+    if not waiting:
+        return [Measurement(0.0, (), cite_rows(rows[:1]), len(rows))]
+    longest = max(waiting, key=lambda row: (_seconds(row, "waiting_s"), row.text("pid")))
+    detail: dict[str, str | int | float] = {"sessions": len(waiting), "title": longest.text("title")}
+    return [
+        Measurement(
+            _seconds(longest, "waiting_s"),
+            (("pid", longest.text("pid")),),
+            cite_rows(waiting),
+            len(waiting),
+            (),
+            detail,
+        )
+    ]
+
+
+def _idle_holder(view: HostView) -> Reading:
+    """How long a session was idle in a transaction while another one waited, in seconds of the shorter of both.
+
+    Only a session in a transaction holds a lock that others wait for. Where none was active for as long as the wait,
+    the holder is one that is idle.
+    """
+    rows = _read_rows(view)
+    if isinstance(rows, MissingData):
+        return rows
+    wait_s = max((_seconds(row, "waiting_s") for row in rows), default=0.0)
+    idle = [row for row in rows if _seconds(row, "idle_in_transaction_s") > 0]
+    active_s = max((_seconds(row, "active_s") for row in rows), default=0.0)
+    if not wait_s or not idle or active_s >= wait_s:
+        return [Measurement(0.0, (), cite_rows(rows), len(rows))] if rows else []
+    longest = max(idle, key=lambda row: (_seconds(row, "idle_in_transaction_s"), row.text("pid")))
+    value = min(wait_s, _seconds(longest, "idle_in_transaction_s"))
+    detail: dict[str, str | int | float] = {"title": longest.text("title"), "sessions": len(idle)}
+    return [Measurement(value, (("pid", longest.text("pid")),), cite_rows(rows), len(rows), (), detail)]
+
+
+LOCK_WAIT = Measure(
+    id="db.title_lock_wait_s",
+    unit="s",
+    title=Text("Longest wait of a session for a lock", "会话等锁的最长时间"),
+    needs=NEEDS,
+    read=_lock_wait,
+)
+IDLE_HOLDER = Measure(
+    id="db.title_idle_holder_s",
+    unit="s",
+    title=Text("Time idle in a transaction while others wait", "他人等锁期间事务空闲的时间"),
+    needs=NEEDS,
+    read=_idle_holder,
+)
