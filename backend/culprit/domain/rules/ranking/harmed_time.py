@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from culprit.domain.rules.finding import Finding, Subject
@@ -40,15 +40,15 @@ class HarmedTime:
             if any(self._is_about(item.subject, account) for item in self.harm)
         ]
 
-    def is_harmed(self, scope: Subject) -> bool:
-        """Return whether harm is shown where a cause is: at the same place, or at a service that waits for it.
+    def is_harmed(self, scope: Subject, is_relevant: Callable[[Finding], bool]) -> bool:
+        """Return whether relevant harm is shown where a cause is: at the same place, or at a service that waits for it.
 
         Harm to the whole host does not show who is worse off. It counts for a cause at a place only if no harm names
         a place.
         """
         placed = [item for item in self.harm if has_place(item.subject)]
         harm = placed if placed and has_place(scope) else self.harm
-        return any(self._is_reached(item.subject, scope) for item in harm)
+        return any(is_relevant(item) and self._is_reached(item.subject, scope) for item in harm)
 
     def compute_share(self, claim: TimeClaim) -> Share | None:
         """Return the share of the time of a harmed service that a claim explains.

@@ -2,10 +2,12 @@
 
 1. A finding is refuted if a rule in its rule's `refuted_by` matched for the same subject.
 2. A cause is *likely* if a direct or mechanism finding supports it, a fault of the lab has proven it, and harm is
-   shown with it: a rule with `harm` matched at the same place, or at a service that waits for that place. Where the
-   time of such a service is accounted for, the mechanisms of the cause must also explain at least a tenth of its time
-   that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is no cause at any
-   size. Context never supports a cause.
+   shown with it: a rule with `harm` matched at the same place, or at a service that waits for that place. Harm that
+   states its own cause counts for that one and for those that explain it: connections that a full database refuses do
+   not make a busy neighbor likely. Where the time of such a service is accounted for, the mechanisms of the cause must
+   also explain at least a tenth of its time that is not idle, with the whole interval. Otherwise it is *possible*: a
+   pattern that harms no one is no cause at any size. That a service of this host answers late is possible at most: its
+   own time account shows why. Context never supports a cause.
 3. Causes are ordered by: likely before possible; those that a direct finding proves, unless they explain less than a
    tenth of the time; share of the time that they explain, in tenths; strength; severity; number of independent rules;
    how far the strongest number is beyond its threshold, in octaves; ID.
@@ -107,8 +109,11 @@ def rank_causes(
     status = [item for item in matched if item not in dismissed]
     harm = tuple(item for item in status if rules[item.rule].harm)
     harmed = HarmedTime(harm, times)
+    declared = build_graph(causes, (), {item.rule for item in status})
     candidates = [
-        named for cause in causes.values() if (named := _candidate(cause, status, rules, harmed)) is not None
+        named
+        for cause in causes.values()
+        if (named := _candidate(cause, status, rules, harmed, declared)) is not None
     ]
     candidates.sort(key=lambda item: item.cause)
     candidates.sort(key=_key, reverse=True)
@@ -195,6 +200,7 @@ def _candidate(
     matched: Sequence[Finding],
     rules: Mapping[str, Rule],
     harmed: HarmedTime,
+    graph: ExplanationGraph,
 ) -> NamedCause | None:
     evidence = [
         item
@@ -211,8 +217,16 @@ def _candidate(
     scope = evidence[0].subject
     share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope))
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
-    is_likely = is_strong and bool(cause.proven_by) and harmed.is_harmed(scope) and not _is_minor(share)
+    is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
+    is_harmed = harmed.is_harmed(scope, lambda item: _may_harm(cause.id, rules[item.rule], graph))
+    is_evident = is_strong and is_harmed and not _is_minor(share)
+    is_likely = is_evident and bool(cause.proven_by) and not is_symptom
     return NamedCause(cause.id, "likely" if is_likely else "possible", scope, tuple(evidence), share=share)
+
+
+def _may_harm(cause: str, rule: Rule, graph: ExplanationGraph) -> bool:
+    """Return whether harm that a rule shows may come from a cause: the rule states none, or one that it explains."""
+    return not rule.causes or any(name == cause or graph.is_explained_by(name, cause) for name in rule.causes)
 
 
 def _find_callee(scope: Subject, services: ServiceMap) -> LocalService | None:

@@ -18,7 +18,11 @@ from culprit.domain.rules.rule import Rule
 
 MAX_STAGES = 3
 #: Duration of collectors in later stages, by ID; other collectors run for the duration of the stage.
-SECONDS: Mapping[str, int] = {"perf_record": 8, "perf_sched": 2, "perf_trace": 5, "offcpu": 5}
+SECONDS: Mapping[str, int] = {
+    **{"perf_record": 8, "perf_sched": 2, "perf_trace": 5, "offcpu": 5},
+    # A few queries, with a pause between two readings of counters.
+    **{"postgres_stats": 2, "mariadb_stats": 2, "dns_probe": 2},
+}
 DEFAULT_SECONDS = 5
 #: Collectors that run one after the other may take this long together in one stage.
 MAX_EXCLUSIVE_S = 13

@@ -307,3 +307,19 @@ def test_a_process_that_was_never_sampled_does_not_hide_the_service_of_its_port(
     service = read_service_times(view).services.find_by_target("127.0.0.1:5432")
     assert service is not None
     assert service.pids == {"30"}
+
+
+def test_a_queue_in_front_of_a_service_is_harm_for_its_time() -> None:
+    """On a host out of CPU requests pass quickly once a worker takes them; they wait before."""
+    busy = {"run": 0.4, "wait": 3.4, "requests": 0.0}
+    others = [make_process(9, "batch", run=1.5)]
+    queued = [
+        {"address": "10.0.0.5", "port": 80, "process": "web", "pid": 7, "queue_min": 40, "queue_max": 60}
+    ]
+    quiet = waiting_service(processes_beside=others, **busy)
+    crowded = waiting_service(
+        processes_beside=others, connections=[make_wait(7, "web", "in", "80", 0.0, 0.0, unread=20.0)],
+        listeners=queued, **busy,
+    )  # fmt: skip
+    assert "F-TIME-NEIGHBOR" not in match(quiet)
+    assert "F-TIME-NEIGHBOR" in match(crowded)

@@ -20,18 +20,22 @@ _LARGE: tuple[tuple[Severity, Threshold], ...] = (
     ("critical", Threshold("critical", 66.7, "percent: requests take three times as long")),
 )
 _OLDEST = Threshold("oldest", 100.0, "milliseconds: users notice a tenth of a second (Miller 1968)")
+#: Where a service has no CPU, requests pass quickly once a thread takes them; they wait before.
+_QUEUED = "at any time one request waits for a thread"
 _SINGLE_REQUEST = Threshold("waiting", 1.0, "at any time one request waits")
 #: Requests wait, or the diagnosis is about this service.
 _SLOW: tuple[Condition | AnyCondition, ...] = (
     AnyCondition(
         (
             Condition(shares.OLDEST, ">=", _OLDEST),
+            Condition(shares.QUEUED, ">=", Threshold("queued", 1.0, _QUEUED)),
             Condition(shares.IS_NAMED, "==", Threshold("asked", 1.0, "the diagnosis names it")),
         )
     ),
     AnyCondition(
         (
             Condition(shares.WAITING, ">=", _SINGLE_REQUEST),
+            Condition(shares.QUEUED, ">=", Threshold("in_queue", 1.0, _QUEUED)),
             Condition(shares.IS_NAMED, "==", Threshold("named", 1.0, "the diagnosis names it")),
         )
     ),
@@ -296,7 +300,10 @@ RULES: tuple[Rule, ...] = (
             "{name} spends {value} % of its time sending to clients that do not read.",
             "{name} 有 {value} % 的时间在向不读取的客户端发送。",
         ),
+        strength=Strength.MECHANISM,
         resource="network",
+        causes=("slow-receiver",),
+        suspects=("slow-receiver",),
     ),
     _build_rule(
         "STOPPED",

@@ -38,6 +38,8 @@ from culprit.domain.rules.measures.service_time.thread_amounts import (
 from culprit.domain.rules.view import HostView, TableRow
 
 MAX_CPU_USERS = 5
+#: With at least so many of its threads busy, requests queue for what the threads do: more of them are busy than free.
+MOST_THREADS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,21 @@ class TimeAccount:
         """The mean number of threads and requests that are busy."""
         return sum(amount.number for amount in self.amounts.values())
 
+    @property
+    def covered(self) -> float:
+        """The part of the time of requests that the threads account for, 0 to 1.
+
+        Requests that queue in front of busy threads wait for what these threads do. While most threads are free,
+        requests queue for a reason that no thread shows, such as a limit of open files.
+        """
+        every = self.busy_threads + self.free_threads
+        if not self.queued or (every > 0 and self.busy_threads >= MOST_THREADS * every):
+            return 1.0
+        return self.total / (self.total + self.queued)
+
     def share(self, is_part: Callable[[str, str], bool]) -> Share:
         """Return the share that `is_part` selects by activity and target, in the time that is not idle."""
-        return compute_share(self.amounts, is_part)
+        return compute_share(self.amounts, is_part).scale(self.covered)
 
     def share_of(self, activity: str, target: str) -> Share:
         """Return the share of one activity with one target."""

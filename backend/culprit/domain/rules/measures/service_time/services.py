@@ -92,7 +92,7 @@ def map_services(view: HostView) -> ServiceMap:
         _build_service(members, ports, groups) for members in _group_processes(view, rows, ports)
     )
     by_pid = {pid: service for service in services for pid in service.pids}
-    # A process that was never sampled, such as one that started later, says nothing about its service.
+    # A process that was never sampled, such as one that started later, shows nothing about its service.
     by_knowledge = sorted(ports, key=lambda pid: (pid in by_pid, _by_number(pid)))
     owners = {port: pid for pid in by_knowledge for port in ports[pid]}
     return ServiceMap(services, owners, list_own_addresses(view.facts), by_pid)

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import Interval
+from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING, list_crowds
 from culprit.domain.rules.measures.service_time.accounts import (
     ServiceTimes,
     TimeAccount,
@@ -112,15 +113,26 @@ def _busy_part(view: HostView, times: ServiceTimes, account: TimeAccount) -> Ite
 
 
 def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
-    """Percent of the used CPU time that went to processes outside of the service and of those that it waits for."""
+    """Percent of the used CPU time that went to processes outside of the service and of those that it waits for.
+
+    Only processes count that ran on CPUs that the service may use.
+    """
     related = {pid for item in times.list_chain(account) for pid in item.service.pids}
-    users = list_cpu_users(view)
+    crowds = [crowd for crowd in list_crowds(view) if {str(pid) for pid in crowd.pids} & account.service.pids]
+    allowed = frozenset[int]().union(*(crowd.allowed for crowd in crowds))
+    places = {row.text("pid"): row.number("last_cpu") for row in view.rows("processes")}
+    users = [
+        user
+        for user in list_cpu_users(view)
+        if not allowed or (place := places.get(user.pid)) is None or place in allowed
+    ]
     others = [user for user in users if user.pid not in related]
-    if users:
+    total = sum(user.share for user in users)
+    if total:
         busiest = ", ".join(f"{user.name} {100 * user.share:.0f} %" for user in others[:3]) or "-"
         detail: Detail = {"name": account.service.name, "busiest": busiest}
         cites = tuple(user.citation for user in users)
-        share = 100.0 * sum(user.share for user in others)
+        share = 100.0 * sum(user.share for user in others) / total
         yield Measurement(share, account.service.subject, cites, len(users), (), detail)
 
 
@@ -132,6 +144,8 @@ def _share_of(
     activity: str, title: Text, *, per_target: bool = False, is_local: bool | None = None
 ) -> Measure:
     """Return the measure of the share of an activity in the time of a service that is not idle, in percent.
+
+    A service that hardly does anything has no number: no thread and no request lost a tenth of its time.
 
     Args:
         activity: The activity.
@@ -148,8 +162,11 @@ def _share_of(
             if name == activity
             and (is_local is None or is_local == (times.services.find_by_target(target) is not None))
         ]
-        for target in targets if per_target else ():
+        large = [to for to in targets if account.amounts[activity, to].number >= LEAST_WAITING]
+        for target in large if per_target else ():
             yield _measure(account, activity, [target], account.share_of(activity, target), target)
+        if not per_target and sum(account.amounts[activity, to].number for to in targets) < LEAST_WAITING:
+            return
         if not per_target or not targets:
             share = account.share(lambda name, target: name == activity and target in targets)
             yield _measure(account, activity, targets, share, "")
