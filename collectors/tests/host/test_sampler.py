@@ -54,7 +54,13 @@ def read_times(directory: Path, awk: str, file: Path, share: float) -> list[floa
     output = directory / f"samples-{awk}-{share}"
     output.unlink(missing_ok=True)
     (directory / "go").touch()
-    variables = {"main": "/proc/self/stat", "frac": "1", "tck": "100", "go": f"{directory}/go", "nap": "sleep"}
+    variables = {
+        "main": "/proc/self/stat",
+        "frac": "1",
+        "tck": "100",
+        "go": f"{directory}/go",
+        "nap": "sleep",
+    }
     subprocess.run(
         [
             *([awk, "awk"] if awk == "busybox" else [awk]),
@@ -68,4 +74,4 @@ def read_times(directory: Path, awk: str, file: Path, share: float) -> list[floa
         check=True,
         timeout=60,
     )
-    return [int(found) / 1e9 for found in re.findall(rb"(?m)^@ \d+ (\d+) ", output.read_bytes())]
+    return [int(time_ns) / 1e9 for time_ns in re.findall(rb"(?m)^@ \d+ (\d+) ", output.read_bytes())]

@@ -49,7 +49,9 @@ def read_log(container: Container, path: str, **more: str) -> Left:
     assert isinstance(method, Script)
     began = time.monotonic()
     left = run_script(COLLECTORS["app_log"], method, 0, env={**container.target, "OPT_PATH": path, **more})
-    assert time.monotonic() - began < 60  # a script that reads a whole terabyte, or waits for a FIFO, takes longer
+    assert (
+        time.monotonic() - began < 60
+    )  # a script that reads a whole terabyte, or waits for a FIFO, takes longer
     return left
 
 

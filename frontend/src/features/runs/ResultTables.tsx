@@ -36,9 +36,9 @@ export function ResultTables({ runId, tables }: { runId: string; tables: readonl
   const { t } = useTranslation();
   const [{ row, table: chosen }, set] = useUrlState(FIELDS);
   const byId = identify(tables);
-  const wanted = chosen || row.slice(0, Math.max(0, row.lastIndexOf("/")));
-  const shown = byId.has(wanted) ? wanted : [...byId.keys()][0];
-  const table = shown === undefined ? undefined : byId.get(shown);
+  const requested = chosen || row.slice(0, Math.max(0, row.lastIndexOf("/")));
+  const selected = byId.has(requested) ? requested : [...byId.keys()][0];
+  const table = selected === undefined ? undefined : byId.get(selected);
   if (!table) return null;
   const titleOf = (item: ResultTable) =>
     t(`table.${item.kind}` as "run.tables", { defaultValue: item.kind.replaceAll("_", " ") });
@@ -62,7 +62,7 @@ export function ResultTables({ runId, tables }: { runId: string; tables: readonl
             w={320}
             aria-label={t("run.tableShown")}
             data={choices}
-            value={shown ?? null}
+            value={selected ?? null}
             onChange={(id) => id && set({ table: id, row: "" })}
             searchable
             allowDeselect={false}
@@ -76,7 +76,7 @@ export function ResultTables({ runId, tables }: { runId: string; tables: readonl
         </>
       }
     >
-      <ResultTableView key={shown} runId={runId} table={table} title={titleOf(table)} />
+      <ResultTableView key={selected} runId={runId} table={table} title={titleOf(table)} />
     </Panel>
   );
 }

@@ -76,6 +76,36 @@ CAUSES: tuple[Cause, ...] = (
         proven_by=("quota-throttling", "quota-throttling-validation", "oversubscription-decoy"),
     ),
     Cause(
+        id="cpuset-too-small",
+        title=Text("The set of CPUs is too small", "CPU 集合太小"),
+        what=Text(
+            "The threads of the group may use only some CPUs, by a cpuset or their affinity. They fill these and wait, "
+            "while other CPUs of the host are idle.",
+            "该组线程因 cpuset 或亲和性只能使用部分 CPU：这些 CPU 被其占满且线程在等待，而主机其他 CPU 空闲。",
+        ),
+        fix=Text(
+            "Extend the set (cpuset.cpus, CPUAffinity, taskset -p), or replace it by a weight (cpu.weight).",
+            "扩大集合（cpuset.cpus、CPUAffinity、taskset -p），或改用权重（cpu.weight）。",
+        ),
+        risk=Text(
+            "Services on the added CPUs get neighbors, and memory of other NUMA nodes may be used. Rollback: restore "
+            "the old set.",
+            "新增 CPU 上的服务会多出邻居，还可能用到其他 NUMA 节点的内存。回退：恢复原集合。",
+        ),
+        verify=Text(
+            "Capture again under the same load: threads wait less than they run, and latency is back to normal.",
+            "相同负载下：线程等待少于运行，延迟恢复。",
+        ),
+        mechanisms=("runnable",),
+        explains=(
+            "thread-oversubscription",
+            "cpu-exhausted",
+            "listen-queue-overflow",
+            "worker-pool-exhausted",
+        ),
+        proven_by=("cpuset-too-small",),
+    ),
+    Cause(
         id="cpu-neighbour-contention",
         title=Text("Neighbors use the CPU", "邻居占用 CPU"),
         what=Text(

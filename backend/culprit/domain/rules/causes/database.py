@@ -34,6 +34,7 @@ CAUSES: tuple[Cause, ...] = (
             *("connection-pool-exhausted", "database-connection-limit"),
         ),
         tested_by=("db_sessions", "postgres_titles", "mariadb_stats"),
+        proven_by=("mariadb-metadata-lock",),
     ),
     Cause(
         id="idle-in-transaction",
@@ -63,5 +64,6 @@ CAUSES: tuple[Cause, ...] = (
             *("connection-pool-exhausted", "database-connection-limit", "vacuum-blocked"),
         ),
         tested_by=("db_sessions", "postgres_titles", "mariadb_stats"),
+        proven_by=("postgres-idle-in-transaction",),
     ),
 )

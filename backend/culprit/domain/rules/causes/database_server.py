@@ -34,6 +34,10 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("connection-pool-exhausted", "worker-pool-exhausted", "listen-queue-overflow"),
         tested_by=("postgres_stats", "mariadb_stats", "server_logs"),
+        proven_by=(
+            "mariadb-max-connections",
+            "postgres-max-connections",
+        ),
     ),
     Cause(
         id="missing-index",

@@ -60,7 +60,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载再次采集：队列小于 1，请求耗时回到设备标称水平。",
         ),
         mechanisms=("disk", "fault"),
-        explains=("dstate-pileup", "lock-contention", "worker-pool-exhausted"),
+        explains=("dstate-pileup", "lock-contention", "database-lock-wait", "worker-pool-exhausted"),
         proven_by=("disk-saturation",),
     ),
     Cause(

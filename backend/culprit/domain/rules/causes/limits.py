@@ -101,5 +101,6 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下：用量低于限额的 80%，且能接受连接。",
         ),
         explains=("worker-pool-exhausted", "listen-queue-overflow"),
+        proven_by=("fd-limit",),
     ),
 )

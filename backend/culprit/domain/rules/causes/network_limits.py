@@ -78,6 +78,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         verify=Text("No SYN is dropped and no cookie is sent.", "不再丢弃 SYN，也不再发送 cookie。"),
         explains=("packet-loss-upstream",),
+        proven_by=("syn-backlog",),
     ),
     Cause(
         id="slow-receiver",

@@ -13,7 +13,7 @@ DATABASES = frozenset(
     ("postgres", "postmaster", "mysqld", "mariadbd", "mongod", "etcd", "oracle", "sqlservr", "cockroach", "influxd")
 )  # fmt: skip
 #: The control group of a capture's own processes, as a directory or as a scope of systemd.
-_CAPTURE_GROUP = re.compile(r"/culprit-[0-9a-f]{8}-[0-9a-f-]{27}(\.scope)?(/|$)")
+_CAPTURE_GROUP = re.compile(r"/culprit-(probe-)?[0-9a-f]{8}-[0-9a-f-]{27}(\.scope)?(/|$)")
 
 
 def is_capture_group(path: str) -> bool:

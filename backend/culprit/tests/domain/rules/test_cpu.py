@@ -83,7 +83,11 @@ def test_crowds_sums_groups_and_keeps_ungrouped_processes() -> None:
 
 def test_crowds_ignores_nice_processes_and_capture() -> None:
     top = processes((10, "sha256sum", 900, {"nice": 19}))
-    view = waiting(STARVED, STARVED.replace("10\t9", "11\t9").replace("/app", "/culprit-1"), top=top)
+    view = waiting(
+        STARVED,
+        STARVED.replace("10\t9", "11\t9").replace("/app", "/culprit-01a2188b-204d-7bd0-a602-8a5d5592e340"),
+        top=top,
+    )
     assert cpu_crowds.list_crowds(view) == []
 
 

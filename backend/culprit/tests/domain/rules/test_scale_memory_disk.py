@@ -115,11 +115,11 @@ def parse_memory(limit_mb: float, used: float, refaults: float, version: int):
         if version == 1:
             path = "/sys/fs/cgroup/memory/app/memory"
             text += f"{path}.limit_in_bytes:{size}\n{path}.usage_in_bytes:{usage}\n"
-            text += f"{path}.stat:total_workingset_refault_file {again}\n{path}.stat:total_pgmajfault 0\n"
+            text += f"{path}.stat:total_workingset_refault_file {again}\n{path}.stat:total_pgmajfault {again // 32}\n"
         else:
             path = "/sys/fs/cgroup/app/memory"
             text += f"{path}.max:{size}\n{path}.current:{usage}\n"
-            text += f"{path}.stat:workingset_refault_file {again}\n{path}.stat:pgmajfault 0\n"
+            text += f"{path}.stat:workingset_refault_file {again}\n{path}.stat:pgmajfault {again // 32}\n"
     return parse_text("cgroup_mem", text)
 
 

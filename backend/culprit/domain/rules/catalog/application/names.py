@@ -12,6 +12,22 @@ _SECOND = Threshold("warn", 1000.0, "after one second users lose their flow of t
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        id="F-DNS-USED",
+        title=Text("Programs ask a name server", "程序在查询域名服务器"),
+        summary=Text("{value} queries to {server} were seen.", "观察到 {value} 个发往 {server} 的查询。"),
+        measure=names.QUERIES,
+        op=">=",
+        thresholds=(("info", Threshold("info", 1.0, "one query is use")),),
+        strength=Strength.CONTEXT,
+        use=Use("network", "utilization"),
+        suspects=("failing-name-resolution", "slow-name-resolution"),
+        caveats=Text(
+            "An answer that is an error arrives as fast as any other: only the server itself shows it.",
+            "出错的应答与正常应答一样快：只有询问服务器才能知道。",
+        ),
+        source="/proc/net/udp: sockets connected to port 53",
+    ),
+    Rule(
         id="F-DNS-UNANSWERED",
         title=Text("Queries to a name server wait for an answer", "域名查询迟迟没有应答"),
         summary=Text(

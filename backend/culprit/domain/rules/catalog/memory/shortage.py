@@ -29,6 +29,11 @@ _REREAD = (
         ),
         also=(
             Condition(shortage.USAGE, ">", Threshold("usage", 95.0, "reclaim works at the limit")),
+            Condition(
+                shortage.GROUP_FAULTS,
+                ">=",
+                Threshold("faults", 1.0, "without page faults that read, threads wait in read() instead"),
+            ),
             AnyCondition(
                 (
                     Condition(
@@ -50,9 +55,8 @@ _REREAD = (
         causes=("major-fault-thrashing",),
         refutes=("major-fault-thrashing",),
         caveats=Text(
-            "A job that reads the same files in turn, larger than its limit, does so as well. Threads wait in page "
-            "faults or in read().",
-            "反复依次读取大于限额的文件的任务同样如此；线程可能在缺页中等待，也可能在 read() 中等待。",
+            "A job that maps files larger than its limit and reads them in turn does so as well.",
+            "依次访问大于限额的映射文件的任务同样如此。",
         ),
         source="memory.stat workingset_refault_file against read_bytes of /proc/PID/io",
     ),

@@ -218,8 +218,12 @@ _CARDS = (
         related=(_RETRANSMITTED,),
         causes=("link-saturated",),
         refutes=("link-saturated",),
-        caveats=Text("Virtual devices report no speed.", "虚拟网卡没有速率。"),
-        source="/proc/net/dev against the speed of the device; IEEE 802.3: 1,514 of 1,538 bytes are counted",
+        caveats=Text(
+            "Virtual devices report no speed, and limits of a cloud are not visible on the host.",
+            "虚拟网卡没有速率，云厂商的限速在主机上不可见。",
+        ),
+        source="/proc/net/dev against the speed of the device (IEEE 802.3: 1,514 of 1,538 bytes are counted) or the "
+        "rate of a token bucket at its root (tc-tbf(8))",
     ),
     Rule(
         id="F-NET-ONE-QUEUE",

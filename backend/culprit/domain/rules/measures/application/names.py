@@ -41,6 +41,18 @@ def _oldest_query(view: HostView) -> Iterator[Measurement]:
         yield Measurement(0.0, (), (), 0, (), {"server": "", "name": "", "waiting": 0.0})
 
 
+def _queries(view: HostView) -> Iterator[Measurement]:
+    """Queries of programs to each name server. Most are answered between two samples and are not seen."""
+    queries: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("dns_waits"):
+        if row.number("queries"):
+            queries[row.text("server")].append(row)
+    for server, rows in queries.items():
+        count = sum(row.number("queries") or 0.0 for row in rows)
+        samples = max(round(row.number("samples") or 0) for row in rows)
+        yield Measurement(count, (), tuple(row.citation for row in rows), samples, (), {"server": server})
+
+
 def _group_probes(view: HostView) -> dict[str, list[TableRow]]:
     rows: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("dns_probes"):
@@ -79,6 +91,9 @@ OLDEST_QUERY = build_listed_measure(
     "等待域名服务器最久的时间",
     _WAITS,
     _oldest_query,
+)
+QUERIES = build_listed_measure(
+    "dns.queries_count", "count", "Queries to name servers", "发往域名服务器的查询", _WAITS, _queries
 )
 FAILING_PROBES = build_listed_measure(
     "dns.failing_pct",

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 
 from collectors.parse.proc import id_list
 from culprit.domain.rules.finding import Citation, Subject
-from culprit.domain.rules.measures.places import is_inside_group
+from culprit.domain.rules.measures.places import is_capture_group, is_inside_group
 from culprit.domain.rules.view import HostView, TableRow
 
-#: The control groups that captures run in.
-CAPTURE = "/culprit-"
 #: From this niceness on, and under SCHED_BATCH (3) and SCHED_IDLE (5), a task has asked to wait.
 LOW_NICE = 10
 LOW_POLICIES = (3, 5)
@@ -59,7 +57,7 @@ def list_crowds(view: HostView) -> list[Crowd]:
     crowds: dict[Subject, Crowd] = {}
     for row in view.rows("sched_delay"):
         pid, group = row.number("pid"), row.text("cgroup").removesuffix(" (deleted)")
-        if pid is None or not group or group.startswith(CAPTURE) or int(pid) in low:
+        if pid is None or not group or is_capture_group(group) or int(pid) in low:
             continue
         place = ("cgroup", group)
         subject = (place,) if group != "/" else (place, ("pid", str(int(pid))))

@@ -9,7 +9,6 @@ from collectors.contract import Text
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.measures.cpu.profile import find_serving_processes
 from culprit.domain.rules.measures.cpu.run_queue import (
-    CAPTURE,
     Crowd,
     allowed_cpus,
     count_online_cpus,
@@ -19,6 +18,7 @@ from culprit.domain.rules.measures.cpu.run_queue import (
     list_crowds,
 )
 from culprit.domain.rules.measures.derived import read_series
+from culprit.domain.rules.measures.places import is_capture_group
 from culprit.domain.rules.rule import Measure, MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -102,7 +102,7 @@ def _throttled(view: HostView) -> Iterator[Measurement]:
     """Percent of periods in which a limit struck: of the groups that have one."""
     for row in view.rows("cgroup_cpu"):
         share = row.number("throttled_pct")
-        if share is not None and row.number("own_quota_cores") and not row.text("path").startswith(CAPTURE):
+        if share is not None and row.number("own_quota_cores") and not is_capture_group(row.text("path")):
             subject = (("cgroup", row.text("path")),)
             detail = {"quota": round(row.number("quota_cores") or 0.0, 3)}
             yield Measurement(share, subject, (row.citation,), int(row.number("periods") or 0), (), detail)

@@ -36,7 +36,7 @@ def _lock_wait(view: HostView) -> Reading:
     return [
         Measurement(
             _seconds(longest, "waiting_s"),
-            (("pid", longest.text("pid")),),
+            (),
             cite_rows(waiting),
             len(waiting),
             (),
@@ -62,7 +62,7 @@ def _idle_holder(view: HostView) -> Reading:
     longest = max(idle, key=lambda row: (_seconds(row, "idle_in_transaction_s"), row.text("pid")))
     value = min(wait_s, _seconds(longest, "idle_in_transaction_s"))
     detail: dict[str, str | int | float] = {"title": longest.text("title"), "sessions": len(idle)}
-    return [Measurement(value, (("pid", longest.text("pid")),), cite_rows(rows), len(rows), (), detail)]
+    return [Measurement(value, (), cite_rows(rows), len(rows), (), detail)]
 
 
 LOCK_WAIT = Measure(

@@ -33,6 +33,9 @@ _LIMITED = re.compile(r"limit rate over|--hashlimit-above|--connlimit-above|ct c
 #: How much a rule lets pass: `limit rate over 58/second`, `--hashlimit-above 50/sec`.
 _RATE = re.compile(r"(?:limit rate over|--hashlimit-above) (\d{1,9})/(sec|min|hour|day)")
 _SECONDS = {"sec": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0}
+#: The rate of a token bucket, as tc(8) writes it.
+_SHAPED = re.compile(r"(?:^|; |\s)rate (\d{1,15}(?:\.\d{1,6})?)([KMGT]?)(bit)?\b")
+_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 #: Options that match certain senders or states: a rule with one of these drops specific traffic on purpose.
 _AIMED = re.compile(r"saddr|(?:^| )-s |--match-set|--ctstate INVALID|ct state invalid|--src-")
 
@@ -262,17 +265,35 @@ def _half_duplex(view: HostView) -> Iterator[Measurement]:
 
 
 def _use(view: HostView) -> Iterator[Measurement]:
-    """The busier direction of each device as a share of its speed; virtual devices have none worth the name."""
-    speed = {row.text("dev"): row for row in view.rows("links") if read_cell(row, "speed") > 0}
-    for metric in ("net.rx_mb_s", "net.tx_mb_s"):
+    """The busier direction of each device as a share of its speed; virtual devices have none worth the name.
+
+    A token bucket at the root of a device is its speed for sending.
+    """
+    speeds = {row.text("dev"): (read_cell(row, "speed"), row) for row in view.rows("links")}
+    shaped = {
+        row.text("dev"): (speed, row) for row in view.rows("qdiscs") if (speed := _read_shaped_rate(row)) > 0
+    }
+    for metric, limits in (("net.rx_mb_s", speeds), ("net.tx_mb_s", speeds | shaped)):
         for series in view.series_of(metric):
-            row = speed.get(series.labels.get("dev", ""))
-            if row is None:
+            speed, row = limits.get(series.labels.get("dev", ""), (0.0, None))
+            if row is None or not speed > 0:
                 continue
             for _, rate in list_column_rates(view, series):
-                used = MIB_BITS * rate.value / 1e6 / read_cell(row, "speed")
+                used = MIB_BITS * rate.value / 1e6 / speed
                 cites = merge_citations((row.citation, *rate.citations))
                 yield Measurement(100.0 * used, _about(row), cites, len(series.values))
+
+
+def _read_shaped_rate(row: TableRow) -> float:
+    """Return the rate of a token bucket at the root of a device, Mbit/s; 0 for other queues.
+
+    tc prints bytes per second in JSON, and bits with a prefix in text (tc(8)).
+    """
+    match = _SHAPED.search(row.text("options")) if row.text("kind") == "tbf" else None
+    if match is None or row.text("parent") != "root":
+        return 0.0
+    number, prefix, bits = float(match[1]), match[2], match[3]
+    return number * _PREFIX[prefix] / 1e6 if bits else number * 8 / 1e6
 
 
 def _link_use(view: HostView) -> Sequence[Measurement]:
