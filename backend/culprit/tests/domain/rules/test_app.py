@@ -15,7 +15,7 @@ CITE = Citation("r", "tcp_waits", "a", "stdout", (1,))
 
 
 def view(**tables: list[Mapping[str, str | int | float | None]]) -> HostView:
-    names = ("tcp_waits", "proc_threads", "db_sessions")
+    names = ("tcp_waits", "proc_threads", "db_sessions", "ss")
     rows = {kind: [TableRow(cells, CITE) for cells in result] for kind, result in tables.items()}
     return HostView({name: CollectorOutcome(name, "done") for name in names}, tables=rows)
 
@@ -59,6 +59,30 @@ def test_parked_threads_are_not_active() -> None:
     parked = [thread("futex_do_wait", 0.0)] * 50
     (result,) = read(app_waits.PILEUP, view(threads=[*busy, *parked]))
     assert result.value == 50.0
+
+
+def test_idle_threads_of_a_pool_do_not_wait_for_a_lock() -> None:
+    """They wait in a condition variable. What the operations are is known only where they were sampled."""
+    pool = [
+        {"pid": 9, "comm": "node", "wchan": "futex_do_wait", "wchan_pct": 90.0, "voluntary_per_s": 5.0}
+    ] * 4
+    spent = [
+        {"pid": 9, "activity": "condition", "time_ms": 24_000.0},
+        {"pid": 9, "activity": "lock", "time_ms": 8000.0},
+    ]
+    for rows, share in (([], 100.0), (spent[:1], 0.0), (spent, 25.0)):
+        (result,) = read(app_waits.PILEUP, view(threads=pool, thread_time=rows))
+        assert result.value == share
+
+
+def test_a_pool_of_connections_that_the_peer_has_closed() -> None:
+    closed = [
+        {"pid": 9, "comm": "node", "peer": "10.0.0.2", "peer_port": 80, "count_first": 9, "count_last": 9}
+    ]
+    for established, share in ((0, 100.0), (27, 25.0)):
+        open_ = [{"peer": "10.0.0.2", "port": 80, "established": established}]
+        (result,) = read(app_waits.CLOSE_WAIT_OF_PEER, view(close_wait=closed, tcp_destinations=open_))
+        assert result.value == share
 
 
 def test_cpu_of_a_statement_is_that_between_two_waits_of_its_session() -> None:

@@ -170,6 +170,11 @@ RULES: tuple[Rule, ...] = (
                     Condition(
                         waits.CLOSE_WAIT_OF_FDS, ">=", Threshold("share", 50.0, "most of its open files")
                     ),
+                    Condition(
+                        waits.CLOSE_WAIT_OF_PEER,
+                        ">=",
+                        Threshold("of_peer", 50.0, "most of its connections to the peer"),
+                    ),
                     Condition(waits.FD_USE, ">=", Threshold("used", 70.0, "of its limit of open files")),
                 )
             ),

@@ -180,13 +180,27 @@ def _count_thread_samples(rows: Iterable[TableRow]) -> int:
     return int(max((row.number("samples") or 1.0 for row in rows), default=1.0))
 
 
+def _conditions(view: HostView, pid: str) -> float:
+    """Return the part of the time in futex that is spent in condition variables, 0 to 1: idle threads of pools.
+
+    0 where the operations were not sampled. Runtimes that park threads for locks as well count as waiting for a lock.
+    """
+    spent = dict.fromkeys(("condition", "lock", "semaphore", "park"), 0.0)
+    for row in view.rows("thread_time"):
+        if _pid(row) == pid and row.text("activity") in spent:
+            spent[row.text("activity")] += row.number("time_ms") or 0.0
+    total = sum(spent.values())
+    return spent["condition"] / total if total else 0.0
+
+
 def _pileup(view: HostView) -> Iterator[Measurement]:
     for pid, rows in _threads(view).items():
         active = [row for row in rows if (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S]
         stuck = [row for row in active if _on_futex(row)]
         if len(active) > 2:
             detail: Detail = {"stuck": len(stuck), "threads": len(active), "name": rows[0].text("comm")}
-            share, samples = len(stuck) / len(active), _count_thread_samples(rows)
+            share = (1.0 - _conditions(view, pid)) * len(stuck) / len(active)
+            samples = _count_thread_samples(rows)
             yield Measurement(
                 100.0 * share, (("pid", pid),), cite_rows(rows), samples, (), detail,
                 estimate_share(share, samples),
@@ -249,6 +263,20 @@ def _close_wait_of_fds(view: HostView) -> Iterator[Measurement]:
             share = min(1.0, (row.number("count_last") or 0.0) / opened)
             cites, interval = cite_rows((row, mine)), estimate_share(share, opened)
             yield Measurement(100.0 * share, (("pid", _pid(row)),), cites, int(opened), interval=interval)
+
+
+def _close_wait_of_peer(view: HostView) -> Iterator[Measurement]:
+    """Of the connections to the peer, the share that the peer has closed and this side has not: a pool of dead ones."""
+    destinations = {(row.text("peer"), row.text("port")): row for row in view.rows("tcp_destinations")}
+    for row in _neglected(view):
+        peer = destinations.get((row.text("peer"), row.text("peer_port")))
+        established = peer.number("established") if peer else None
+        if peer is not None and established is not None:
+            closed = row.number("count_last") or 0.0
+            cites, count = cite_rows((row, peer)), closed + established
+            share = closed / count if count else 0.0
+            interval = estimate_share(share, count)
+            yield Measurement(100.0 * share, (("pid", _pid(row)),), cites, int(count), interval=interval)
 
 
 def _neglected(view: HostView) -> Sequence[TableRow]:
@@ -329,6 +357,8 @@ CLOSE_WAIT_KEPT = Measure("tcp.close_wait_kept_pct", "pct", Text("Still there", 
                           lambda view: list(_close_wait_kept(view)))  # fmt: skip
 CLOSE_WAIT_OF_FDS = Measure("fd.close_wait_pct", "pct", Text("Share of open files", "占打开文件比例"),
                             (("ss",), ("fd_table",)), lambda view: list(_close_wait_of_fds(view)))  # fmt: skip
+CLOSE_WAIT_OF_PEER = Measure("tcp.close_wait_of_peer_pct", "pct", Text("Share of connections", "占连接的比例"),
+                             (("ss",),), lambda view: list(_close_wait_of_peer(view)))  # fmt: skip
 FD_USE = Measure("fd.used_pct", "pct", Text("Open files of the limit", "打开文件占限额"), _FDS,
                  lambda view: list(_fd_use(view)))  # fmt: skip
 FD_GROWTH = Measure("fd.growth_pct", "pct", Text("Growth of open files", "打开文件增长"), _FDS,
