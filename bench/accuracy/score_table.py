@@ -80,6 +80,7 @@ added to the earlier ones, and their misses stay. A seed draws the same rounds o
 - **validation**: the same cause with another mechanism. Its author did not know the rules; its results improved the
   rules.
 - **holdout**: a further mechanism that was not used to write or improve the rules.
+- **development**: faults of real software (`--set real`) that the rules may be improved by.
 - **decoy**: similar symptoms with another cause, or with none.
 - **healthy**: busy hosts on which nothing is wrong.
 - **stacked**: two faults at once.

@@ -85,6 +85,20 @@ def test_harm_to_the_whole_host_counts_for_a_place_only_where_no_place_is_harmed
     assert names(ranking(findings, [pattern, harm], [cause("a")])) == [("a", "possible")]
 
 
+def test_harm_with_a_cause_of_its_own_counts_for_what_explains_it() -> None:
+    """A full database refuses connections, and a neighbor is busy: only the first is why connections are refused."""
+    refusals, neighbor = rule("R", "full"), rule("N", "neighbor", harm=False)
+    findings = [make_finding(refusals), make_finding(neighbor)]
+    rules = [refusals, neighbor]
+    assert names(ranking(findings, rules, [cause("full"), cause("neighbor")])) == [
+        ("full", "likely"),
+        ("neighbor", "possible"),
+    ]
+    above = cause("neighbor", explains=("between",))
+    chain = [cause("full"), cause("between", explains=("full",)), above]
+    assert names(ranking(findings, rules, chain)) == [("neighbor", "likely")]
+
+
 def test_a_cause_absorbs_what_it_explains() -> None:
     rules = [rule("R1", "a"), rule("R2", "b", strength=Strength.MECHANISM), rule("R3", "c")]
     causes = [cause("a", explains=("b",)), cause("b"), cause("c")]

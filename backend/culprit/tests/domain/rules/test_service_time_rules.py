@@ -323,3 +323,33 @@ def test_a_queue_in_front_of_a_service_is_harm_for_its_time() -> None:
     )  # fmt: skip
     assert "F-TIME-NEIGHBOR" not in match(quiet)
     assert "F-TIME-NEIGHBOR" in match(crowded)
+
+
+def test_a_queue_before_free_threads_is_not_explained_by_what_they_do() -> None:
+    """A server at its limit of open files accepts nothing: its threads are idle, and the little they do is no reason."""
+    idle = [make_time(7, "events", 1.5)]
+    queued = [make_wait(7, "web", "in", "80", 0.0, 0.0, unread=400.0)]
+    view = waiting_service(
+        *idle, threads=2, requests=0.0, run=0.15, wait=0.35, connections=queued,
+        processes_beside=[make_process(9, "batch", run=1.5)],
+    )  # fmt: skip
+    [account] = read_service_times(view).accounts
+    assert (account.queued, round(account.total, 2)) == (400.0, 0.5)
+    assert account.share_of("runnable", "").value < 0.01
+    assert "F-TIME-NEIGHBOR" not in match(view)
+
+
+def test_a_service_of_this_host_that_answers_late_is_no_likely_cause() -> None:
+    listening = [{"address": "127.0.0.1", "port": 3306, "process": "db", "pid": 30, "queue_min": 0}]
+    view = waiting_service(
+        make_time(7, "peer", 4.0, "127.0.0.1:3306"),
+        processes_beside=[make_process(30, "db", threads=4)],
+        listeners=listening,
+    )
+    late = make_rule("F-DEP-SLOW-REPLY", "slow-dependency", strength=Strength.MECHANISM)
+    findings = [
+        *evaluate_rules(TIME_RULES, view),
+        make_finding(late, value=400, pid="7", dst="127.0.0.1:3306"),
+    ]
+    named = rank_causes(findings, RULES, CAUSES, read_service_times(view)).causes
+    assert [(item.cause, item.confidence) for item in named] == [("slow-dependency", "possible")]
