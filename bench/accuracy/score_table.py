@@ -15,7 +15,8 @@ KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy", "s
 def render_markdown(batches: Sequence[Json], rules: str) -> str:
     """Return the sums by kind and software of every batch, of all together, and one line for every scenario.
 
-    `rules` is the digest of the rules now: a batch with another one is marked as out of date.
+    `rules` is the digest of the rules now: a batch with another one is marked as out of date. `note` of a batch is what
+    a reader must know about the machine.
     """
     every = [item for batch in batches for item in batch["rounds"]]
     lines = [_ABOUT]
@@ -25,7 +26,8 @@ def render_markdown(batches: Sequence[Json], rules: str) -> str:
             f"`./culprit bench score {batch['options']}`",
             "",
             f"{len(rounds)} rounds in random order, of {batch['planned']} that were planned."
-            + ("" if batch.get("rules") == rules else " **Out of date**: rules changed after these rounds."),
+            + ("" if batch.get("rules") == rules else " **Out of date**: rules changed after these rounds.")
+            + (f" {batch['note']}" if batch.get("note") else ""),
             "",
             *render_tables(rounds),
             "",

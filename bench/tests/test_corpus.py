@@ -42,7 +42,7 @@ def test_last_stage_of_a_collector_counts() -> None:
     assert [float(item.values.mean()) for item in series] == [2.0]
 
 
-@pytest.mark.long(40)
+@pytest.mark.long(200)
 def test_rules_answer_the_corpus_as_its_answers_state() -> None:
     """A change of rules that changes an answer shows it: run `./culprit bench replay --save` and read the difference."""
     rounds = replay_corpus(CORPUS, workers=1)
