@@ -25,7 +25,7 @@ SECONDS: Mapping[str, int] = {
 }
 DEFAULT_SECONDS = 5
 #: Collectors that run one after the other may take this long together in one stage.
-MAX_EXCLUSIVE_S = 13
+MAX_EXCLUSIVE_S = 15
 
 
 @dataclass(frozen=True, slots=True)
