@@ -103,7 +103,6 @@ COLLECTOR = Collector(
             "proc",
             Needs(
                 tools=("awk", "grep", "sed", "tr", "sort"),
-                files=("/proc/self/cmdline",),
                 remedy="grep, sed, coreutils",
             ),
             sh=strip_indent(_SH),
