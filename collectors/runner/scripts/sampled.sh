@@ -32,7 +32,7 @@ list_sampler_input() {
 run_samplers() {
   trap '' INT
   max=0
-  AWKV="-v main=/proc/$MAIN/stat -v frac=$FRAC -v many='$T_xargs@$T_grep' -v tck=$TCK -v share=0.02"
+  AWKV="-v main=/proc/$MAIN/stat -v frac=$FRAC -v many='$T_xargs@$T_grep' -v share=0.02"
   for x in "$@"; do
     n=${x%:*}
     w=${x#*:}

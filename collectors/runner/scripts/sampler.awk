@@ -13,14 +13,6 @@ function now(  u) {
   sub(/\./, "", u)
   return u
 }
-# CPU seconds of this process and its children.
-function spent(  s, w) {
-  if ((getline s < "/proc/self/stat") < 1) return 0
-  close("/proc/self/stat")
-  sub(/^.*\) /, "", s)
-  split(s, w, " ")
-  return (w[12] + w[13] + w[14] + w[15]) / tck
-}
 # Write complete lines, as many as fit below the cap.
 function emit(j, s) {
   if (size[j] + length(s) > cap[j]) {
@@ -109,12 +101,12 @@ BEGIN {
     }
   }
   RS = "\001"
-  born = t = now() + 0
+  t = now() + 0
   tick = begun ? int((t - begun) / step) + 1 : 0
   if (!begun) begun = t
   for (i = 1; i <= jobs; i++) {
-    due[name[i]] = t
-    if (begun + secs[name[i]] > end) end = begun + secs[name[i]]
+    due[j = name[i]] = t
+    if (begun + secs[j] > end) end = begun + secs[j]
   }
   for (; ; tick++) {
     if (gone(main)) exit 1
@@ -138,11 +130,16 @@ BEGIN {
       if (!wake || due[j] < wake) wake = due[j]
     }
     if (!wake) break
+    # CPU time of this process and its children, in ticks of USER_HZ: hundredths of a second (asm-generic/param.h).
     if (share) {
-      early = born + (spent() - 0.1) / share * 100
-      if (early > end) early = end
-      if (early > wake) wake = early
+      getline l < "/proc/self/stat"
+      close("/proc/self/stat")
+      sub(/.*\) /, "", l)
+      split(l, w, " ")
+      early = begun + (w[12] + w[13] + w[14] + w[15] - 10) / share
     }
+    if (early > end) early = end
+    if (early > wake) wake = early
     rest = (wake - now()) / 100
     if (rest > 1) rest = 1
     if (!frac) rest = int(rest + 0.99)

@@ -197,8 +197,9 @@ class Live:
 
     def _stderr(self) -> None:
         assert self.process.stderr
-        for line in self.process.stderr:
-            self.lines.append(line.decode("utf-8", "replace").rstrip("\n"))
+        with contextlib.suppress(ValueError):  # closed by the end of the test while this thread reads
+            for line in self.process.stderr:
+                self.lines.append(line.decode("utf-8", "replace").rstrip("\n"))
 
     def _beat(self) -> None:
         n = 0

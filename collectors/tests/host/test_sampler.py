@@ -15,7 +15,7 @@ from collectors.tests.host.harness import Live, Room, sampled, script
 AWKS = [item for item in ("mawk", "gawk", "busybox") if shutil.which(item)]
 #: Place of the niceness in /proc/PID/stat, after the command name.
 NICE = 16
-LARGE = 6 << 20
+LARGE = 3 << 20
 
 
 def test_counters_are_read_at_normal_priority_and_scripts_at_the_lowest(room: Room) -> None:
@@ -37,20 +37,19 @@ def test_a_reader_that_uses_much_cpu_reads_less_often(tmp_path: Path, awk: str) 
     """A file that takes long to read is read at the start and at the end, and seldom between."""
     large = tmp_path / "large"
     large.write_bytes(b"cpu 1 2 3\n" * (LARGE // 10))
-    counts = {share: len(read_times(tmp_path, awk, large, share)) for share in (0.0, 0.02)}
-    assert counts[0.0] >= 6
-    assert 2 <= counts[0.02] < counts[0.0]
+    free, limited = (len(read_times(tmp_path, awk, large, share, seconds=5)) for share in (0.0, 0.02))
+    assert 2 <= limited < free
 
 
 @pytest.mark.parametrize("awk", AWKS)
 def test_a_reader_that_uses_little_cpu_keeps_its_interval(tmp_path: Path, awk: str) -> None:
     times = read_times(tmp_path, awk, Path("/proc/loadavg"), 0.02)
-    assert len(times) >= 8
-    assert times[-1] - times[0] == pytest.approx(2.0, abs=1.0)
+    assert len(times) >= 4
+    assert times[-1] - times[0] >= 1.8
 
 
-def read_times(directory: Path, awk: str, file: Path, share: float) -> list[float]:
-    """Run the sampler for two seconds with five readings a second; return when it read, in seconds."""
+def read_times(directory: Path, awk: str, file: Path, share: float, seconds: int = 2) -> list[float]:
+    """Run the sampler for some seconds with five readings a second; return when it read, in seconds."""
     output = directory / f"samples-{awk}-{share}"
     output.unlink(missing_ok=True)
     (directory / "go").touch()
@@ -70,7 +69,7 @@ def read_times(directory: Path, awk: str, file: Path, share: float) -> list[floa
             "-f",
             str(Path(program.__file__).parent / "scripts" / "sampler.awk"),
         ],
-        input=f"J 1 0.2 0 2 {1 << 30} {output}\nF 1 {file}\n".encode(),
+        input=f"J 1 0.2 0 {seconds} {1 << 30} {output}\nF 1 {file}\n".encode(),
         check=True,
         timeout=60,
     )
