@@ -17,6 +17,8 @@ test.describe.configure({ mode: "serial" });
 const host = thisHost();
 
 test("a diagnosis of a host links every number to its source line", async ({ page }) => {
+  // Three stages, each with a capture and its analysis, beside other journeys on the same CPUs.
+  test.setTimeout(300_000);
   const clean = watchConsole(page);
   await page.goto(`/hosts/${host.id}`);
   await page.getByRole("button", { name: "Diagnose", exact: true }).first().click();
@@ -27,7 +29,7 @@ test("a diagnosis of a host links every number to its source line", async ({ pag
   await expect(page).toHaveURL(/\/diagnoses\//);
   await expect(page.getByRole("button", { name: "Cancel diagnosis" })).toBeVisible({ timeout: 30_000 });
   await page.screenshot({ path: `${OUT}/diagnosis-live.png` });
-  await expect(page.getByRole("heading", { name: "Ruled out" })).toBeVisible({ timeout: 120_000 });
+  await expect(page.getByRole("heading", { name: "Ruled out" })).toBeVisible({ timeout: 240_000 });
   await accessible(page);
   await fitsSideways(page);
   await page.screenshot({ path: `${OUT}/diagnosis-done.png`, fullPage: true });
@@ -56,6 +58,7 @@ test("a diagnosis of a host links every number to its source line", async ({ pag
 });
 
 test("the command line starts a diagnosis and prints JSON", () => {
+  test.setTimeout(180_000);
   const diagnosis = JSON.parse(culprit("diagnose", host.name, "--seconds", "5", "--json")) as Diagnosis;
   expect(diagnosis.state).toBe("done");
   expect(diagnosis.host).toBe(host.name);

@@ -27,7 +27,7 @@ def get_diagnosis(lab, diagnosis_id) -> Diagnosis:
 
 
 def ended(lab, diagnosis_id) -> Diagnosis:
-    lab.until(lambda: get_diagnosis(lab, diagnosis_id).state != "running", 120, "the end of a diagnosis")
+    lab.until(lambda: get_diagnosis(lab, diagnosis_id).state != "running", 400, "the end of a diagnosis")
     return get_diagnosis(lab, diagnosis_id)
 
 
