@@ -23,7 +23,7 @@ export function culprit(...args: string[]): string {
   return execFileSync(`${ROOT}/culprit`, args, {
     encoding: "utf8",
     env: { ...process.env, CULPRIT_HOME: HOME, CULPRIT_URL: URL },
-    timeout: 120_000,
+    timeout: 240_000,
   });
 }
 

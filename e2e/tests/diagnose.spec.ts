@@ -58,7 +58,7 @@ test("a diagnosis of a host links every number to its source line", async ({ pag
 });
 
 test("the command line starts a diagnosis and prints JSON", () => {
-  test.setTimeout(180_000);
+  test.setTimeout(300_000);
   const diagnosis = JSON.parse(culprit("diagnose", host.name, "--seconds", "5", "--json")) as Diagnosis;
   expect(diagnosis.state).toBe("done");
   expect(diagnosis.host).toBe(host.name);
