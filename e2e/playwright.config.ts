@@ -15,6 +15,8 @@ const ALONE = /@alone/;
  * this machine run one after another; next to them run those without a capture. The test that visits every screen
  * follows, because a browser that draws would be in the profiles of the machine.
  *
+ * Journeys on hosts of the lab run alone and one at a time: what else runs on this machine is a neighbor of such a host.
+ *
  * The dependencies are the order of a run by hand. `./culprit test` starts the projects itself (tools/checks/e2e.py),
  * so that one journey that fails keeps no other from running.
  */
@@ -81,8 +83,7 @@ export default defineConfig({
     {
       name: "incidents",
       testMatch: "incidents.spec.ts",
-      workers: 2,
-      fullyParallel: true,
+      workers: 1,
       dependencies: ["first visit"],
       use: { storageState: STATE },
     },
@@ -90,7 +91,7 @@ export default defineConfig({
       name: "alerts",
       testMatch: "alerts.spec.ts",
       workers: 1,
-      dependencies: ["first visit"],
+      dependencies: ["incidents"],
       use: { storageState: STATE },
     },
     {

@@ -97,7 +97,7 @@ test("an alert captures its host, and its message contains the cause, its number
     const row = page.getByRole("row", { name: new RegExp(TITLE) });
     await expect(row).toContainText("captured");
     const message = await receiver.next();
-    expect(message.cause_id).toBe("listen-queue-overflow");
+    expect(message.cause_id, JSON.stringify(message.figures)).toBe("listen-queue-overflow");
     // Compared numbers come first; related numbers have no threshold, and yes-or-no facts are no figures.
     expect(message.figures).toHaveLength(3);
     expect(message.figures[0]?.threshold).not.toBeNull();

@@ -8,13 +8,12 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from culprit.launcher.install import requirements
 from culprit.launcher.paths import ROOT, Home
@@ -26,7 +25,8 @@ FIRST_STAGE, FIRST_SPEC = "first-visit", "first-visit.spec.ts"
 BROWSER = "chromium-headless-shell"
 LAB_STAGE = "faulty-hosts"
 #: Projects of e2e/playwright.config.ts by stage, in the order in which they may touch this machine. The stage on hosts
-#: of the lab runs at the same time as the next ones: mostly it waits for captures of those hosts.
+#: of the lab has the machine for itself, one journey at a time: those hosts share its CPUs with everything else on it,
+#: so a second journey would be a neighbor that a correct diagnosis names.
 STAGES = {
     FIRST_STAGE: ("first visit",),
     LAB_STAGE: ("incidents", "alerts"),
@@ -50,6 +50,8 @@ def stage_arguments(stage: str, results: Path, specs: Sequence[str]) -> list[str
     """
     arguments = ["test", "--no-deps", "--reporter=dot,junit", f"--output={results / 'e2e' / stage}"]
     arguments += [f"--project={project}" for project in STAGES[stage]]
+    if stage == LAB_STAGE:
+        arguments.append("--workers=1")
     if specs and stage != FIRST_STAGE:
         arguments += ["--pass-with-no-tests", *(rf"/{re.escape(spec)}$" for spec in specs)]
     return arguments
@@ -62,41 +64,22 @@ def run_stages(
 
     Without the first visit no other journey can sign in, so nothing follows where that fails.
     """
-    *others, last = list_stages(specs)
-    lab: subprocess.Popen[bytes] | None = None
-    log = results / f"e2e-{LAB_STAGE}.log"
     failed: list[str] = []
-
-    def start(stage: str, output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
-        command = [
-            "node_modules/.bin/playwright",
-            *stage_arguments(stage, results, specs),
-            *arguments,
-        ]
+    for stage in list_stages(specs):
+        command = ["node_modules/.bin/playwright", *stage_arguments(stage, results, specs), *arguments]
         report = {"PLAYWRIGHT_JUNIT_OUTPUT_FILE": str(results / f"e2e-{stage}.xml")}
-        return subprocess.Popen(
+        run = subprocess.run(
             child_processes.guard_command(command),
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
             env={**environment, **report},
             cwd=E2E,
+            check=False,
         )
-
-    for stage in others:
-        if stage == LAB_STAGE:
-            with log.open("wb") as output:
-                lab = start(stage, output)
-        elif start(stage).wait() != 0:
+        if run.returncode != 0:
             failed.append(stage)
             if stage == FIRST_STAGE:
                 return failed
-    if lab is not None:
-        if lab.wait() != 0:
-            failed.append(LAB_STAGE)
-        sys.stdout.write(log.read_text("utf-8", "replace"))
-        sys.stdout.flush()
-    return failed if start(last).wait() == 0 else [*failed, last]
+    return failed
 
 
 @contextmanager

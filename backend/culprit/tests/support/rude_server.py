@@ -113,35 +113,31 @@ class RudeServer:
     def _treat(self, client):
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
             getattr(self, f"_{self.how}", self._serve)(client)
+        client.close()  # also after the client has gone, which ends what the server sends by an error
 
     def _silent(self, client):
         self.stop.wait(60)
-        client.close()
 
     def _close_at_once(self, client):
-        client.close()
+        pass
 
     def _banner_drip(self, client):
         for letter in b"SSH-2.0-" + b"x" * 10_000:
             client.sendall(bytes([letter]))
             if self.stop.wait(0.2):
                 break
-        client.close()
 
     def _banner_junk(self, client):
         while not self.stop.wait(0.05):
             client.sendall(b"<html>not what you look for</html>\r\n")
-        client.close()
 
     def _not_ssh(self, client):
         client.sendall(b"SSH-1.5-ancient\r\n")
         self.stop.wait(60)
-        client.close()
 
     def _kex_hang(self, client):
         client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
         self.stop.wait(60)
-        client.close()
 
     def _serve(self, client):
         transport = paramiko.Transport(client)
