@@ -1,7 +1,7 @@
 """The shell that reads files of control groups: v1, v2 or both, wherever they are mounted, once for all collectors.
 
-On a whole host it reads the groups that `select` picks, at the start and the end. With a target it reads its group,
-those above and those below, once a second.
+It reads the groups that `select` picks, at the start and the end. With a target it also reads its group, those above
+and those below, once a second: what a service waits for is often in another group than the service.
 """
 
 from __future__ import annotations
@@ -138,22 +138,20 @@ m=$(printf %s "$M" | cut -d ' ' -f 2)
 IFS=$N
 set -f
 matches() {
-  if [ -z "$g" ]; then
-    find $m @FIND@ -exec grep -sH '' {} +
-    return
-  fi
   d=$g
   while [ -n "$d" ]; do echo "T $d"; d=${d%/*}; done
-  for x in $m; do [ ! -d "$x$g" ] || (cd "$x$g" && find . -mindepth 1 -type d | sed "s|^\.|T $g|;99q"); done
+  [ -z "$g" ] ||
+    for x in $m; do [ ! -d "$x$g" ] || (cd "$x$g" && find . -mindepth 1 -type d | sed "s|^\.|T $g|;99q"); done
+  find $m @FIND@ -exec grep -sH '' {} +
 }
 look() {
   IFS=' ' read -r u x </proc/uptime
   echo "@ $1 $u"
-  [ -n "$F" ] || return 0
-  if [ ${#F} -lt 400000 ]; then
-    grep -sHE '@LINES@' $F
+  [ -n "$2" ] || return 0
+  if [ ${#2} -lt 400000 ]; then
+    grep -sHE '@LINES@' $2
   else
-    printf '%s\n' "$F" | tr '\n' '\0' | xargs -0 grep -sHE '@LINES@'
+    printf '%s\n' "$2" | tr '\n' '\0' | xargs -0 grep -sHE '@LINES@'
   fi
 }
 A='function place(p,  i) {
@@ -169,7 +167,7 @@ BEGIN { @TABLE@ }
 }'
 G=$({ printf %s "$M"; matches 2>/dev/null; } | awk "$A"'
 /^M / { next }
-/^T / { for (k in ids) pick(k, substr($0, 3)); next }
+/^T / { for (k in ids) pick(k, substr($0, 3)); target[substr($0, 3)]; next }
 {
   f = name($0)
   if (f == "" || place($0) == "") next
@@ -193,23 +191,24 @@ END {
       print "D " w[1] " " t w[2]
       for (j in reads) {
         split(j, x, SUBSEP); f = t w[2] "/" x[2]
-        if (x[1] == w[1] && !(f in F)) { F[f]; print f }
+        if (x[1] == w[1] && !(f in F)) { F[f]; print (w[2] in target ? "+" f : f) }
       }
     }
   }
 }')
-F=$(printf '%s\n' "$G" | grep ^/)
+T=$(printf '%s\n' "$G" | sed -n 's/^+//p')
+F=$(printf '%s\n' "$G" | sed -n 's/^+*\//\//p')
 n=1 s=$SECS i=0
 [ -z "$g" ] || n=$SECS s=1
 {
   trap 'e=1' TERM
   printf '%s\n' "$M$G" | grep '^[MG] '
-  look 0
+  look 0 "$F"
   while [ $i -lt $n ] && [ -z "$e" ]; do
     i=$((i + 1))
     sleep $s &
     wait $!
-    look $i
+    if [ $i = $n ] || [ -n "$e" ]; then look $i "$F"; else look $i "$T"; fi
   done
   for x in $(IFS=' '; printf '%s\n' $L); do
     echo "> ${x%%=*}"

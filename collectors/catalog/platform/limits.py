@@ -34,15 +34,37 @@ _COLUMNS = (
     Column("where"),
     Column("comm"),
 )
+#: pids.events counts the forks that a limit refused.
 #: Files below /proc/sys are read by cat: some shells read a byte at a time, and those files give only the first.
 #: FDSize bounds the open files of a process from above and costs nothing: only where it is greatest are they counted.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
 trap : TERM
+T='	'
+limited() {
+  g=${TARGET_CGROUP-}
+  while read -r x d k o x; do
+    case $k,$o, in cgroup2,* | cgroup,*,pids,*) ;; *) continue ;; esac
+    {
+      while [ -n "$g" ]; do echo "$g"; g=${g%/*}; done
+      (cd "$d" && find . -name pids.max -exec grep -Lx max {} + | sed -n 's|^\.\(.*\)/pids.max$|\1|p')
+    } | awk '!seen[$0]++' | head -n 200 | sed "s|^|$d$T|"
+  done </proc/self/mounts 2>/dev/null
+}
+read_groups() {
+  printf '%s\n' "$L" | while IFS=$T read -r d p; do
+    m= u= n=
+    [ -r "$d$p/pids.max" ] && read -r m <"$d$p/pids.max" && read -r u <"$d$p/pids.current" || continue
+    [ ! -r "$d$p/pids.events" ] || read -r x n <"$d$p/pids.events"
+    printf '%s\t' "$p" "$m" "$u"
+    echo "$n"
+  done 2>/dev/null
+}
+L=$(limited)
+B=$(read_groups)
 sleep "$SECS" &
 wait $!
-T='	'
 emit() { printf "l\t%s\t%s\t%s\t%s\t%s\t%s\n" "$@"; }
 printf "limit\tname\tused\tmax\tscope\twhere\tcomm\n"
 set -- $(cat /proc/sys/fs/file-nr)
@@ -50,18 +72,11 @@ emit open_files $(($1 - $2)) "$3" host "" ""
 read -r a a a b x </proc/loadavg
 emit threads "${b#*/}" "$(cat /proc/sys/kernel/threads-max)" host "" ""
 emit pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
-g=${TARGET_CGROUP-}
-while read -r x d k o x; do
-  case $k,$o, in cgroup2,* | cgroup,*,pids,*) ;; *) continue ;; esac
-  {
-    while [ -n "$g" ]; do echo "$g"; g=${g%/*}; done
-    (cd "$d" && find . -name pids.max -exec grep -Lx max {} + | sed -n 's|^\.\(.*\)/pids.max$|\1|p')
-  } | awk '!seen[$0]++' | head -n 200 | while IFS= read -r p; do
-    m= u=
-    [ -r "$d$p/pids.max" ] && read -r m <"$d$p/pids.max" && read -r u <"$d$p/pids.current" || continue
-    [ "$m" = max ] || emit tasks_of_group "$u" "$m" cgroup "$p" ""
-  done
-done </proc/self/mounts 2>/dev/null
+{ printf '%s\n' "$B"; echo =; read_groups; } | awk -F '\t' '
+  $0 == "=" { late = 1; next }
+  !late { n[$1] = $4; next }
+  $2 != "max" { printf "l\ttasks_of_group\t%s\t%s\tcgroup\t%s\t\n", $3, $2, $1 }
+  $4 != "" && n[$1] != "" && $4 >= n[$1] { printf "l\trefused_tasks_of_group\t%s\t\tcgroup\t%s\t\n", $4 - n[$1], $1 }'
 P=$(grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
 F= G=
 {
@@ -83,6 +98,8 @@ F= G=
 
 def parse_limits(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each limit; `max` is None where there is none, `used` where it may not be seen.
+
+    `refused_tasks_of_group` has no maximum: `used` is how many forks the limit of the group refused in the capture.
 
     `scope` is host, cgroup or process, `where` the path or the pid. The limit of a process is its soft one.
     """
@@ -127,7 +144,7 @@ COLLECTOR = Collector(
                 remedy="mount -t proc proc /proc; findutils, grep, sed, awk",
             ),
             sh=strip_indent(_SH),
-            command_line="cat /proc/sys/fs/file-nr /proc/PID/limits pids.max, echo "
+            command_line="cat /proc/sys/fs/file-nr /proc/PID/limits pids.{max,events}, echo "
             "/proc/PID/fd/* | wc -w, after {seconds} s",
             stop="TERM",
         ),

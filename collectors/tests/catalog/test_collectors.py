@@ -116,6 +116,7 @@ def test_nothing_reads_command_lines_or_environments() -> None:
     allowed = (
         'return NO_ATTACH in self.target.read("cmdline")',
         "$(grep -sxl postgres /proc/[0-9]*/comm | sed 's|comm$|cmdline|' | head -n 2000)",
+        """$(sed 's|[0-9][0-9]*|/proc/&/cmdline|g' "/proc/$s/task/$s/children" 2>/dev/null)""",
     )
     for collector in COLLECTORS.values():
         for method in collector.methods:

@@ -117,6 +117,8 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载再次采集：限额未用尽，该组任务不再等待 I/O。",
         ),
         explains=("dstate-pileup", "disk-saturation", "lock-contention", "worker-pool-exhausted"),
+        mechanisms=("disk", "filesystem"),
+        proven_by=("io-throttled-by-cgroup",),
     ),
     Cause(
         id="failing-disk",

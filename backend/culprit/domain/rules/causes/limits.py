@@ -76,6 +76,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下：用量低于限额的 80%，且 fork 不再失败。",
         ),
         explains=("worker-pool-exhausted", "listen-queue-overflow"),
+        proven_by=("process-limit",),
     ),
     Cause(
         id="file-descriptor-limit",

@@ -23,7 +23,8 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text(
             "SUnreclaim is stable for an hour of the same load.", "相同负载一小时内 SUnreclaim 稳定。"
         ),
-        explains=_SHORT,
+        explains=(*_SHORT, "memcg-page-cache-thrashing"),
+        proven_by=("slab-growth",),
     ),
     Cause(
         id="page-tables-large",

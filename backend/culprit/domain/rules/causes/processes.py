@@ -35,6 +35,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         mechanisms=("dns",),
         explains=_IN_FRONT,
+        proven_by=("dns-slow",),
         tested_by=("dns_probe",),
     ),
     Cause(

@@ -53,16 +53,6 @@ def is_in_scope(view: HostView, pid: str) -> bool:
     return any(row.text("pid") == pid for row in view.rows("thread_groups"))
 
 
-def limited_groups(view: HostView) -> list[TableRow]:
-    """The control groups with a memory limit of their own that the capture was about."""
-    group = get_target_group(view)
-    return [
-        row
-        for row in view.rows("cgroup_mem")
-        if row.number("limit_kb") is not None and is_inside_group(row.text("path"), group)
-    ]
-
-
 def build_process_subject(view: HostView, row: TableRow) -> Subject:
     """The subject of a row with pid and comm, with its control group where that is known."""
     pid = row.text("pid")

@@ -14,6 +14,8 @@ from culprit.domain.rules.readings import is_compatible
 #: A cause that explains less of the time of a harmed service than this is only possible. Source: a tenth of a delay
 #: is below what people notice (Weber fraction of durations, about 10 %: Getty 1975, Grondin 2010).
 MINOR_SHARE = 0.1
+#: Activities of threads that wait until another thread of the service goes on.
+_LOCKS = frozenset(("lock", "semaphore"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class HarmedTime:
             inside = self._explain(below, claims, seen, is_deep=is_deep)
             wait = account.share_of(PEER, target)
             parts.append(Share(wait.value * inside.value, wait.low * inside.low, wait.high * inside.high))
-        return _add_shares(parts)
+        return _add_waiters(_add_shares(parts), account, explained)
 
     def _find_callee(self, account: TimeAccount, target: str) -> TimeAccount | None:
         callee = account.callees.get(target)
@@ -137,6 +139,23 @@ def _is_claimed(claim: TimeClaim, account: TimeAccount, activity: str, target: s
         return False
     destination = dict(claim.scope).get("dst")
     return activity != PEER or destination is None or destination == target
+
+
+def _add_waiters(share: Share, account: TimeAccount, explained: Collection[tuple[str, str]]) -> Share:
+    """Return a share with the threads that wait for a lock: they wait for what its holder does.
+
+    The holder is one of the other threads that are busy, as far as there is one at a time, and nothing shows which. So
+    the lower end stays.
+    """
+    waiters = account.share(
+        lambda activity, target: activity in _LOCKS and (activity, target) not in explained
+    )
+    others = account.covered - waiters.value
+    if share.value <= 0 or others <= 0:
+        return share
+    holders = min(1.0, others / account.covered * account.total)
+    waiting = waiters.value * holders / others
+    return Share(min(1.0, share.value * (1.0 + waiting)), share.low, min(1.0, share.high * (1.0 + waiting)))
 
 
 def _add_shares(shares: Iterable[Share]) -> Share:

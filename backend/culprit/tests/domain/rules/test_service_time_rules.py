@@ -104,7 +104,7 @@ def test_largest_wait_matches(rule: str, view: HostView) -> None:
         "F-TIME-RUNNING": {"F-TIME-SINGLE-THREAD"},
         "F-TIME-SINGLE-THREAD": {"F-TIME-RUNNING"},
     }
-    assert matched - {rule, "F-SERVICE-WAITS"} <= allowed.get(rule, set())
+    assert matched - {rule, "F-SERVICE-WAITS", "F-TIME-CONTENDED"} <= allowed.get(rule, set())
 
 
 @pytest.mark.parametrize("change", ["no requests", "short waits", "small share", "few samples"])
@@ -199,7 +199,8 @@ def test_a_remote_peer_at_the_end_of_a_chain_is_the_cause() -> None:
     ("mechanisms", "requests", "expected", "share"),
     [
         (("lock",), 4, "likely", 0.975),
-        (("runnable",), 4, "possible", 0.025),
+        # A runnable thread may hold the lock, for a tenth of the time.
+        (("runnable",), 4, "possible", 0.1225),
         (("runnable",), 0, "possible", None),
         ((), 4, "likely", None),
     ],

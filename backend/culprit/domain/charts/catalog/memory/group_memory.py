@@ -11,7 +11,8 @@ from culprit.domain.charts.bodies.panels import PanelLevel, PanelMarker, Panels
 from culprit.domain.charts.chart import MAX_PER_BUILDER, ChartBuilder, RunChart
 from culprit.domain.charts.panel_series import PanelSeries, build_panel, compute_span, find_series, read_cell
 from culprit.domain.rules.measures.memory.kills import killed_by_limit
-from culprit.domain.rules.measures.places import is_inside_group, limited_groups
+from culprit.domain.rules.measures.places import is_inside_group
+from culprit.domain.rules.measures.service_time.reach import limited_groups
 from culprit.domain.rules.view import HostEvent, HostView, TableRow, request_view
 
 MAX_GROUPS = 40

@@ -100,8 +100,6 @@ RULES: tuple[Rule, ...] = (
         use=Use("network", "saturation"),
         suspects=("slow-name-resolution",),
         causes=("slow-name-resolution",),
-        refutes=(),
-        harm=True,
         caveats=Text(
             "A resolver may answer the root from its cache and other names late.",
             "解析器可能从缓存应答根域，而其他域名仍慢。",

@@ -10,6 +10,8 @@ from culprit.domain.rules.use_method import Use
 
 _SOURCE = "thread_time: samples of system calls; unread data and accept queues of its sockets"
 
+_ALL_BUSY = Condition(shares.BUSY_PART, ">=", Threshold("busy", 90.0, "percent: hardly any worker is free"))
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="F-SERVICE-WAITS",
@@ -84,6 +86,38 @@ RULES: tuple[Rule, ...] = (
         source=f"{_SOURCE}; queue with one server: Erlang 1909",
     ),
     Rule(
+        id="F-SERVICE-QUEUES",
+        title=Text("Requests queue because all workers are busy", "工作线程全忙，请求在排队"),
+        summary=Text(
+            "{busy} threads of {name} are busy and {free} are free; on average {value} requests are not yet taken.",
+            "{name} 有 {busy} 个线程忙碌、{free} 个空闲；平均有 {value} 个请求尚未接手。",
+        ),
+        measure=shares.QUEUED,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "at any time one request waits for a worker")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        also=(_ALL_BUSY,),
+        harm=True,
+        source=_SOURCE,
+    ),
+    Rule(
+        id="F-TIME-CONTENDED",
+        title=Text("Requests wait for each other", "请求之间互相等待"),
+        summary=Text(
+            "{name} spends {value} % of its time on what its requests share (CPUs, locks, disks), here or in a service "
+            "of this host that it waits for: more workers would not shorten it.",
+            "{name} 有 {value} % 的时间花在请求共享的资源上（CPU、锁、磁盘），在其自身或其所等待的本机服务中："
+            "增加工作线程不会缩短。",
+        ),
+        measure=shares.CONTENDED,
+        op=">",
+        thresholds=(("info", Threshold("info", 50.0, "percent: more than half of the time")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        source=f"{_SOURCE}; a station with one queue is not relieved by workers in front of it (Little 1961)",
+    ),
+    Rule(
         id="F-TIME-POOL",
         title=Text("All workers are busy and requests queue", "所有工作线程忙碌，请求在排队"),
         summary=Text(
@@ -96,14 +130,18 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.MECHANISM,
         use=Use("application", "saturation"),
         also=(
-            Condition(shares.BUSY_PART, ">=", Threshold("busy", 90.0, "percent: hardly any worker is free")),
+            _ALL_BUSY,
             Condition(
                 shares.THREADS, ">=", Threshold("threads", shares.SINGLE_THREAD, "one thread is no pool")
             ),
         ),
         causes=("worker-pool-exhausted",),
         suspects=("worker-pool-exhausted",),
-        harm=True,
+        refuted_by=("F-TIME-CONTENDED",),
+        caveats=Text(
+            "More workers help only if they wait for something that has room, such as a remote service.",
+            "只有当工作线程等待的对象（如远端服务）尚有余量时，增加线程才有用。",
+        ),
         source=_SOURCE,
     ),
 )

@@ -107,7 +107,14 @@ RULES: tuple[Rule, ...] = (
             "{name} spends {value} % of its time waiting for the name server {target}, up to {longest} ms at once.",
             "{name} 有 {value} % 的时间在等待域名服务器 {target}，单次最长 {longest} ms。",
         ),
+        strength=Strength.MECHANISM,
         resource="network",
+        causes=("slow-name-resolution",),
+        suspects=("slow-name-resolution", "failing-name-resolution"),
+        caveats=Text(
+            "A name server that never answers costs the same time; a query of Culprit distinguishes them.",
+            "不应答的域名服务器耗时相同；由 Culprit 的查询来区分。",
+        ),
     ),
     _build_rule(
         "LOCK",

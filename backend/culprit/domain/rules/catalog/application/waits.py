@@ -238,6 +238,22 @@ RULES: tuple[Rule, ...] = (
         source="pids.max, threads-max, pid_max: fork() and clone() fail with EAGAIN at the limit",
     ),
     Rule(
+        id="F-LIMIT-REFUSED",
+        title=Text("A limit refuses new processes and threads", "限额拒绝创建进程与线程"),
+        summary=Text(
+            "The limit of {name} refused {value} forks during the capture.",
+            "采集期间，{name} 的限额拒绝了 {value} 次 fork。",
+        ),
+        measure=waits.REFUSED_TASKS,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 1.0, "each is a call that failed with EAGAIN")),),
+        strength=Strength.DIRECT,
+        use=Use("kernel", "errors"),
+        causes=("process-limit",),
+        harm=True,
+        source="pids.events: the kernel's own count of forks that pids.max refused",
+    ),
+    Rule(
         id="F-LIMIT-NEAR",
         title=Text("Limit of processes and threads nearly reached", "进程与线程数接近限额"),
         summary=Text("{limit} is at {value} % of its limit.", "{limit} 已用限额的 {value} %。"),

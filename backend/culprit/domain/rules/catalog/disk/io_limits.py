@@ -64,6 +64,41 @@ RULES: tuple[Rule, ...] = (
         source="blkio.throttle.*_device against io_service_bytes and io_serviced (v1), io.max against io.stat (v2)",
     ),
     Rule(
+        id="F-CGROUP-IO-HELD",
+        title=Text("An I/O limit holds tasks before the device", "I/O 限额使任务在到达设备之前等待"),
+        summary=Text(
+            "{waiting} tasks of {cgroup} wait for I/O on average, and the devices work on {requests} requests of all "
+            "groups: {value} wait before a device, under a limit on {dev}.",
+            "{cgroup} 平均有 {waiting} 个任务等待 I/O，而设备总共只在处理所有控制组的 {requests} 个请求："
+            "{value} 个因 {dev} 上的限额在到达设备之前等待。",
+        ),
+        measure=io_limits.HELD_TASKS,
+        op=">=",
+        thresholds=(("warn", Threshold("tasks", 1.0, "at any time, at least one task waits")),),
+        also=(
+            Condition(
+                io_limits.HELD_SHARE,
+                ">",
+                Threshold("share", 50.0, "requests at the device explain less than half of the waits"),
+            ),
+            Condition(
+                io_limits.GRANTED_USED,
+                ">=",
+                Threshold("granted", 90.0, "of what the kernel grants in slices of 100 ms"),
+            ),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("disk", "saturation"),
+        suspects=("io-throttled-by-cgroup",),
+        causes=("io-throttled-by-cgroup",),
+        related=(device_time.WITHOUT_REQUEST, MetricReading("disk.w_await_ms", "mean")),
+        caveats=Text(
+            "A backup that is limited on purpose waits as well. Only requests of others show harm.",
+            "被有意限速的备份同样会等待；只有其他请求受影响才算损害。",
+        ),
+        source="states of threads against requests in flight of /proc/diskstats (Little's law); block/blk-throttle.c",
+    ),
+    Rule(
         id="F-PROC-BLOCKED",
         title=Text("Tasks wait for I/O that no device works on", "任务等待 I/O，而设备并未处理"),
         summary=Text(

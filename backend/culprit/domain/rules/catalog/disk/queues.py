@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.disk import device_time, queues
+from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -36,6 +37,40 @@ _WAITING = (
             "设备所需时间按其类别：旋转或未知 20 毫秒，SSD 5 毫秒，NVMe 2 毫秒。",
         ),
         source="/proc/diskstats, in 60 % of the readings: short bursts of background writes do not match",
+    ),
+    Rule(
+        id="F-DISK-DELAYS-REQUESTS",
+        title=Text("Requests of a service wait in the queue of a disk", "服务的请求在磁盘队列中等待"),
+        summary=Text(
+            "Requests to {dev} spend {value} % of their time in its queue: it needs less than {needed_ms} ms for one. "
+            "A service waits for disks.",
+            "发往 {dev} 的请求有 {value} % 的时间在其队列中：单个请求所需不足 {needed_ms} ms；有服务在等待磁盘。",
+        ),
+        measure=device_time.QUEUE_SHARE,
+        op=">",
+        thresholds=(("warn", Threshold("warn", 50.0, "percent: more than the device itself takes")),),
+        also=(
+            Condition(
+                device_time.IN_FLIGHT,
+                ">=",
+                Threshold("requests", 1.0, "at any time, at least one request is in progress"),
+            ),
+            Condition(
+                shares.DISK,
+                ">=",
+                Threshold("disk_pct", 33.3, "percent: requests take 1.5 times as long (Amdahl 1967)"),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("disk", "saturation"),
+        suspects=("disk-saturation",),
+        causes=("disk-saturation",),
+        refuted_by=("F-CGROUP-IO-HELD",),
+        caveats=Text(
+            "Larger requests take longer without a queue: a mix of small and large ones looks like one.",
+            "较大的请求本就更慢：大小混合的请求看起来与排队相同。",
+        ),
+        source="/proc/diskstats: time of requests against the shortest of the capture; samples of system calls",
     ),
     Rule(
         id="F-DISK-BULK-WRITES",

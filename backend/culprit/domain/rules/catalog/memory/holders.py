@@ -38,6 +38,26 @@ def _holder(  # noqa: PLR0917 - a table of rules reads better by position
 
 
 _HOLDERS = (
+    Rule(
+        id="F-MEM-KERNEL-CGROUP",
+        title=Text("Kernel objects hold most of the memory of a group", "内核对象占用控制组大部分内存"),
+        summary=Text(
+            "Kernel objects hold {held_mb} MiB of {cgroup}: {value} % of its full limit of {limit_mb} MiB.",
+            "{cgroup} 中内核对象占 {held_mb} MiB，为其 {limit_mb} MiB 限额的 {value}%，且限额已用尽。",
+        ),
+        measure=holders.GROUP_KERNEL,
+        op=">",
+        thresholds=(("warn", _MOST),),
+        also=(Condition(shortage.USAGE, ">", Threshold("usage", 95.0, "reclaim works at the limit")),),
+        strength=Strength.MECHANISM,
+        use=Use("memory", "utilization"),
+        causes=("slab-growth",),
+        caveats=Text(
+            "Inodes and directory entries are freed when memory is needed, unless their files are in memory.",
+            "内存不足时会回收 inode 与目录项，除非文件本身就在内存中。",
+        ),
+        source="memory.stat: usage less anon and file (v2), less rss and cache (v1)",
+    ),
     _holder(
         "F-MEM-SLAB",
         holders.SLAB,

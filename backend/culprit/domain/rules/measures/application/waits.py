@@ -321,6 +321,15 @@ def _limit_use(*names: str) -> Callable[[HostView], Reading]:
     return read
 
 
+def _refused_tasks(view: HostView) -> Iterator[Measurement]:
+    """Forks that the limit of a control group refused during the capture: the counter of the kernel."""
+    for row in view.rows("limits"):
+        refused = row.number("used")
+        if row.text("name") == "refused_tasks_of_group" and refused is not None:
+            group = row.text("where")
+            yield Measurement(refused, (("cgroup", group),), (row.citation,), 1, (), {"name": group})
+
+
 def _root_services(view: HostView) -> Iterator[Measurement]:
     for pid, rows in _list_requested_connections(view).items():
         uid = rows[0].number("uid")
@@ -365,6 +374,8 @@ FD_GROWTH = Measure("fd.growth_pct", "pct", Text("Growth of open files", "打开
                     lambda view: list(_fd_growth(view)))  # fmt: skip
 TASK_LIMIT_USE = Measure("limit.tasks_used_pct", "pct", Text("Processes and threads of the limit", "进程与线程占限额"),
                          (("limits",),), _limit_use("threads", "pids", "tasks_of_group"))  # fmt: skip
+REFUSED_TASKS = Measure("limit.refused_tasks_count", "count", Text("Forks that the limit refused", "被限额拒绝的 fork"),
+                        (("limits",),), lambda view: list(_refused_tasks(view)))  # fmt: skip
 FILE_LIMIT_USE = Measure("limit.files_used_pct", "pct", Text("Open files of the limit", "打开文件占限额"),
                          (("limits",),), _limit_use("open_files", "open_files_of_process"))  # fmt: skip
 ROOT_SERVICE = Measure("service.is_root", "bool", Text("Serves as root", "以 root 提供服务"), _WAITS,

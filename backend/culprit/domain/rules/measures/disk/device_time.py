@@ -15,7 +15,7 @@ import numpy as np
 from collectors.contract import Values
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import Interval
-from culprit.domain.rules.measures.derived import build_measure, read_series
+from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
 from culprit.domain.rules.readings import cite_series, measure_spans_s, reduce_values
 from culprit.domain.rules.rule import MetricReading, Reduction
 from culprit.domain.rules.view import HostView, ViewSeries
@@ -23,6 +23,11 @@ from culprit.domain.rules.view import HostView, ViewSeries
 #: What a request needs at most without a queue: seek and half a turn at 7200 rpm with a margin, flash behind SATA,
 #: flash behind PCIe (data sheets). What the kernel calls rotational may be a virtual disk: the mildest bound holds.
 ROTATING_MS, SATA_FLASH_MS, NVME_MS = 20.0, 5.0, 2.0
+#: A request that takes four times as long as it needs waits for three quarters of its time: a device that is busy for
+#: three quarters of the time (M/M/1: 1 / (1 - u)).
+QUEUE_FACTOR = 4.0
+#: A mean of fewer requests does not show what the device needs.
+_ENOUGH_REQUESTS = 10.0
 _READS, _WRITES, _FLUSHES = ("r_iops", "r_await_ms"), ("w_iops", "w_await_ms"), ("flush_per_s", "f_await_ms")
 Columns = Mapping[str, Values]
 
@@ -98,6 +103,46 @@ def _queued(view: HostView) -> list[Measurement]:
     ]
 
 
+def _queue_share(view: HostView) -> list[Measurement]:
+    """Percent of the time of requests that is a queue, by what the device itself needed at its best moment.
+
+    A device that is never without a queue in the capture is measured by what its class needs.
+    """
+    needed = find_needed_ms(view)
+    results = []
+    for dev, series, columns in _list_devices(view):
+        spans = measure_spans_s(series.t_ns)
+        total, queued = 0.0, 0.0
+        own: list[float] = []
+        for rate, wait in (_READS, _WRITES):
+            if rate not in columns or wait not in columns:
+                continue
+            rates, waits = np.nan_to_num(columns[rate]), columns[wait]
+            sure = waits[(rates * spans >= _ENOUGH_REQUESTS) & ~np.isnan(waits)]
+            best = min(needed(dev), QUEUE_FACTOR * float(sure.min())) if len(sure) else needed(dev)
+            held = np.nan_to_num(waits) * rates * spans
+            beyond = np.fmax(np.nan_to_num(waits) - best, 0.0) * rates * spans
+            total, queued = total + float(held.sum()), queued + float(beyond.sum())
+            own.append(best)
+        if total <= 0:
+            continue
+        rows = np.flatnonzero(~np.isnan(columns["r_iops"]))
+        cites = tuple(
+            cite_series(other, other.values[:, 0], rows, "mean")
+            for name in ("r_iops", "r_await_ms", "w_iops", "w_await_ms")
+            for other in view.series_of(f"disk.{name}", {"dev": dev})
+            if len(other.t_ns) == len(series.t_ns)
+        )
+        seconds = float(spans[rows].sum())
+        detail: Detail = {
+            "dev": dev,
+            "needed_ms": round(min(own), 2),
+            "requests": round(total / 1e3 / seconds, 1) if seconds else 0.0,
+        }
+        results.append(Measurement(100.0 * queued / total, (("dev", dev),), cites, len(rows), (), detail))
+    return results
+
+
 def _in_flight(view: HostView, *kinds: tuple[str, str]) -> list[Measurement]:
     return [
         item
@@ -159,6 +204,14 @@ QUEUED = build_measure(
     (("iostat",),),
     _queued,
 )
+QUEUE_SHARE = build_measure(
+    "disk.queue_of_time_pct",
+    "pct",
+    "Time of requests in the queue of the device",
+    "请求耗时中在设备队列的占比",
+    (("iostat",),),
+    _queue_share,
+)
 READING = build_measure(
     "disk.reads_in_flight",
     "count",
@@ -166,6 +219,14 @@ READING = build_measure(
     "平均在途读请求数",
     (("iostat",),),
     lambda view: _in_flight(view, _READS),
+)
+IN_FLIGHT = build_measure(
+    "disk.requests_in_flight",
+    "count",
+    "Reads and writes in flight on average",
+    "平均在途读写请求数",
+    (("iostat",),),
+    lambda view: _in_flight(view, _READS, _WRITES),
 )
 WRITE_TIME = build_measure(
     "disk.write_time_pct",

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import Interval, poisson_interval
-from culprit.domain.rules.measures.derived import Detail, build_measure
-from culprit.domain.rules.measures.places import get_target_group, is_inside_group
+from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.disk.device_time import list_stacked_devices
+from culprit.domain.rules.measures.places import is_inside_group
+from culprit.domain.rules.measures.service_time.reach import is_relevant_group
+from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 
 _GROUPS = (("cgroup_io",),)
+#: A limit of operations is granted in whole operations for each slice of this length, rounded down. Source:
+#: tg_within_iops_limit and DFL_THROTL_SLICE_HD in block/blk-throttle.c of Linux.
+_SLICE_S = 0.1
+_OPERATIONS = ("reads", "writes")
+
+
+def _granted_share(row: TableRow) -> float:
+    """Return what the kernel grants at least of a limit, as a share: 0.56 of 18 operations a second are 10."""
+    limit = row.number("limit_per_s") or 0.0
+    a_slice = limit * _SLICE_S
+    if row.text("limit") not in _OPERATIONS or a_slice < 1.0:
+        return 1.0
+    return math.floor(a_slice) / a_slice
 
 
 def _limits_used(view: HostView) -> list[Measurement]:
-    """Percent of each I/O limit that the group used."""
-    scope = get_target_group(view)
+    """Percent of each I/O limit that the group used; the upper end is of what the kernel grants at least."""
     results = []
     for row in view.rows("cgroup_io"):
         share, path = row.number("used_pct"), row.text("path")
-        above = is_inside_group(scope, path) if scope else True
-        if share is not None and (above or is_inside_group(path, scope)):
+        if share is not None and is_relevant_group(view, path):
             subject = (("cgroup", path), ("dev", row.text("dev")))
             detail: Detail = {
                 "cgroup": path,
@@ -28,8 +44,70 @@ def _limits_used(view: HostView) -> list[Measurement]:
                 "limit": row.text("limit"),
                 "per_s": round(row.number("limit_per_s") or 0),
             }
-            results.append(Measurement(share, subject, (row.citation,), 1, (), detail))
+            granted = _granted_share(row)
+            interval = Interval("exact", share, share / granted) if granted < 1.0 else None
+            results.append(Measurement(share, subject, (row.citation,), 1, (), detail, interval))
     return results
+
+
+def _granted_used(view: HostView) -> list[Measurement]:
+    """Percent that the group used of what the kernel grants at least of each I/O limit."""
+    return [replace(item, value=item.high, interval=None) for item in _limits_used(view)]
+
+
+def _held_tasks(view: HostView) -> list[Measurement]:
+    """Tasks of each group with a limit that wait for I/O, less the requests in flight at devices.
+
+    Requests of other groups are counted as theirs, so the true number is at least this. A request to a device that is
+    mapped to others, such as a loop device, waits for the limit below as well, so it is not in flight.
+    """
+    stacked = list_stacked_devices(view)
+    in_flight = {
+        dict(item.subject).get("dev", ""): item
+        for item in read_series(view, MetricReading("disk.aqu", "mean"))
+    }
+    devices = {
+        dev: item for dev, item in in_flight.items() if dev not in stacked and not dev.startswith("loop")
+    }
+    limited = {(row.text("path"), row.text("dev")): row for row in view.rows("cgroup_io")}
+    results = []
+    for waiting in _group_blocked(view):
+        path = dict(waiting.subject)["cgroup"]
+        for dev in sorted(dev for group, dev in limited if group == path and dev in in_flight):
+            requests = list(({dev: in_flight[dev]} | devices).values())
+            total = sum(item.value for item in requests)
+            detail: Detail = {
+                "cgroup": path,
+                "dev": dev,
+                "waiting": round(waiting.value, 1),
+                "requests": round(total, 2),
+            }
+            results.append(
+                Measurement(
+                    max(0.0, waiting.value - total),
+                    (("cgroup", path), ("dev", dev)),
+                    (
+                        limited[path, dev].citation,
+                        *waiting.citations,
+                        *(citation for item in requests for citation in item.citations),
+                    ),
+                    waiting.sample_count,
+                    (),
+                    detail,
+                    Interval("sampled", max(0.0, waiting.low - total), max(0.0, waiting.high - total)),
+                )
+            )
+    return results
+
+
+def _held_share(view: HostView) -> list[Measurement]:
+    """Percent of the tasks of a group waiting for I/O that no request at a device explains."""
+    waiting = {dict(item.subject)["cgroup"]: item.value for item in _group_blocked(view)}
+    return [
+        replace(item, value=100.0 * item.value / total, interval=None)
+        for item in _held_tasks(view)
+        if (total := waiting[dict(item.subject)["cgroup"]]) > 0
+    ]
 
 
 def _group_pressure(view: HostView) -> list[Measurement]:
@@ -98,4 +176,29 @@ GROUP_BLOCKED = build_measure(
     "控制组内不可中断的线程数",
     (*_GROUPS, ("proc_threads",)),
     _group_blocked,
+)
+GRANTED_USED = build_measure(
+    "cgroup.io_granted_used_pct",
+    "pct",
+    "Use of what the kernel grants of the I/O limit",
+    "内核实际放行额度的使用率",
+    _GROUPS,
+    _granted_used,
+)
+_HELD_INPUTS = (*_GROUPS, ("proc_threads",), ("iostat",))
+HELD_TASKS = build_measure(
+    "cgroup.io_held_tasks",
+    "count",
+    "Tasks of the group that wait before the device",
+    "在到达设备之前等待的组内任务",
+    _HELD_INPUTS,
+    _held_tasks,
+)
+HELD_SHARE = build_measure(
+    "cgroup.io_held_pct",
+    "pct",
+    "Share of the group's waits for I/O before the device",
+    "组内 I/O 等待中到达设备之前的占比",
+    _HELD_INPUTS,
+    _held_share,
 )

@@ -12,8 +12,8 @@ from culprit.domain.rules.measures.places import (
     is_capture_group,
     is_in_scope,
     is_inside_group,
-    limited_groups,
 )
+from culprit.domain.rules.measures.service_time.reach import limited_groups
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 

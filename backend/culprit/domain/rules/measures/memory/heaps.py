@@ -5,7 +5,8 @@ from __future__ import annotations
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.derived import Detail, build_measure
 from culprit.domain.rules.measures.memory.kills import held_at_kill, killed_by_limit
-from culprit.domain.rules.measures.places import get_target_group, group_of, limited_groups
+from culprit.domain.rules.measures.places import get_target_group, group_of
+from culprit.domain.rules.measures.service_time.reach import limited_groups
 from culprit.domain.rules.view import HostView
 
 _JVM = "java"

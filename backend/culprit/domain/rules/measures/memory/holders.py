@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
-from culprit.domain.rules.measures.places import limited_groups
+from culprit.domain.rules.measures.service_time.reach import limited_groups
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView
 
@@ -49,6 +50,30 @@ def _fullest_group(view: HostView) -> list[Measurement]:
         ]
     fullest = max(rows, key=lambda row: row.number("usage_pct") or 0.0)
     return [Measurement(fullest.number("usage_pct") or 0.0, (), (fullest.citation,), 1)]
+
+
+def _kernel_part(view: HostView) -> list[Measurement]:
+    """Percent of the limit of each group that is neither memory of programs nor of files: objects of the kernel.
+
+    Each CPU reserves up to 64 pages ahead for a group, which belong to none of the three.
+    """
+    reserved_kb = 64 * 4 * (view.cpus or 1)
+    results = []
+    for row in limited_groups(view):
+        limit, usage = row.number("limit_kb"), row.number("usage_kb")
+        anon, cached = row.number("anon_kb"), row.number("file_kb")
+        if not limit or usage is None or anon is None or cached is None:
+            continue
+        held = max(0.0, usage - anon - cached)
+        path = row.text("path")
+        detail: Detail = {
+            "cgroup": path, "held_mb": round(held / 1024), "limit_mb": round(limit / 1024),
+        }  # fmt: skip
+        interval = Interval("exact", 100.0 * max(0.0, held - reserved_kb) / limit, 100.0 * held / limit)
+        results.append(
+            Measurement(100.0 * held / limit, (("cgroup", path),), (row.citation,), 1, (), detail, interval)
+        )
+    return results
 
 
 def _reads_again(view: HostView) -> list[Measurement]:
@@ -105,6 +130,14 @@ UNUSED_HUGE_PAGES = build_measure(
     "未使用大页占已用内存",
     _MEMINFO,
     lambda view: _share_of_taken(view, "mem.huge_pages_free_kb"),
+)
+GROUP_KERNEL = build_measure(
+    "cgroup.kernel_of_limit_pct",
+    "pct",
+    "Kernel objects of the memory limit",
+    "内核对象占内存限额",
+    (("cgroup_mem",),),
+    _kernel_part,
 )
 FULLEST_GROUP = build_measure(
     "cgroup.fullest_pct",

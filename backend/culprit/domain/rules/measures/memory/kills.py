@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
-from culprit.domain.rules.measures.places import get_target_group, is_inside_group, limited_groups
+from culprit.domain.rules.measures.places import get_target_group, is_inside_group
+from culprit.domain.rules.measures.service_time.reach import is_relevant_group, limited_groups
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostEvent, HostView
 
@@ -45,11 +46,9 @@ def killed_by_limit(view: HostView) -> Iterator[tuple[str, HostEvent]]:
     for item in _recent(view, "oom_kill_cgroup"):
         named = _LIMITED_BY.search(item.detail)
         path = named[1] if named else ""
-        if (
-            path
-            and is_inside_group(path, scope)
-            and (scope or not view.has_data("cgroup_mem") or path in seen)
-        ):
+        is_own = bool(scope) and is_inside_group(path, scope)
+        is_known = path in seen or not view.has_data("cgroup_mem")
+        if path and (is_own or (is_known and is_relevant_group(view, path))):
             yield path, item
 
 

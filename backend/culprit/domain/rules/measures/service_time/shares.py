@@ -24,6 +24,10 @@ NEEDS = (("proc_threads",),)
 Detail = dict[str, str | int | float]
 #: Fewer threads than this are one thread: the rest is background work of the program.
 SINGLE_THREAD = 1.5
+#: What requests take from each other: with more workers, more of them wait.
+_CONTENDED = frozenset(("lock", "semaphore", "disk", "fault", RUNNABLE, "throttled"))
+#: CPUs are short where a tenth of the work waits for one: then more workers only wait for each other.
+_CPU_SHORT = 0.1
 _times: WeakKeyDictionary[HostView, ServiceTimes] = WeakKeyDictionary()
 Build = Callable[[HostView, ServiceTimes, TimeAccount], Iterator[Measurement]]
 
@@ -110,6 +114,33 @@ def _busy_part(view: HostView, times: ServiceTimes, account: TimeAccount) -> Ite
         cites = _cite((*account.amounts.values(), *account.idle.values()))
         value = 100.0 * account.busy_threads / every
         yield Measurement(value, account.service.subject, cites, account.samples, (), detail)
+
+
+def _contended(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Percent of the time that goes to what requests share, so that more workers would not shorten it."""
+    del view
+    share = _sum_contended(times, account, ())
+    detail: Detail = {"name": account.service.name}
+    cites = _cite(account.amounts.values())
+    interval = Interval("sampled", 100.0 * share.low, 100.0 * share.high)
+    yield Measurement(
+        100.0 * share.value, account.service.subject, cites, account.samples, (), detail, interval
+    )
+
+
+def _sum_contended(times: ServiceTimes, account: TimeAccount, path: tuple[frozenset[str], ...]) -> Share:
+    """Return the share of the contended time of a service, including that of the local services it waits for."""
+    waits = account.share_of(RUNNABLE, "").value
+    is_cpu_short = waits > 0 and waits >= _CPU_SHORT * account.share_of("running", "").value
+    shared = _CONTENDED | {"running"} if is_cpu_short else _CONTENDED
+    parts = [account.share(lambda activity, target: activity in shared)]
+    seen = (*path, account.service.pids)
+    for target, service in account.callees.items():
+        below = times.find(service)
+        if below is not None and below.service.pids not in seen:
+            wait, inside = account.share_of(PEER, target), _sum_contended(times, below, seen)
+            parts.append(Share(wait.value * inside.value, wait.low * inside.low, wait.high * inside.high))
+    return Share(*(min(1.0, sum(getattr(part, end) for part in parts)) for end in ("value", "low", "high")))
 
 
 def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
@@ -223,6 +254,10 @@ THREADS = Measure(
 BUSY_PART = Measure(
     "service.busy_threads_pct", "pct", Text("Serving threads that are busy", "忙碌的服务线程占比"), NEEDS,
     _read(_busy_part),
+)  # fmt: skip
+CONTENDED = Measure(
+    "time.contended_pct", "pct", Text("Time for what requests share", "请求争用共享资源的时间"), NEEDS,
+    _read(_contended),
 )  # fmt: skip
 OTHERS = Measure(
     "time.cpu_of_others_pct",
