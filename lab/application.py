@@ -136,7 +136,8 @@ class LabApplication:
 
     def group(self, name: str) -> Group:
         """Another group of applications on the host, for example a neighbour's."""
-        return Group(f"{self.environment.app.path.rpartition('/')[0]}/{name}").create()
+        path = f"{self.environment.app.path.rpartition('/')[0]}/{name}"
+        return Group(path, self.environment.host_sh).create()
 
     def disk(self, size_mb: int, *, kind: str = "ext4", options: str = "noatime") -> Path:
         """A disk of the host's own, mounted at DATA: a loop device over a file that bypasses the page cache.
@@ -177,8 +178,9 @@ def use_cpus(group: Group, cpus: str) -> None:
     group.file("cpuset", "cpuset.cpus", "cpuset.cpus").write_text(cpus)
 
 
-def limit_io(group: Group, device: str, *, iops: int = 0, bytes_per_s: int = 0) -> None:
-    """Limits what `group` reads and writes on `device` (major:minor)."""
+def limit_io(group: Group, device: str, *, iops: int = 0, bytes_per_s: int = 0) -> list[Path]:
+    """Limits what `group` reads and writes on `device` (major:minor). Returns the files of the limits."""
+    limited = []
     for what, value in (("iops", iops), ("bps", bytes_per_s)):
         if not value:
             continue
@@ -186,13 +188,18 @@ def limit_io(group: Group, device: str, *, iops: int = 0, bytes_per_s: int = 0) 
             file = group.file("blkio", f"blkio.throttle.{way}_{what}_device", "io.max")
             line = f"{device} {value}" if "throttle" in file.name else f"{device} {way[0]}{what}={value}"
             file.write_text(line)
+            limited.append(file)
+    return limited
 
 
 def slow_disk(group: Group, image: Path, *, iops: int = 0, bytes_per_s: int = 0) -> None:
     """Makes the loop device over `image` slow for `group`: what is limited is the disk beneath it.
 
     A limit on a device itself holds requests back before they count as its own, so that it looks idle. With
-    the limit one layer below, requests queue in the loop device, as they do in a disk that is too slow.
+    the limit one layer below, requests queue in the loop device, as they do in a disk that is too slow. The host cannot
+    read this limit: it stands for what a disk can do, and a diagnosis that names it would be right about the lab alone.
     """
     number = image.stat().st_dev
-    limit_io(group, f"{os.major(number)}:{os.minor(number)}", iops=iops, bytes_per_s=bytes_per_s)
+    files = limit_io(group, f"{os.major(number)}:{os.minor(number)}", iops=iops, bytes_per_s=bytes_per_s)
+    if group.run_in_host is not None:
+        group.run_in_host("; ".join(f"mount --bind /dev/null {file}" for file in dict.fromkeys(files)))

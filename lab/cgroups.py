@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio", "cpuset")
@@ -35,10 +36,13 @@ def owns_controllers(unified: Path) -> bool:
 
 
 class Group:
-    """One control group, for example Group("/lab/web-3/app")."""
+    """One control group, for example Group("/lab/web-3/app").
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    `run_in_host` runs a shell script in the namespaces of the host to which the group belongs; None without one.
+    """
+
+    def __init__(self, path: str, run_in_host: Callable[[str], str] | None = None) -> None:
+        self.path, self.run_in_host = path, run_in_host
         roots = list_hierarchies()
         self._by_controller = {name: Path(f"{root}{path}") for name, root in roots.items()}
         self._v2 = "unified" in roots and owns_controllers(roots["unified"])

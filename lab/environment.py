@@ -65,7 +65,9 @@ class LabEnvironment:
         whole, clients = Group(f"/lab/{self.name}"), Group(f"/lab/{self.name}-clients")
         self.cleanup.remove([*whole.directories, *clients.directories, self.directory])
         whole.create()
-        self.system, self.app = (Group(f"{whole.path}/{part}").create() for part in ("system", "app"))
+        self.system, self.app = (
+            Group(f"{whole.path}/{part}", self.host_sh).create() for part in ("system", "app")
+        )
         self.clients = clients.create()
         Group("/lab").weigh(LAB_SHARES)
         self.host_net = Namespace(self.system.join_command(), self.name)

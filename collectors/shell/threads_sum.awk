@@ -10,6 +10,7 @@ function spend(k, key, b,  w) {
 function mark(k, key) { count[key]++; if (!((key, k) in of)) { of[key, k]; whose[key] = whose[key] " " tid[k] } }
 function unchanged(k, t,  b) {
     b = t - seen[k]; if (b <= 0) return
+    if (st[k] != "R") awake[k] = 0
     if (st[k] == "R") { late[pid[k]] += b; late_of[k] += b } else hold(k, b)
     seen[k] = t
 }
@@ -22,7 +23,11 @@ function parse_key(  key, i) {
 function add(k, t, key,  b, x, y, o, v) {
     split($6, v, " ")
     if ($4 != "" && $4 > seen[k] && st[k] != "R") unchanged(k, $4 + 0)
-    x = (v[1] - run[k]) / 1e6; y = (v[2] - wait[k]) / 1e6; b = t - seen[k] - x - y + debt[k]; debt[k] = 0; o = st[k]; seen[k] = t
+    x = (v[1] - run[k]) / 1e6; y = (v[2] - wait[k]) / 1e6; b = t - seen[k] - x - y + debt[k]; debt[k] = 0; o = st[k]
+    # It ran or waited for a CPU all along, but for the error of the clocks.
+    if (b <= 5 + (t - seen[k]) / 50) awake[k] += t - seen[k]; else awake[k] = 0
+    if (awake[k] > never_slept[k]) never_slept[k] = awake[k]
+    seen[k] = t
     run_of[p] += x; wait_of[p] += y; turn_of[p] += v[3] - turns[k]; ran[k] += x; waited[k] += y; turned[k] += v[3] - turns[k]
     run[k] = v[1]; wait[k] = v[2]; turns[k] = v[3]
     if (b < 0) {
@@ -111,11 +116,11 @@ function activities(  i, j, m, n, x, u, w, r, all, H, P, C, D, L) {
     for (i = 1; i <= n && i <= 4000; i++) { r = all[i]; printf "a\t%s\t%.0f\t%.1f\t%d\t%d\t%.0f\n", r, H[r], P[r], C[r], D[r], L[r] }
 }
 function rows(  i, k) {
-    print "thread", "pid", "tid", "samples", "life_ms", "run_ms", "wait_ms", "blocked_ms", "switches", "wchan_ms", "context_ms", "voluntary", "involuntary", "cpus", "wchan", "comm"
+    print "thread", "pid", "tid", "samples", "life_ms", "run_ms", "wait_ms", "blocked_ms", "switches", "wchan_ms", "context_ms", "voluntary", "involuntary", "cpus", "wchan", "awake_ms", "comm"
     for (i = 1; i <= tasks; i++) {
         k = order[i]; if (!listed[pid[k]]) continue
-        printf "t\t%d\t%d\t%d\t%.0f\t%.3f\t%.3f\t%.0f\t%d\t%.0f\t%s\t%s\t%s\n", pid[k], tid[k], looks[k] + 1, seen[k] - first[k], ran[k], waited[k] + late_of[k], stuck[k], turned[k], top[k], \
-            (k in context ? context[k] : FS FS FS), top_at[k], who[k] | order_threads
+        printf "t\t%d\t%d\t%d\t%.0f\t%.3f\t%.3f\t%.0f\t%d\t%.0f\t%s\t%s\t%.0f\t%s\n", pid[k], tid[k], looks[k] + 1, seen[k] - first[k], ran[k], waited[k] + late_of[k], stuck[k], turned[k], top[k], \
+            (k in context ? context[k] : FS FS FS), top_at[k], never_slept[k], who[k] | order_threads
     }
     close(order_threads)
 }

@@ -181,7 +181,7 @@ def _stat(path: Path) -> list[str]:
 
 SCENARIOS = (
     Scenario(
-        "dstate", "fault", "dstate", ("dstate-pileup",),
+        "dstate", "fault", "dstate", ("io-throttled-by-cgroup", "dstate-pileup"),
         "Dozens of readers wait without interruption for a device that lets few requests through.",
         _throttled_readers, needs=("gcc", "mkfs.ext4"), seconds=15.0, global_effect=("load",),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -69,6 +70,7 @@ _COLUMNS = (
     *(Column("address"), Column("port"), Column("process"), Column("pid"), Column("queue_max", "count")),
     *(Column("queue_last", "count"), Column("backlog", "count"), Column("fill_pct", "pct")),
     *(Column("full_samples", "count"), Column("samples", "count"), Column("queue_min", "count")),
+    *(Column("queue_mean", "count"), Column("queue_deviation", "count")),
 )
 
 
@@ -127,7 +129,8 @@ def parse_ss_listen(parts: Mapping[str, Part], context: Context) -> Parsed:
 def _build_row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Cell, ...], int]:
     """Sockets that share an address and port (SO_REUSEPORT) are one row: the fullest of them counts.
 
-    `queue_min` is the minimum of all samples: a lasting queue, where that of a burst would drain.
+    `queue_min` is the minimum of all samples: a lasting queue, where that of a burst would drain. `queue_mean` and
+    `queue_deviation` (of single samples; none for one sample) describe a queue that comes and goes.
     """
     top = max(queues, key=lambda queue: (queue.waiting, queue.boot_ns))
     last = max(queues, key=lambda queue: (queue.boot_ns, queue.waiting))
@@ -144,6 +147,10 @@ def _build_row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Ce
             number_or_none(top.fill_pct),
         ),
         *(len(full), len(fullest), min(fullest.values())),
+        *(
+            statistics.fmean(fullest.values()),
+            statistics.stdev(fullest.values()) if len(fullest) > 1 else None,
+        ),
     )
     return cells, top.line
 

@@ -52,6 +52,7 @@ def _parse_thread(row: TaggedRow, seconds: float) -> Cells:
         *(value / seconds if value is not None else None for value in (voluntary, involuntary)),
         row.text("cpus", 100) or None,
         len(set(id_list.parse_ids(cpus))) or None,
+        None,
     )
 
 

@@ -26,7 +26,7 @@ THREAD_COLUMNS = (
         Column("delay_ms_per_switch", "ms"),
     ),
     *(Column("voluntary_per_s", "per_s"), Column("involuntary_per_s", "per_s")),
-    *(Column("cpus_allowed"), Column("cpus_allowed_count")),
+    *(Column("cpus_allowed"), Column("cpus_allowed_count"), Column("awake_ms", "ms")),
 )
 GROUP_COLUMNS = (
     *(Column("pid"), Column("comm"), Column("cgroup"), Column("threads")),
@@ -213,7 +213,10 @@ def _build_row(
 
 
 def build_thread_table(rows: Sequence[TaggedRow], seconds: float) -> Table:
-    """Return `threads`. Shares are of the time in which a thread was observed; it was read `samples` times."""
+    """Return `threads`. Shares are of the time in which a thread was observed; it was read `samples` times.
+
+    `awake_ms` is the longest time for which it certainly did not sleep: it ran or waited for a CPU.
+    """
     cells = tuple(_build_thread(row, seconds) for row in rows)
     return Table("threads", THREAD_COLUMNS, cells, lines=tuple(row.line for row in rows))
 
@@ -242,6 +245,7 @@ def _build_thread(row: TaggedRow, seconds: float) -> Cells:
         *(1000.0 * rate / context if rate is not None and context else None for rate in rates),
         row.text("cpus", 100) or None,
         len(set(id_list.parse_ids(cpus))) or None,
+        row.number("awake_ms"),
     )
 
 

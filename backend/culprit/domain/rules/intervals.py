@@ -103,6 +103,14 @@ def estimate_mean(
     return Interval("sampled", max(lowest, mean - half), min(highest, mean + half))
 
 
+def bound_mean(mean: float, deviation: float, count: float) -> tuple[float, float]:
+    """Return the 95 % bounds (Student's t) of the mean of `count` samples with this standard deviation."""
+    if count < 2:
+        return -math.inf, math.inf
+    half = _student(min(MAX_FREEDOM, int(count) - 1)) * deviation / math.sqrt(count)
+    return mean - half, mean + half
+
+
 def count_effective(residuals: Values, count: float) -> float:
     """Return how many independent readings `count` readings with these residuals [n] are worth, at least 1.
 

@@ -101,7 +101,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: the process uses less than 80 % of its limit and accepts connections.",
             "相同负载下：用量低于限额的 80%，且能接受连接。",
         ),
-        explains=("worker-pool-exhausted", "listen-queue-overflow"),
+        explains=("worker-pool-exhausted", "listen-queue-overflow", "blocked-event-loop"),
         proven_by=("fd-limit",),
     ),
 )

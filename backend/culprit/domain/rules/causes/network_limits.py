@@ -98,6 +98,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("No window of zero is sent under the same load.", "相同负载下不再发送零窗口。"),
         explains=("slow-dependency", "worker-pool-exhausted"),
         mechanisms=("client", "peer"),
+        proven_by=("zero-window",),
     ),
     Cause(
         id="nic-ring-drops",
@@ -134,6 +135,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("The link is below 80 % at the peak.", "高峰时链路低于 80%。"),
         explains=("qdisc-drop", *_LOSS),
         mechanisms=("peer", "client"),
+        proven_by=("link-saturated",),
     ),
     Cause(
         id="irq-imbalance",

@@ -64,6 +64,7 @@ CAUSES: tuple[Cause, ...] = (
             "connection-pool-exhausted",
         ),
         tested_by=("redis_info", "perf_record"),
+        proven_by=("regex-backtracking",),
     ),
     Cause(
         id="persistence-stall",

@@ -93,6 +93,7 @@ CAUSES: tuple[Cause, ...] = (
         mechanisms=("running",),
         explains=("cpu-exhausted", "cpu-hot-function", "worker-pool-exhausted"),
         tested_by=("perf_record",),
+        proven_by=("tls-handshakes",),
     ),
     Cause(
         id="connection-churn",

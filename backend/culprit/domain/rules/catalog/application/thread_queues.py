@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.application import pools
 from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _SOURCE = "thread_time: samples of system calls; unread data and accept queues of its sockets"
 
+_LATE = Condition(
+    shares.OLDEST, ">=", Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)")
+)
+_MANY_WAIT = Condition(shares.WAITING, ">=", Threshold("waiting", 2.0, "one is served, another one waits"))
 _ALL_BUSY = Condition(shares.BUSY_PART, ">=", Threshold("busy", 90.0, "percent: hardly any worker is free"))
 
 RULES: tuple[Rule, ...] = (
@@ -71,12 +76,8 @@ RULES: tuple[Rule, ...] = (
                 "<",
                 Threshold("threads", shares.SINGLE_THREAD, "nearer to one thread than to two"),
             ),
-            Condition(
-                shares.OLDEST,
-                ">=",
-                Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
-            ),
-            Condition(shares.WAITING, ">=", Threshold("waiting", 2.0, "one is served, another one waits")),
+            _LATE,
+            _MANY_WAIT,
         ),
         causes=("blocked-event-loop",),
         suspects=("blocked-event-loop", "cpu-hot-function"),
@@ -84,6 +85,47 @@ RULES: tuple[Rule, ...] = (
             "Requests of one connection are answered in turn by design.", "同一连接的请求本就依次应答。"
         ),
         source=f"{_SOURCE}; queue with one server: Erlang 1909",
+    ),
+    Rule(
+        id="F-TIME-STALLS",
+        title=Text(
+            "The thread that does the work does not pause while requests wait",
+            "承担工作的线程长时间不停顿，请求在等待",
+        ),
+        summary=Text(
+            "Thread {thread} does the work of {name} and runs for {value} ms without a pause, while {waiting} requests "
+            "wait on average.",
+            "线程 {thread} 承担 {name} 的工作，连续运行 {value} ms 不停顿，期间平均有 {waiting} 个请求在等待。",
+        ),
+        measure=shares.LONGEST_AWAKE,
+        op=">=",
+        thresholds=(
+            (
+                "warn",
+                Threshold(
+                    "warn", 300.0, "three samples: a tenth of a second that users notice, and its error"
+                ),
+            ),
+            ("critical", Threshold("critical", 1000.0, "users lose their flow of thought (Miller 1968)")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                pools.LOOP_SHARE,
+                ">=",
+                Threshold("share", 80.0, "of the CPU time: other threads do next to nothing"),
+            ),
+            _LATE,
+            _MANY_WAIT,
+        ),
+        causes=("blocked-event-loop",),
+        suspects=("blocked-event-loop", "cpu-hot-function"),
+        caveats=Text(
+            "Such a thread answers no one meanwhile. What it computes is shown by a profile.",
+            "此时该线程无法应答任何请求；它在计算什么由剖析给出。",
+        ),
+        source="schedstat: time on a CPU and waiting for one is all of the time between samples of the thread",
     ),
     Rule(
         id="F-SERVICE-QUEUES",

@@ -175,7 +175,6 @@ RULES: tuple[Rule, ...] = (
                         ">=",
                         Threshold("of_peer", 50.0, "most of its connections to the peer"),
                     ),
-                    Condition(waits.FD_USE, ">=", Threshold("used", 70.0, "of its limit of open files")),
                 )
             ),
             Condition(waits.CLOSE_WAIT_KEPT, ">", Threshold("kept", 50.0, "most of those at the start stay")),

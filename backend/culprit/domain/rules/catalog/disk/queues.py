@@ -42,13 +42,15 @@ _WAITING = (
         id="F-DISK-DELAYS-REQUESTS",
         title=Text("Requests of a service wait in the queue of a disk", "服务的请求在磁盘队列中等待"),
         summary=Text(
-            "Requests to {dev} spend {value} % of their time in its queue: it needs less than {needed_ms} ms for one. "
+            "Requests to {dev} spend {value} % of their time in its queue: it needed {needed_ms} ms for one at best. "
             "A service waits for disks.",
-            "发往 {dev} 的请求有 {value} % 的时间在其队列中：单个请求所需不足 {needed_ms} ms；有服务在等待磁盘。",
+            "发往 {dev} 的请求有 {value} % 的时间在其队列中：单个请求最快只需 {needed_ms} ms；有服务在等待磁盘。",
         ),
         measure=device_time.QUEUE_SHARE,
         op=">",
-        thresholds=(("warn", Threshold("warn", 50.0, "percent: more than the device itself takes")),),
+        thresholds=(
+            ("warn", Threshold("warn", 75.0, "percent: a device that is busy for 75 % of the time (M/M/1)")),
+        ),
         also=(
             Condition(
                 device_time.IN_FLIGHT,

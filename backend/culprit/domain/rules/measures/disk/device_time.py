@@ -23,9 +23,6 @@ from culprit.domain.rules.view import HostView, ViewSeries
 #: What a request needs at most without a queue: seek and half a turn at 7200 rpm with a margin, flash behind SATA,
 #: flash behind PCIe (data sheets). What the kernel calls rotational may be a virtual disk: the mildest bound holds.
 ROTATING_MS, SATA_FLASH_MS, NVME_MS = 20.0, 5.0, 2.0
-#: A request that takes four times as long as it needs waits for three quarters of its time: a device that is busy for
-#: three quarters of the time (M/M/1: 1 / (1 - u)).
-QUEUE_FACTOR = 4.0
 #: A mean of fewer requests does not show what the device needs.
 _ENOUGH_REQUESTS = 10.0
 _READS, _WRITES, _FLUSHES = ("r_iops", "r_await_ms"), ("w_iops", "w_await_ms"), ("flush_per_s", "f_await_ms")
@@ -119,7 +116,7 @@ def _queue_share(view: HostView) -> list[Measurement]:
                 continue
             rates, waits = np.nan_to_num(columns[rate]), columns[wait]
             sure = waits[(rates * spans >= _ENOUGH_REQUESTS) & ~np.isnan(waits)]
-            best = min(needed(dev), QUEUE_FACTOR * float(sure.min())) if len(sure) else needed(dev)
+            best = min(needed(dev), float(sure.min())) if len(sure) else needed(dev)
             held = np.nan_to_num(waits) * rates * spans
             beyond = np.fmax(np.nan_to_num(waits) - best, 0.0) * rates * spans
             total, queued = total + float(held.sum()), queued + float(beyond.sum())

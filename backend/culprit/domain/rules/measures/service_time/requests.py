@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.intervals import bound_mean
 from culprit.domain.rules.measures.service_time.activities import PEER, UNKNOWN
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_amounts
 from culprit.domain.rules.measures.service_time.services import (
@@ -125,12 +126,21 @@ def read_load(
     """Return the requests of a service: as its connections show them, or as its local callers do, if these are more."""
     inbound = [row for row in connections if row.text("direction") == "in"]
     waiting = sum_column(inbound, "waiting")
-    queued = sum_column(inbound, "unread") + sum_column(listening, "queue_min")
+    queued = sum_column(inbound, "unread") + sum(map(_count_queued, listening))
     oldest = max((row.number("oldest") or 0.0 for row in inbound), default=0.0)
     citations = tuple(row.citation for row in (*inbound, *listening))
     if calls.number > waiting + queued:
         waiting, citations = calls.number - queued, (*citations, *calls.citations)
     return RequestLoad(waiting, queued, max(oldest, calls.longest_ms), citations)
+
+
+def _count_queued(row: TableRow) -> float:
+    """Return how many connections wait in a queue on average, at least: the lower bound of the mean of its samples."""
+    least, mean = row.number("queue_min") or 0.0, row.number("queue_mean")
+    deviation, samples = row.number("queue_deviation"), row.number("samples")
+    if mean is None or deviation is None or samples is None:
+        return least
+    return max(least, bound_mean(mean, deviation, samples)[0])
 
 
 def place_requests(

@@ -116,6 +116,24 @@ def _busy_part(view: HostView, times: ServiceTimes, account: TimeAccount) -> Ite
         yield Measurement(value, account.service.subject, cites, account.samples, (), detail)
 
 
+def _awake(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """The longest time for which a thread of the service ran or waited for a CPU and never slept."""
+    del times
+    rows = [
+        (awake, row)
+        for row in view.rows("threads")
+        if row.text("pid") in account.service.pids and (awake := row.number("awake_ms")) is not None
+    ]
+    if rows:
+        awake, row = max(rows, key=lambda item: item[0])
+        detail: Detail = {
+            "name": account.service.name,
+            "thread": row.text("comm"),
+            "waiting": round(account.waiting + account.queued, 1),
+        }
+        yield Measurement(awake, account.service.subject, (row.citation,), account.samples, (), detail)
+
+
 def _contended(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     """Percent of the time that goes to what requests share, so that more workers would not shorten it."""
     del view
@@ -254,6 +272,10 @@ THREADS = Measure(
 BUSY_PART = Measure(
     "service.busy_threads_pct", "pct", Text("Serving threads that are busy", "忙碌的服务线程占比"), NEEDS,
     _read(_busy_part),
+)  # fmt: skip
+LONGEST_AWAKE = Measure(
+    "service.longest_awake_ms", "ms", Text("Longest time without a pause of a thread", "线程最长连续不停顿时间"), NEEDS,
+    _read(_awake),
 )  # fmt: skip
 CONTENDED = Measure(
     "time.contended_pct", "pct", Text("Time for what requests share", "请求争用共享资源的时间"), NEEDS,
