@@ -197,7 +197,7 @@ def slow_disk(group: Group, image: Path, *, iops: int = 0, bytes_per_s: int = 0)
 
     A limit on a device itself holds requests back before they count as its own, so that it looks idle. With
     the limit one layer below, requests queue in the loop device, as they do in a disk that is too slow. The host cannot
-    read this limit: it stands for what a disk can do, and a diagnosis that names it would be right about the lab alone.
+    read this limit: it is what a disk can do, and a diagnosis that names it would be right about the lab alone.
     """
     number = image.stat().st_dev
     files = limit_io(group, f"{os.major(number)}:{os.minor(number)}", iops=iops, bytes_per_s=bytes_per_s)

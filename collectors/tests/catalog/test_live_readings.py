@@ -20,7 +20,7 @@ from collectors.tests.record_fixtures import run_script
 from collectors.tests.support import BytesPart, context
 
 Row = Mapping[str, object]
-NOBODY = 65534
+UNPRIVILEGED = 65534
 POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"))), None)
 
 
@@ -40,7 +40,7 @@ def run(collector_id: str, seconds: int, **environment: str) -> dict[str, list[R
     }
 
 
-def test_a_thread_that_never_sleeps_is_awake_and_one_that_naps_is_not() -> None:
+def test_only_a_thread_that_never_sleeps_is_awake() -> None:
     busy = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
     napping = "import time\nfor _ in range(20000):\n sum(range(200))\n time.sleep(0.001)"
     programs = [subprocess.Popen([sys.executable, "-c", text]) for text in (busy, napping)]
@@ -105,8 +105,8 @@ def database(tmp_path: Path) -> Iterator[Path]:
     for parent in (folder, *folder.parents):
         if parent.stat().st_uid == 0 and parent != Path("/tmp") and str(parent).startswith("/tmp"):
             parent.chmod(0o755)
-    os.chown(folder, NOBODY, NOBODY)
-    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    os.chown(folder, UNPRIVILEGED, UNPRIVILEGED)
+    drop = ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups"]
     data = str(folder / "data")
     subprocess.run(
         [*drop, str(POSTGRES / "initdb"), "-D", data, "-U", "shop", "-A", "trust", "--no-sync"],
@@ -127,7 +127,7 @@ def database(tmp_path: Path) -> Iterator[Path]:
         server.wait(30)
 
 
-def test_a_database_without_a_role_of_its_system_user_is_asked_as_a_role_with_sessions(
+def test_database_without_a_role_of_its_system_user_is_queried_as_another_role(
     database: Path,
 ) -> None:
     psql = ["psql", "-X", "-h", str(database), "-U", "shop", "postgres"]

@@ -122,7 +122,7 @@ RULES: tuple[Rule, ...] = (
         causes=("blocked-event-loop",),
         suspects=("blocked-event-loop", "cpu-hot-function"),
         caveats=Text(
-            "Such a thread answers no one meanwhile. What it computes is shown by a profile.",
+            "Such a thread answers no request in the meantime. A profile shows what it computes.",
             "此时该线程无法应答任何请求；它在计算什么由剖析给出。",
         ),
         source="schedstat: time on a CPU and waiting for one is all of the time between samples of the thread",
