@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, fields
 
 from culprit.json_types import Json
@@ -16,7 +17,8 @@ class Round:
 
     `evaluated_ms`: how long all rules took, for each capture of the diagnosis. `nulls`: the cause that each null model
     names. `harmed`: whether the answer shows harm; `unexplained_pct`: the share of the time of the most harmed service
-    that no named cause explains, None if it is unknown.
+    that no named cause explains, None if it is unknown. `first_right_s`: after how many seconds the first stage ended
+    from which on the first cause was a true one until the end; None if the answer is wrong or nothing was there.
     """
 
     scenario: str
@@ -31,6 +33,7 @@ class Round:
     harmed: bool = False
     unexplained_pct: float | None = None
     seconds: float = 0.0
+    first_right_s: float | None = None
     cited: int = 0
     grounded: int = 0
     ungrounded: list[str] = field(default_factory=list)
@@ -73,6 +76,16 @@ class Round:
     def wrong(self) -> list[str]:
         """Causes that were named likely and are not there."""
         return [name for name, confidence in self.named if confidence == "likely" and name not in self.truth]
+
+
+def find_first_right(stages: Sequence[Json], truth: Collection[str]) -> float | None:
+    """Return the seconds after which a true cause was named first, and remained so in every later stage."""
+    since: float | None = None
+    for stage in stages:
+        named = stage.get("named") or []
+        is_right = bool(named) and named[0]["cause"] in truth
+        since = (stage["named_after_s"] if since is None else since) if is_right else None
+    return since
 
 
 def load_round(stored: Json) -> Round:

@@ -1,7 +1,7 @@
 """How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
 
     ./culprit bench score [--set lab|real] [--only ID ...] [--kinds KIND ...] [--rounds N] [--seed N] [--healthy N]
-                          [--stacked N] [--distractors N] [--twice] [--save FILE [--add]] [--corpus DIR]
+                          [--stacked N] [--distractors N] [--twice] [--save FILE [--add | --render]] [--corpus DIR]
                           [--table FILE] [--home DIR]
 
 Every round starts a host, lets it run healthy, injects the fault with parameters drawn at random, asks
@@ -34,7 +34,7 @@ from culprit.launcher.paths import ROOT
 from bench.accuracy.corpus import merge_views, write_round
 from bench.accuracy.corpus_redaction import list_private_names, redact_run
 from bench.accuracy.null_models import name_causes
-from bench.accuracy.rounds import KINDS, Round, describe_round, load_round, record_round
+from bench.accuracy.rounds import KINDS, Round, describe_round, find_first_right, load_round, record_round
 from bench.accuracy.score_client import Platform
 from bench.accuracy.score_table import render_markdown
 from bench.support.platforms import purge_data, running_platform, stop_on_term
@@ -79,7 +79,12 @@ def main() -> int:
     parser.add_argument("--junit", type=Path, help="every round as a test of a JUnit file")
     parser.add_argument("--twice", action="store_true", help="repeat a round that misses once, and mark it")
     parser.add_argument("--home", type=Path, help="of a platform that is running already")
+    parser.add_argument(
+        "--render", action="store_true", help="play nothing; write the table of what --save holds"
+    )
     options = parser.parse_args()
+    if options.render:
+        return _report(_load_batches(options.save) if options.save else [], options.table)
     stop_on_term()
     seed = options.seed or random.SystemRandom().randrange(1, 1 << 31)
     print(f"seed {seed}", flush=True)
@@ -102,7 +107,12 @@ def main() -> int:
                 options.save.write_text(json.dumps({"batches": batches}, indent=1))
     if options.junit:
         options.junit.write_text(build_junit(rounds, seed))
-    batches = [*earlier, {**batch, "rounds": [asdict(each) for each in rounds]}]
+    _report([*earlier, {**batch, "rounds": [asdict(each) for each in rounds]}], options.table)
+    return 0 if rounds and all(item.good for item in rounds) else 1
+
+
+def _report(batches: Sequence[Json], table: Path | None) -> int:
+    """Print the tables of batches, and write them to a file. Return 1 if there is no batch."""
     text = render_markdown(
         [
             {**batch, "rounds": [record_round(load_round(each)) for each in batch["rounds"]]}
@@ -111,9 +121,9 @@ def main() -> int:
         digest_rules(),
     )
     print(text)
-    if options.table:
-        options.table.write_text(text)
-    return 0 if rounds and all(item.good for item in rounds) else 1
+    if table:
+        table.write_text(text)
+    return 0 if batches else 1
 
 
 def _format_options(options: argparse.Namespace, seed: int) -> str:
@@ -234,6 +244,7 @@ def _diagnosed(
         return
     result = answer["result"]
     done.named = [(cause["id"], cause["confidence"]) for cause in result["causes"]]
+    done.first_right_s = find_first_right(answer["stages"], done.truth)
     done.harmed, done.unexplained_pct = bool(result.get("harm")), result.get("unexplained_pct")
     done.evaluated_ms = [finding["elapsed_ms"] for finding in platform.findings(result["runs"])]
     stored = [platform.download(run) for run in result["runs"]]

@@ -93,6 +93,8 @@ added to the earlier ones, and their misses stay. A seed draws the same rounds o
   causes.
 - **null**: how often answers without knowledge are right: the cause of the number furthest beyond its threshold, the
   cause of the busiest resource, and no cause.
+- **median s**: until the answer. **cause s**: until the end of the first stage from which on a true cause is named
+  first, of right answers that recorded it; the page of a diagnosis shows it while later stages run.
 - **grounded**: cited numbers that were found again in the bytes of their artifact, by the parsers alone.
 
 ## By kind
@@ -100,9 +102,9 @@ added to the earlier ones, and their misses stay. A seed draws the same rounds o
 
 _HEAD = (
     "| scenario | rounds | top-1 | top-3 | all found | wrong likely | wrong possible | null: number | resource | silent"
-    " | grounded | median s | true | named |"
+    " | grounded | median s | cause s | true | named |"
 )
-_RULE = "|---|" + "--:|" * 11 + "---|---|"
+_RULE = "|---|" + "--:|" * 12 + "---|---|"
 
 
 def _row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str:
@@ -110,6 +112,7 @@ def _row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str
     cited = sum(item["cited"] for item in whole)
     grounded = f"{100 * sum(item['grounded'] for item in whole) / cited:.0f} %" if cited else "-"
     seconds = f"{statistics.median(item['seconds'] for item in whole):.1f}" if whole else "-"
+    since = [item["first_right_s"] for item in whole if item.get("first_right_s") is not None]
     is_short = with_causes and len(rounds) < 9
     truth = " ".join(sorted({cause for item in rounds for cause in item["truth"]})) if is_short else ""
     named = " ".join(sorted({item["named"][0][0] for item in rounds if item["named"]})) if is_short else ""
@@ -126,6 +129,7 @@ def _row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str
         *(_share_of_model(rounds, model) for model in MODELS),
         grounded,
         seconds,
+        f"{statistics.median(since):.1f}" if since else "-",
         truth or "-",
         named or "-",
     ]

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from bench.accuracy.rounds import Round, load_round, record_round
+from bench.accuracy.rounds import Round, find_first_right, load_round, record_round
 from bench.accuracy.score_table import render_markdown, render_tables
 
 FAULT = Round("disk-full", "fault", 7, ["disk-full"], software=["postgresql"])
@@ -60,3 +60,17 @@ def test_batch_of_other_rules_is_marked_out_of_date() -> None:
     batch = {"options": "--seed 1", "planned": 1, "rounds": [record_round(FAULT)], "rules": "abc"}
     assert "**Out of date**" not in render_markdown([batch], "abc")
     assert "**Out of date**" in render_markdown([batch], "def")
+
+
+def test_time_to_the_cause_counts_from_the_stage_since_which_it_stayed_first() -> None:
+    def stage(seconds: float, *names: str) -> dict[str, object]:
+        return {
+            "named": [{"cause": name, "confidence": "likely"} for name in names],
+            "named_after_s": seconds,
+        }
+
+    stages = [stage(11.0, "a", "b"), stage(24.0, "b"), stage(36.0, "a", "b")]
+    assert find_first_right(stages, ["a"]) == 36.0
+    assert find_first_right([stage(11.0, "a"), stage(24.0, "a")], ["a", "c"]) == 11.0
+    assert find_first_right(stages, ["b"]) is None
+    assert find_first_right([stage(11.0), {"named": None, "named_after_s": None}], ["a"]) is None

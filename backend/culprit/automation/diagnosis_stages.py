@@ -108,6 +108,7 @@ def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagno
             return
         view, result = _evaluate_stages(session, store, diagnosis, runs)
         ranking = rank_causes(result, RULES, CAUSES, read_service_times(view))
+        _store_named_causes(session, diagnosis, ranking)
         stage = _select_next_stage(session, actor, diagnosis, ranking, result)
         if stage is not None:
             scope = _build_scope(stage.about) or diagnosis.scope
@@ -243,6 +244,14 @@ def _evaluate_stages(
     view = view.with_peers(_load_peers(session, store, diagnosis))
     thresholds = resolve_overrides(session, host.id, host.labels)
     return view, evaluate_rules(RULES.values(), view, thresholds)
+
+
+def _store_named_causes(session: Session, diagnosis: Diagnosis, ranking: Ranking) -> None:
+    """Store with the last stage what the stages up to it name, so that it can be read while deeper ones run."""
+    named = [{"cause": item.cause, "confidence": item.confidence} for item in ranking.causes]
+    seconds = round((queries.get_clock(session) - diagnosis.created_at).total_seconds(), 3)
+    *before, last = diagnosis.stages
+    diagnosis.stages = [*before, {**last, "named": named, "named_after_s": seconds}]
 
 
 def _store_answer(  # noqa: PLR0917

@@ -22,6 +22,11 @@ const stage = (captureId: string, extra: Partial<DiagnosisStage> = {}): Diagnosi
   ...extra,
 });
 
+const NAMED: DiagnosisStage["named"] = RANKING.causes.map(({ id: cause, confidence }) => ({
+  cause,
+  confidence: confidence === "possible" ? "possible" : "likely",
+}));
+
 const DIFFERENCES: Difference[] = [
   {
     kind: "setting",
@@ -93,8 +98,13 @@ export const DIAGNOSES: Diagnosis[] = [
     baseline_run_id: id("run", HOST.id, 470),
     peers: HOSTS.slice(2, 4).map(({ id: hostId, name }) => ({ id: hostId, name })),
     stages: [
-      stage(id("capture", 470)),
+      stage(id("capture", 470), {
+        named: [{ cause: "cpu-exhausted", confidence: "possible" }],
+        named_after_s: 11.2,
+      }),
       stage(id("capture", 472), {
+        named: NAMED,
+        named_after_s: 21.1,
         tier: "deep",
         seconds: 5,
         collectors: { perf_sched: 2, perf_record: 5 },
@@ -161,6 +171,7 @@ export function readDiagnosis(diagnosisId: string): Diagnosis | undefined {
       state: capture.runs[0]?.state ?? "queued",
       seconds: entry.diagnosis.seconds,
       host_cpu_ms: capture.runs[0]?.host_cpu_ms ?? null,
+      ...(capture.runs[0]?.state === "done" ? { named: NAMED, named_after_s: 11.4 } : {}),
     }),
   );
   const elapsed_s = (Date.now() - entry.began) / 1000;

@@ -6111,6 +6111,9 @@ export interface components {
         /**
          * DiagnosisStageResponse
          * @description One stage: its capture, collectors with their seconds, tier, and the hypotheses that it decides.
+         *
+         *     `named` are the causes that this stage and those before it name, the first one first, `named_after_s` seconds after
+         *     the diagnosis was created; None until the stage is evaluated.
          */
         DiagnosisStageResponse: {
             /**
@@ -6128,6 +6131,10 @@ export interface components {
             host_cpu_ms: number | null;
             /** Hypotheses */
             hypotheses: string[];
+            /** Named */
+            named?: components["schemas"]["StageCause"][] | null;
+            /** Named After S */
+            named_after_s?: number | null;
             /** Refused */
             refused: string[];
             /** Run Id */
@@ -12896,6 +12903,19 @@ export interface components {
             tracks: components["schemas"]["FigureTrack"][];
             /** Unit */
             unit: string;
+        };
+        /**
+         * StageCause
+         * @description A cause that the stages up to one of them name.
+         */
+        StageCause: {
+            /** Cause */
+            cause: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "likely" | "possible";
         };
         /**
          * StageColumn

@@ -367,6 +367,7 @@ export interface TextVariables {
   "diagnosis.failed": never;
   "diagnosis.length": never;
   "diagnosis.lookAtHost": never;
+  "diagnosis.namedAfter": "time";
   "diagnosis.next": never;
   "diagnosis.noBaseline": never;
   "diagnosis.noCause": "missing" | "open" | "out";
@@ -375,6 +376,7 @@ export interface TextVariables {
   "diagnosis.openIncident": never;
   "diagnosis.peers": "names";
   "diagnosis.pending": never;
+  "diagnosis.preliminary": "time";
   "diagnosis.refused": "what";
   "diagnosis.run": never;
   "diagnosis.stageDetails": "n";

@@ -34,8 +34,19 @@ class DiagnosisCreate(BaseModel):
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
+class StageCause(BaseModel):
+    """A cause that the stages up to one of them name."""
+
+    cause: str
+    confidence: Literal["likely", "possible"]
+
+
 class DiagnosisStageResponse(BaseModel):
-    """One stage: its capture, collectors with their seconds, tier, and the hypotheses that it decides."""
+    """One stage: its capture, collectors with their seconds, tier, and the hypotheses that it decides.
+
+    `named` are the causes that this stage and those before it name, the first one first, `named_after_s` seconds after
+    the diagnosis was created; None until the stage is evaluated.
+    """
 
     capture_id: UUID
     run_id: UUID | None
@@ -48,6 +59,8 @@ class DiagnosisStageResponse(BaseModel):
     scope: dict[str, str]
     cpu_pct: float
     host_cpu_ms: float | None
+    named: list[StageCause] | None = None
+    named_after_s: float | None = None
 
 
 class PeerDifference(BaseModel):

@@ -95,6 +95,14 @@ def _follow(server: Server, read: Json, timeout: float) -> Json:
                 why = f" for {', '.join(stage['hypotheses'])}" if stage["hypotheses"] else ""
                 what = f"{len(stage['collectors'])} collectors, {stage['seconds']:g} s, tier {stage['tier']}"
                 print_line(sys.stderr, f"{read['host']['name']} {text} ({what}{why})")
+            text = f"stage {number}: causes"
+            if stage["named"] is not None and text not in reported:
+                reported.add(text)
+                causes = ", ".join(f"{item['cause']} ({item['confidence']})" for item in stage["named"])
+                print_line(
+                    sys.stderr,
+                    f"{read['host']['name']} after {stage['named_after_s']:.0f} s: {causes or 'no cause'}",
+                )
         if read["state"] != "running":
             return read
         if time.monotonic() > end:

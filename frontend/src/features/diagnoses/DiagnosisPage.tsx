@@ -18,7 +18,7 @@ import { DiagnosisResult } from "../../widgets/findings/DiagnosisResult";
 import { NoCauseNote } from "../../widgets/findings/FindingsPanel";
 import classes from "./Diagnoses.module.css";
 import { ScopeTag } from "./DiagnosesPage";
-import { DiagnosisStages } from "./DiagnosisStages";
+import { DiagnosisStages, StageCauses } from "./DiagnosisStages";
 import { PeerDifferences } from "./PeerDifferences";
 
 /** One question to a host: its stages as they run, and in the same place the answer. */
@@ -168,13 +168,30 @@ function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: 
   );
 }
 
+/** What the stages that have ended name, while a later one runs. */
+function PreliminaryCauses({ stages }: { stages: Diagnosis["stages"] }) {
+  const { t } = useTranslation();
+  const latest = stages.findLast((stage) => stage.named);
+  return (
+    <div className={classes.pending} role="status">
+      {latest?.named && (
+        <p>
+          <strong>{t("diagnosis.preliminary", { time: seconds(latest.named_after_s ?? 0) })}</strong>{" "}
+          <StageCauses named={latest.named} />
+        </p>
+      )}
+      <p>{t("diagnosis.pending")}</p>
+    </div>
+  );
+}
+
 /** The answer, or in its place why there is none. */
 function DiagnosisOutcome({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   const sentence = useMessage();
   const names = useNames();
   const { state, result, failure, stages, host } = diagnosis;
-  if (state === "running") return <p className={classes.pending}>{t("diagnosis.pending")}</p>;
+  if (state === "running") return <PreliminaryCauses stages={stages} />;
   if (state === "canceled")
     return (
       <EmptyState title={t("diagnosis.canceled")}>

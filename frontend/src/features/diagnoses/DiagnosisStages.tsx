@@ -4,6 +4,7 @@ import type { Diagnosis } from "../../client/models";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { RunStateIcon, StatusIcon, TierTag } from "../../components/StatusIcon";
+import { VerdictIcon } from "../../components/VerdictIcon";
 import { milliseconds, number, seconds } from "../../core/text/format";
 import { useCaptureStream } from "../../lib/captures/useCaptureStream";
 import { isActive } from "../../lib/queries";
@@ -91,6 +92,14 @@ function StageItem({ stage, n, live }: { stage: DiagnosisStage; n: number; live:
                 : what.map(names.collector).join(", ")}
             </span>
           </div>
+          {stage.named && (
+            <div className={classes.stageText}>
+              <span className="dim">
+                {t("diagnosis.namedAfter", { time: seconds(stage.named_after_s ?? 0) })}
+              </span>
+              <StageCauses named={stage.named} />
+            </div>
+          )}
         </div>
         <dl className={classes.cost}>
           <StageCost name={t("diagnosis.length")} value={seconds(stage.seconds)} />
@@ -113,6 +122,26 @@ function StageItem({ stage, n, live }: { stage: DiagnosisStage; n: number; live:
       </div>
       {open && <StageRuns captureId={stage.capture_id} />}
     </li>
+  );
+}
+
+/** The causes that a stage and those before it name, each with its confidence. */
+export function StageCauses({ named }: { named: NonNullable<DiagnosisStage["named"]> }) {
+  const { t } = useTranslation();
+  const names = useNames();
+  if (named.length === 0) return <span className="dim">{t("findings.noCause")}</span>;
+  return (
+    <span className={classes.stageCauses}>
+      {named.slice(0, MOST).map(({ cause, confidence }) => (
+        <span key={cause} className={classes.shortCause}>
+          <VerdictIcon
+            look={confidence === "possible" ? "weak" : "supports"}
+            label={t(`findings.confidence.${confidence}`)}
+          />
+          {names.cause(cause)}
+        </span>
+      ))}
+    </span>
   );
 }
 

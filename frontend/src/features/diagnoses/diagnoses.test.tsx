@@ -77,7 +77,7 @@ describe("an answer", () => {
   it("names the cause, the numbers that prove it, the cost of the fix and the cost of every stage", async () => {
     openScreen(`/diagnoses/${DONE.id}`);
     expect(await screen.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
-    expect(screen.getByText("Likely")).toBeVisible();
+    expect(screen.getByText("Likely", { ignore: ".visually-hidden" })).toBeVisible();
     const figures = screen.getByRole("list", { name: /^Numbers for: More runnable threads/ });
     const delay = within(figures).getByRole("link", {
       name: /^44.1.ms Delay per switch: open .*lines 1184, 1190/,
@@ -92,6 +92,13 @@ describe("an answer", () => {
     expect(screen.getByText(/GOMAXPROCS=4/)).toBeVisible();
     expect(screen.getByText("911 ms")).toBeVisible();
     expect(await screen.findByText(/does not allow it: System calls of/)).toBeVisible();
+  });
+
+  it("states after each stage what the stages so far name", async () => {
+    openScreen(`/diagnoses/${DONE.id}`);
+    const [first, second] = await screen.findAllByText(/^After \d/);
+    expect(first?.parentElement).toHaveTextContent("After 11.2 s:");
+    await waitFor(() => expect(second?.parentElement).toHaveTextContent("More runnable threads than CPUs"));
   });
 
   it("opens what was ruled out, and keeps that in the address", async () => {

@@ -51,6 +51,12 @@ def test_a_host_is_diagnosed(lab):
     for cause in result["causes"]:
         assert all(number["artifact"] for number in cause["evidence"])
     assert result["seconds"] > 5
+    *_, last = done.stages
+    assert last["named"] == [
+        {"cause": item["id"], "confidence": item["confidence"]} for item in result["causes"]
+    ]
+    times = [stage["named_after_s"] for stage in done.stages]
+    assert times == sorted(times) and 5 < times[0] <= result["seconds"]
 
 
 def test_peers_are_captured_in_the_first_stage_only(lab):
