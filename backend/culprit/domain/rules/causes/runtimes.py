@@ -91,7 +91,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：新建连接减少，公钥函数 CPU 下降。",
         ),
         mechanisms=("running",),
-        explains=("cpu-exhausted", "cpu-hot-function", "worker-pool-exhausted"),
+        explains=("cpu-exhausted", "cpu-hot-function", "worker-pool-exhausted", "blocked-event-loop"),
         tested_by=("perf_record",),
         proven_by=("tls-handshakes",),
     ),

@@ -116,6 +116,11 @@ RULES: tuple[Rule, ...] = (
                 ">=",
                 Threshold("share", 80.0, "of the CPU time: other threads do next to nothing"),
             ),
+            Condition(
+                shares.RUNNING,
+                ">=",
+                Threshold("running", 66.7, "percent: it computes, and hardly waits for a CPU"),
+            ),
             _LATE,
             _MANY_WAIT,
         ),
