@@ -21,7 +21,7 @@ function is_gone(f,  l, k) {
 }
 # Return the text of a file, read once per tick.
 function read_text(f,  l, k) {
-  if (read_at[f] == tick) return text[f]
+  if (f in read_at && read_at[f] == tick) return text[f]
   read_at[f] = tick
   l = ""
   k = (getline l < f)
@@ -98,24 +98,31 @@ function has_restarted(i, path,  s, n, j, p, remaining, c) {
   for (j = 1; j <= n && j <= 64; j++) if (p[j] != "") members[i] = members[i] p[j] " "
   return c + 0
 }
-# Return how many processes with that name started. Only pids of the last two ticks are read, because a process has
-# the name of its parent until it executes another program.
-function count_processes(i, name,  w, last, from, p, l, count, n) {
+# Return how many processes with that name started. Pids are read in the order in which the kernel assigns them, at most
+# 4000 per tick: on a busy host a start is counted late and not missed. The pids of the last two ticks are read twice,
+# because a process has the name of its parent until it executes another program.
+function count_processes(i, name,  w, last, max, p, todo, count, k) {
   split(read_text("/proc/loadavg"), w, " ")
   last = w[5] + 0
-  if (!(i in pid_0)) { pid_0[i] = pid_1[i] = last; return 0 }
-  from = pid_1[i]
-  if (from > last) from = 300
-  if (last - from > 4000) from = last - 4000
-  for (p = from + 1; p <= last; p++) {
-    if ((i, p) in counted) continue
-    l = ""
-    if ((getline l < ("/proc/" p "/stat")) > 0 && index(l, " (" name ") ")) { counted[i, p] = 1; count++ }
-    close("/proc/" p "/stat")
+  if (!(i in settled_pid)) { settled_pid[i] = newest_pid[i] = last; return 0 }
+  max = read_text("/proc/sys/kernel/pid_max") + 0
+  if (max < last) max = last
+  p = settled_pid[i]
+  for (todo = 4000; p != last && todo > 0; todo--) {
+    p = (p + 1 < max) ? p + 1 : 300
+    if (!((i, p) in counted_at) && is_process(p, name)) { counted_at[i, p] = tick; count++ }
   }
-  pid_1[i] = pid_0[i]
-  pid_0[i] = last
+  settled_pid[i] = (p == last) ? newest_pid[i] : p
+  newest_pid[i] = last
+  for (k in counted_at) if (counted_at[k] < tick - 2) delete counted_at[k]
   return count + 0
+}
+# Return whether a pid is a process with that name, and not a thread: /proc has entries for threads too.
+function is_process(p, name,  l, s) {
+  if ((getline l < ("/proc/" p "/stat")) > 0 && index(l, " (" name ") ")) getline s < ("/proc/" p "/status")
+  close("/proc/" p "/stat")
+  close("/proc/" p "/status")
+  return number_of(s, "Tgid") == p
 }
 # Return how many containers with that name or id started, from the list that the shell made during the last sleep.
 function count_containers(i, name,  n, j, d, id, s, count, cmd) {

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -306,3 +307,33 @@ def test_a_container_that_starts_fires(room: Room, by: str) -> None:
         assert fired.value == 1
     armed.hang_up()
     armed.gone(room, 10)
+
+
+@ROOT
+def test_starts_are_counted_where_pids_begin_again_and_threads_are_not(tmp_path: Path) -> None:
+    """In a pid namespace that is 12 pids from its highest; the second program has threads of its own name."""
+    probe = tmp_path / "culprit-probe"
+    probe.symlink_to("/bin/sleep")
+    threads = tmp_path / "threads.py"
+    threads.write_text(
+        "import ctypes, threading, time\n"
+        "ctypes.CDLL(None).prctl(15, b'culprit-thread', 0, 0, 0)\n"
+        "[threading.Thread(target=time.sleep, args=(4,)).start() for _ in range(9)]\n"
+    )
+    script = f"""
+        echo $(($(cat /proc/sys/kernel/pid_max) - 12)) > /proc/sys/kernel/ns_last_pid
+        : > {tmp_path}/go
+        printf 'C process_start over 1 1 1 %s\\n' culprit-probe culprit-thread |
+            awk -v go={tmp_path}/go -v main=1 -v guard=1 -v tck=100 -v nap=sleep -v rm=rm -f "$0" &
+        sleep 1.5
+        i=0; while [ $i -lt 30 ]; do i=$((i + 1)); {probe} 4 & done
+        {sys.executable} {threads} &
+        sleep 5
+        rm {tmp_path}/go
+        wait $!"""
+    awk = Path(watcher.__file__).parent / "scripts" / "watcher.awk"
+    command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script, str(awk)]
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+    fired = [item for line in lines.splitlines() if isinstance(item := watcher.parse_line(line), ConditionMatch)]
+    counts = {number: sum(item.value or 0 for item in fired if item.number == number) for number in (1, 2)}
+    assert counts == {1: 30, 2: 1}, lines
