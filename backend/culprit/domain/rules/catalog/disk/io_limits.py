@@ -74,7 +74,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=io_limits.HELD_TASKS,
         op=">=",
-        thresholds=(("warn", Threshold("tasks", 1.0, "at any time, at least one task waits")),),
+        thresholds=(("warn", Threshold("tasks", 0.5, "one task waits for more than half of the time")),),
         also=(
             Condition(
                 io_limits.HELD_SHARE,
@@ -82,9 +82,9 @@ RULES: tuple[Rule, ...] = (
                 Threshold("share", 50.0, "requests at the device explain less than half of the waits"),
             ),
             Condition(
-                io_limits.GRANTED_USED,
+                io_limits.USED_WHILE_HELD,
                 ">=",
-                Threshold("granted", 90.0, "of what the kernel grants in slices of 100 ms"),
+                Threshold("granted", 90.0, "while it holds tasks, a limit is used; slices of 100 ms round it down"),
             ),
         ),
         strength=Strength.DIRECT,

@@ -50,11 +50,6 @@ def _limits_used(view: HostView) -> list[Measurement]:
     return results
 
 
-def _granted_used(view: HostView) -> list[Measurement]:
-    """Percent that the group used of what the kernel grants at least of each I/O limit."""
-    return [replace(item, value=item.high, interval=None) for item in _limits_used(view)]
-
-
 def _held_tasks(view: HostView) -> list[Measurement]:
     """Tasks of each group with a limit that wait for I/O, less the requests in flight at devices.
 
@@ -98,6 +93,25 @@ def _held_tasks(view: HostView) -> list[Measurement]:
                 )
             )
     return results
+
+
+def _used_while_held(view: HostView) -> list[Measurement]:
+    """Percent of what the kernel grants at least of each I/O limit that the group used while tasks were held.
+
+    Held tasks, on average, are at least the share of the time in which one is held: a single task that is held for
+    half of the time cannot use more than half of a limit.
+    """
+    held = {item.subject: item for item in _held_tasks(view) if item.value > 0}
+    return [
+        replace(
+            item,
+            value=item.high / min(1.0, held[item.subject].value),
+            citations=(*item.citations, *held[item.subject].citations),
+            interval=None,
+        )
+        for item in _limits_used(view)
+        if item.subject in held
+    ]
 
 
 def _held_share(view: HostView) -> list[Measurement]:
@@ -177,14 +191,6 @@ GROUP_BLOCKED = build_measure(
     (*_GROUPS, ("proc_threads",)),
     _group_blocked,
 )
-GRANTED_USED = build_measure(
-    "cgroup.io_granted_used_pct",
-    "pct",
-    "Use of what the kernel grants of the I/O limit",
-    "内核实际放行额度的使用率",
-    _GROUPS,
-    _granted_used,
-)
 _HELD_INPUTS = (*_GROUPS, ("proc_threads",), ("iostat",))
 HELD_TASKS = build_measure(
     "cgroup.io_held_tasks",
@@ -201,4 +207,12 @@ HELD_SHARE = build_measure(
     "组内 I/O 等待中到达设备之前的占比",
     _HELD_INPUTS,
     _held_share,
+)
+USED_WHILE_HELD = build_measure(
+    "cgroup.io_used_while_held_pct",
+    "pct",
+    "Use of what the kernel grants of the I/O limit while tasks are held",
+    "任务被阻挡期间内核放行额度的使用率",
+    _HELD_INPUTS,
+    _used_while_held,
 )
