@@ -24,22 +24,33 @@ _MAX_BYTES = 1 << 16
 _PROBES = (
     *(FieldColumn("server", number=False), FieldColumn("order"), FieldColumn("attempt")),
     *(FieldColumn("time", "ms", source="ms"), FieldColumn("outcome", number=False)),
+    FieldColumn("question", number=False),
 )
 
-#: The query is for the name servers of the root: every resolver can answer it from its own knowledge, and no name of
-#: the host's own is revealed. Python of the host is used at a fixed path, without its environment.
+#: Every resolver can answer for the name servers of the root from its own knowledge. If resolv.conf has a search domain,
+#: every second query is for the start of that zone (SOA): a server that refuses it resolves no name of the host. Only
+#: the host's own name servers receive the domain, and each query of a program gives it to them anyway. Python of the
+#: host is used at a fixed path, without its environment.
 _PROGRAM = r"""
 import os, socket, struct, sys, time
 CODES = {0: "answer", 1: "format error", 2: "server failure", 3: "no such name", 4: "not implemented", 5: "refused"}
+QUESTIONS = {"root": b"\0\0\2\0\1"}
 servers = []
 for line in open("/etc/resolv.conf", "rb").read(65536).decode("ascii", "replace").splitlines():
     words = line.split()
     if len(words) > 1 and words[0] == "nameserver" and len(servers) < 3:
         servers.append(words[1])
+    if len(words) > 1 and words[0] in ("search", "domain"):
+        labels = words[1].strip(".").encode("ascii", "replace").split(b".")
+        name = b"".join(bytes([len(label)]) + label for label in labels)
+        if all(0 < len(label) < 64 for label in labels) and len(name) < 255:
+            QUESTIONS["search domain"] = name + b"\0\0\6\0\1"
+asked = list(QUESTIONS)
 end = time.monotonic() + min(int(sys.argv[1]), 10)
 attempt = 0
 while servers and attempt < 4:
     attempt += 1
+    question = asked[(attempt - 1) % len(asked)]
     for order, server in enumerate(servers, 1):
         try:
             family, kind, proto, name, place = socket.getaddrinfo(server, 53, 0, socket.SOCK_DGRAM, 0, socket.AI_NUMERICHOST)[0]
@@ -51,7 +62,7 @@ while servers and attempt < 4:
             peer.settimeout(2.0)
             try:
                 peer.connect(place)
-                peer.send(struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + b"\0\0\2\0\1")
+                peer.send(struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + QUESTIONS[question])
                 reply = peer.recv(4096)
                 if len(reply) >= 4 and struct.unpack(">H", reply[:2])[0] == number:
                     outcome = CODES.get(reply[3] & 15, "other error")
@@ -59,7 +70,7 @@ while servers and attempt < 4:
                 pass
             except OSError as error:
                 outcome = "unreachable: " + (error.strerror or "?")
-        print("probe\tserver=%s\torder=%d\tattempt=%d\tms=%.1f\toutcome=%s" % (server, order, attempt, 1000 * (time.monotonic() - began), outcome), flush=True)
+        print("probe\tserver=%s\torder=%d\tattempt=%d\tms=%.1f\toutcome=%s\tquestion=%s" % (server, order, attempt, 1000 * (time.monotonic() - began), outcome, question), flush=True)
     if time.monotonic() + 1 >= end:
         break
     time.sleep(1)
@@ -79,7 +90,10 @@ PYTHON
 
 
 def parse_dns_probe(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Table `dns_probes`: one row for each query, with `outcome` answer, no answer, or an error of the server."""
+    """Table `dns_probes`: one row for each query; `outcome` is answer, no answer, or an error of the server.
+
+    `question` is root or search domain; captures of earlier versions have none and asked for the root.
+    """
     del context
     matching = field_lines.read_field_lines(parts, ("probe",))
     if matching is None:

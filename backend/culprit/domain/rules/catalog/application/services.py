@@ -5,7 +5,7 @@ from __future__ import annotations
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import requests, services
-from culprit.domain.rules.rule import Condition, Guard, Rule, Threshold
+from culprit.domain.rules.rule import AnyCondition, Condition, Guard, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _ENOUGH = Guard(
@@ -51,7 +51,18 @@ RULES: tuple[Rule, ...] = (
         thresholds=(("critical", Threshold("critical", 1.0, "one in a hundred")),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "errors"),
-        also=(Condition(requests.ERRORS, ">=", Threshold("times", 3.0, "times the baseline"), "baseline"),),
+        also=(
+            AnyCondition(
+                (
+                    Condition(requests.ERRORS, ">=", Threshold("times", 3.0, "times the baseline"), "baseline"),
+                    Condition(
+                        requests.ERRORS,
+                        ">=",
+                        Threshold("tenth", 10.0, "also without a baseline: no service is run to fail one in ten"),
+                    ),
+                )
+            ),
+        ),
         harm=True,
         caveats=Text("Error responses to crawlers (4xx) are not counted.", "对爬虫的 4xx 应答不计入。"),
         source="access log: responses with status 500 and above, or what the Prometheus query counts",

@@ -11,6 +11,7 @@ from culprit.domain.rules.use_method import Use
 _AVAILABLE = MetricReading("mem.available_pct", "held_below")
 _SHORT = Condition(_AVAILABLE, "<", Threshold("available", 10.0, "Netdata: 10 %, as F-MEM-AVAILABLE"))
 _MOST = Threshold("share", 50.0, "more than everything else together")
+_THIRD = Threshold("share", 33.3, "of three parts, the largest is a third at least")
 _STALLED = MetricReading("psi.some_pct", "mean", {"resource": "memory"})
 _TENTH = Threshold("stalled", 10.0, "what takes less than a tenth of the time explains no slow service")
 
@@ -40,15 +41,18 @@ def _holder(  # noqa: PLR0917 - a table of rules reads better by position
 _HOLDERS = (
     Rule(
         id="F-MEM-KERNEL-CGROUP",
-        title=Text("Kernel objects hold most of the memory of a group", "内核对象占用控制组大部分内存"),
+        title=Text("Kernel objects hold the largest part of the memory of a group", "内核对象占用控制组最大部分内存"),
         summary=Text(
             "Kernel objects hold {held_mb} MiB of {cgroup}: {value} % of its full limit of {limit_mb} MiB.",
             "{cgroup} 中内核对象占 {held_mb} MiB，为其 {limit_mb} MiB 限额的 {value}%，且限额已用尽。",
         ),
         measure=holders.GROUP_KERNEL,
         op=">",
-        thresholds=(("warn", _MOST),),
-        also=(Condition(shortage.USAGE, ">", Threshold("usage", 95.0, "reclaim works at the limit")),),
+        thresholds=(("warn", _THIRD),),
+        also=(
+            Condition(holders.GROUP_KERNEL_LEAD, ">", Threshold("largest", 100.0, "the largest of the parts")),
+            Condition(shortage.USAGE, ">", Threshold("usage", 95.0, "reclaim works at the limit")),
+        ),
         strength=Strength.MECHANISM,
         use=Use("memory", "utilization"),
         causes=("slab-growth",),

@@ -12,8 +12,11 @@ from culprit.domain.rules.view import HostView, TableRow
 
 _WAITS = (("dns_waits",),)
 _PROBES = (("dns_probe",),)
-#: What is no answer to a query. A server that refuses may serve other names, so it is not counted.
+#: What is no answer to any query. A server that refuses to answer for the root may serve the names of a company.
 FAILURES = ("server failure", "no answer")
+#: The question that a server of a host answers if it resolves any name. RFC 1034, 5.3.1: a stub resolver depends
+#: on servers that resolve names for it.
+_SEARCH_DOMAIN = "search domain"
 
 
 def _oldest_query(view: HostView) -> Iterator[Measurement]:
@@ -61,12 +64,22 @@ def _group_probes(view: HostView) -> dict[str, list[TableRow]]:
 
 
 def _is_failure(row: TableRow) -> bool:
-    return row.text("outcome") in FAILURES or row.text("outcome").startswith("unreachable")
+    """Return whether a query failed. The root exists, so that it has no such name is an error of the server."""
+    outcome, is_search = row.text("outcome"), row.text("question") == _SEARCH_DOMAIN
+    refused = outcome == ("refused" if is_search else "no such name")
+    return refused or outcome in FAILURES or outcome.startswith("unreachable")
+
+
+def _select_decisive(rows: list[TableRow]) -> list[TableRow]:
+    """Leave out refused queries for the root where the same server had another question to answer."""
+    rest = [row for row in rows if row.text("outcome") != "refused" or row.text("question") == _SEARCH_DOMAIN]
+    return rest or rows
 
 
 def _failing_probes(view: HostView) -> Iterator[Measurement]:
     """Percent of the queries to a server that failed."""
-    for server, rows in _group_probes(view).items():
+    for server, sent in _group_probes(view).items():
+        rows = _select_decisive(sent)
         failed = [row for row in rows if _is_failure(row)]
         last = failed[-1].text("outcome") if failed else "answer"
         detail: Detail = {"server": server, "outcome": last, "count": len(rows)}

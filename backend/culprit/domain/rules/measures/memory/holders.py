@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
 from culprit.domain.rules.measures.service_time.reach import limited_groups
 from culprit.domain.rules.rule import MetricReading
-from culprit.domain.rules.view import HostView
+from culprit.domain.rules.view import HostView, TableRow
 
 _PAGE_BYTES = 4096.0
 _MEMORY_TYPES = ("tmpfs", "ramfs", "devtmpfs")
@@ -52,8 +54,29 @@ def _fullest_group(view: HostView) -> list[Measurement]:
     return [Measurement(fullest.number("usage_pct") or 0.0, (), (fullest.citation,), 1)]
 
 
-def _kernel_part(view: HostView) -> list[Measurement]:
-    """Percent of the limit of each group that is neither memory of programs nor of files: objects of the kernel.
+@dataclass(frozen=True, slots=True)
+class _GroupParts:
+    """Memory of a control group in kB: of programs, of files, and the rest, which is objects of the kernel."""
+
+    row: TableRow
+    limit: float
+    anon: float
+    file: float
+    kernel: Interval
+
+    def measure(self, value: float, low: float, high: float) -> Measurement:
+        path = self.row.text("path")
+        detail: Detail = {
+            "cgroup": path,
+            "held_mb": round(self.kernel.high / 1024),
+            "limit_mb": round(self.limit / 1024),
+        }
+        interval = Interval("exact", low, high)
+        return Measurement(value, (("cgroup", path),), (self.row.citation,), 1, (), detail, interval)
+
+
+def _list_group_parts(view: HostView) -> list[_GroupParts]:
+    """Return the parts of each group with a limit.
 
     Each CPU reserves up to 64 pages ahead for a group, which belong to none of the three.
     """
@@ -65,15 +88,35 @@ def _kernel_part(view: HostView) -> list[Measurement]:
         if not limit or usage is None or anon is None or cached is None:
             continue
         held = max(0.0, usage - anon - cached)
-        path = row.text("path")
-        detail: Detail = {
-            "cgroup": path, "held_mb": round(held / 1024), "limit_mb": round(limit / 1024),
-        }  # fmt: skip
-        interval = Interval("exact", 100.0 * max(0.0, held - reserved_kb) / limit, 100.0 * held / limit)
         results.append(
-            Measurement(100.0 * held / limit, (("cgroup", path),), (row.citation,), 1, (), detail, interval)
+            _GroupParts(row, limit, anon, cached, Interval("exact", max(0.0, held - reserved_kb), held))
         )
     return results
+
+
+def _kernel_part(view: HostView) -> list[Measurement]:
+    """Percent of the limit of each group that objects of the kernel take."""
+    return [
+        parts.measure(
+            100.0 * parts.kernel.high / parts.limit,
+            100.0 * parts.kernel.low / parts.limit,
+            100.0 * parts.kernel.high / parts.limit,
+        )
+        for parts in _list_group_parts(view)
+    ]
+
+
+def _kernel_lead(view: HostView) -> list[Measurement]:
+    """Percent of the larger of the two other parts of each group that objects of the kernel take."""
+    return [
+        parts.measure(
+            100.0 * parts.kernel.high / other,
+            100.0 * parts.kernel.low / other,
+            100.0 * parts.kernel.high / other,
+        )
+        for parts in _list_group_parts(view)
+        if (other := max(parts.anon, parts.file)) > 0
+    ]
 
 
 def _reads_again(view: HostView) -> list[Measurement]:
@@ -138,6 +181,14 @@ GROUP_KERNEL = build_measure(
     "内核对象占内存限额",
     (("cgroup_mem",),),
     _kernel_part,
+)
+GROUP_KERNEL_LEAD = build_measure(
+    "cgroup.kernel_of_largest_pct",
+    "pct",
+    "Kernel objects of the larger of programs and files",
+    "内核对象相对程序与文件中较大者",
+    (("cgroup_mem",),),
+    _kernel_lead,
 )
 FULLEST_GROUP = build_measure(
     "cgroup.fullest_pct",
