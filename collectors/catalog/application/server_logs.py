@@ -40,7 +40,8 @@ _MESSAGES = (
 
 #: A log is a regular file that a process holds open for writing only and whose path names it. Only what was appended
 #: during the capture is read, 500 kB of each of ten files at most. `same` counts the lines of the most frequent kind,
-#: where digits and what is quoted do not count. The messages are those of the programs' own sources.
+#: where digits and what is quoted do not count. The messages are those of the programs' own sources. EAGAIN counts for
+#: processes only within three lines of a fork, as in the traceback of an exception.
 _AWK = r"""
 function hit(k) { c[k]++ }
 { n++; l = $0
@@ -50,6 +51,8 @@ function hit(k) { c[k]++ }
   if (l ~ /Too many open files|EMFILE|ENFILE/) hit("files_full")
   if (l ~ /No space left on device|ENOSPC/) hit("space_full")
   if (l ~ /[Nn]ame resolution|Name or service not known|getaddrinfo|EAI_AGAIN|ENOTFOUND|UnknownHost|no such host|server misbehaving/) hit("names_fail")
+  near = (l ~ /[Ff]ork|[Ss]pawn|[Cc]lone/) ? 4 : near - 1
+  if (near > 0 && l ~ /Resource temporarily unavailable|EAGAIN/ || l ~ /[Cc]annot fork|unable to create (new )?native thread|can\047t start new thread|pthread_create failed|newosproc/) hit("processes_full")
   m = substr(l, 1, 300); gsub(/"[^"]*"|\047[^\047]*\047/, "_", m); gsub(/[0-9a-f]*[0-9]+[0-9a-f]*/, "0", m)
   if (m in k || kinds < 2000) { if (!(m in k)) kinds++; if (++k[m] > best) best = k[m] } }
 END {

@@ -34,7 +34,8 @@ _COLUMNS = (
     Column("where"),
     Column("comm"),
 )
-#: pids.events counts the forks that a limit refused.
+#: pids.events counts the forks that a limit refused. RLIMIT_NPROC counts the tasks of a user and does not bind root;
+#: processes of a user can have different limits, and the lowest of 20 of them counts.
 #: Files below /proc/sys are read by cat: some shells read a byte at a time, and those files give only the first.
 #: FDSize bounds the open files of a process from above and costs nothing: only where it is greatest are they counted.
 _SH = r"""
@@ -77,7 +78,16 @@ emit pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
   !late { n[$1] = $4; next }
   $2 != "max" { printf "l\ttasks_of_group\t%s\t%s\tcgroup\t%s\t\n", $3, $2, $1 }
   $4 != "" && n[$1] != "" && $4 >= n[$1] { printf "l\trefused_tasks_of_group\t%s\t\tcgroup\t%s\t\n", $4 - n[$1], $1 }'
-P=$(grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
+grep -sE '^(FDSize|Uid|Threads):' /proc/[0-9]*/status >.status
+P=$(grep 'FDSize:' .status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
+F=$(awk '{ split($1, w, "/") } $1 ~ /:Uid:$/ && $2 != 0 && m++ < 300 && n[$2]++ < 20 { printf "/proc/%s/limits ", w[3] }' .status)
+{ cat .status; [ -z "$F" ] || grep -sH '^Max processes' $F; } | awk '
+  { split($1, w, "/"); p = w[3] }
+  $1 ~ /:Uid:$/ { u[p] = $2 }
+  $1 ~ /:Threads:$/ && p in u { tasks[u[p]] += $2 }
+  $1 ~ /:Max$/ && $3 != "unlimited" && (!(u[p] in most) || $3 < most[u[p]]) { most[u[p]] = $3 }
+  END { for (x in most) if (x in tasks) printf "l\ttasks_of_user\t%s\t%s\tuser\t%s\t\n", tasks[x], most[x], x }'
+rm -f .status
 F= G=
 {
   for p in $(printf '%s\n' $P ${TARGET_PIDS-} | awk '!seen[$0]++' | head -n 100); do
@@ -101,7 +111,8 @@ def parse_limits(parts: Mapping[str, Part], context: Context) -> Parsed:
 
     `refused_tasks_of_group` has no maximum: `used` is how many forks the limit of the group refused in the capture.
 
-    `scope` is host, cgroup or process, `where` the path or the pid. The limit of a process is its soft one.
+    `scope` is host, cgroup, process or user, `where` the path, the pid or the uid. Limits of processes and users are
+    the soft ones.
     """
     matching_tagged_tables = tagged_tables.read_tagged_tables(parts, _MAX_BYTES)
     rows = matching_tagged_tables.of("limit")
@@ -131,8 +142,8 @@ COLLECTOR = Collector(
     id="limits",
     title=Text("Limits", "系统限额"),
     why=Text(
-        "Open files, threads and process ids against their limits, of the host, of groups and of processes.",
-        "打开文件数、线程数、进程号相对于限额的用量：主机、控制组与进程。",
+        "Open files, threads and process ids against their limits, of the host, of groups, of users and of processes.",
+        "打开文件数、线程数、进程号相对于限额的用量：主机、控制组、用户与进程。",
     ),
     tier=Tier.LIGHT,
     methods=(

@@ -54,11 +54,15 @@ RULES: tuple[Rule, ...] = (
         also=(
             AnyCondition(
                 (
-                    Condition(requests.ERRORS, ">=", Threshold("times", 3.0, "times the baseline"), "baseline"),
+                    Condition(
+                        requests.ERRORS, ">=", Threshold("times", 3.0, "times the baseline"), "baseline"
+                    ),
                     Condition(
                         requests.ERRORS,
                         ">=",
-                        Threshold("tenth", 10.0, "also without a baseline: no service is run to fail one in ten"),
+                        Threshold(
+                            "tenth", 10.0, "also without a baseline: no service is run to fail one in ten"
+                        ),
                     ),
                 )
             ),

@@ -148,6 +148,11 @@ RULES: tuple[Rule, ...] = (
         "F-LOG-SPACE-FULL", workers.SPACE_FULL,
         Text("A log reports a full file system", "日志报告空间不足"), "disk-full", "errno(3): ENOSPC",
     ),
+    _build_log_rule(
+        "F-LOG-PROCESSES-FULL", workers.PROCESSES_FULL,
+        Text("A log reports that no process or thread can be created", "日志报告无法创建进程或线程"),
+        "process-limit", "fork(2), pthread_create(3): EAGAIN; messages of shells, Java, Python, Go and Node",
+    ),
     Rule(
         id="F-IO-ONE-WRITER",
         title=Text("One process writes most of all bytes", "单个进程写入了大部分数据"),

@@ -84,7 +84,9 @@ RULES: tuple[Rule, ...] = (
             Condition(
                 io_limits.USED_WHILE_HELD,
                 ">=",
-                Threshold("granted", 90.0, "while it holds tasks, a limit is used; slices of 100 ms round it down"),
+                Threshold(
+                    "granted", 90.0, "while it holds tasks, a limit is used; slices of 100 ms round it down"
+                ),
             ),
         ),
         strength=Strength.DIRECT,

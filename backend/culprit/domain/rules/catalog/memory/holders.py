@@ -41,7 +41,9 @@ def _holder(  # noqa: PLR0917 - a table of rules reads better by position
 _HOLDERS = (
     Rule(
         id="F-MEM-KERNEL-CGROUP",
-        title=Text("Kernel objects hold the largest part of the memory of a group", "内核对象占用控制组最大部分内存"),
+        title=Text(
+            "Kernel objects hold the largest part of the memory of a group", "内核对象占用控制组最大部分内存"
+        ),
         summary=Text(
             "Kernel objects hold {held_mb} MiB of {cgroup}: {value} % of its full limit of {limit_mb} MiB.",
             "{cgroup} 中内核对象占 {held_mb} MiB，为其 {limit_mb} MiB 限额的 {value}%，且限额已用尽。",
@@ -50,7 +52,9 @@ _HOLDERS = (
         op=">",
         thresholds=(("warn", _THIRD),),
         also=(
-            Condition(holders.GROUP_KERNEL_LEAD, ">", Threshold("largest", 100.0, "the largest of the parts")),
+            Condition(
+                holders.GROUP_KERNEL_LEAD, ">", Threshold("largest", 100.0, "the largest of the parts")
+            ),
             Condition(shortage.USAGE, ">", Threshold("usage", 95.0, "reclaim works at the limit")),
         ),
         strength=Strength.MECHANISM,

@@ -314,7 +314,8 @@ def _limit_use(*names: str) -> Callable[[HostView], Reading]:
                 place = {"cgroup": (("cgroup", where),), "process": (("pid", where),)}.get(
                     row.text("scope"), ()
                 )
-                detail: Detail = {"limit": row.text("name"), "name": row.text("comm") or row.text("scope")}
+                limit = f"{row.text('name')} {where}" if row.text("scope") == "user" else row.text("name")
+                detail: Detail = {"limit": limit, "name": row.text("comm") or row.text("scope")}
                 results.append(Measurement(used, place, (row.citation,), 0, (), detail))
         return results
 
@@ -373,7 +374,7 @@ FD_USE = Measure("fd.used_pct", "pct", Text("Open files of the limit", "打开�
 FD_GROWTH = Measure("fd.growth_pct", "pct", Text("Growth of open files", "打开文件增长"), _FDS,
                     lambda view: list(_fd_growth(view)))  # fmt: skip
 TASK_LIMIT_USE = Measure("limit.tasks_used_pct", "pct", Text("Processes and threads of the limit", "进程与线程占限额"),
-                         (("limits",),), _limit_use("threads", "pids", "tasks_of_group"))  # fmt: skip
+                         (("limits",),), _limit_use("threads", "pids", "tasks_of_group", "tasks_of_user"))  # fmt: skip
 REFUSED_TASKS = Measure("limit.refused_tasks_count", "count", Text("Forks that the limit refused", "被限额拒绝的 fork"),
                         (("limits",),), lambda view: list(_refused_tasks(view)))  # fmt: skip
 FILE_LIMIT_USE = Measure("limit.files_used_pct", "pct", Text("Open files of the limit", "打开文件占限额"),

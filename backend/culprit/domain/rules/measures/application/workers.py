@@ -165,7 +165,7 @@ WORKER_CPU = build_listed_measure(
 TURNOVER = build_listed_measure(
     "workers.turnover", "count", "Connections seen for each open one", "连接更替", _POOLS, _turnover
 )
-CONNECTIONS_FULL, WORKERS_FULL, DATABASE_FULL, NAMES_FAIL, FILES_FULL, SPACE_FULL = (
+CONNECTIONS_FULL, WORKERS_FULL, DATABASE_FULL, NAMES_FAIL, FILES_FULL, SPACE_FULL, PROCESSES_FULL = (
     build_listed_measure(f"logs.{kind}_count", "count", en, zh, _LOGS, _messages(kind))
     for kind, en, zh in (
         ("connections_full", "Log lines about a limit of connections", "日志中报告连接上限的行"),
@@ -174,6 +174,7 @@ CONNECTIONS_FULL, WORKERS_FULL, DATABASE_FULL, NAMES_FAIL, FILES_FULL, SPACE_FUL
         ("names_fail", "Log lines about failed name resolution", "日志中报告域名解析失败的行"),
         ("files_full", "Log lines about a limit of open files", "日志中报告打开文件上限的行"),
         ("space_full", "Log lines about a full file system", "日志中报告空间不足的行"),
+        ("processes_full", "Log lines about a limit of processes", "日志中报告进程数上限的行"),
     )
 )
 FLOOD_HOURS = build_listed_measure(
