@@ -80,7 +80,7 @@ emit pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
   $4 != "" && n[$1] != "" && $4 >= n[$1] { printf "l\trefused_tasks_of_group\t%s\t\tcgroup\t%s\t\n", $4 - n[$1], $1 }'
 grep -sE '^(FDSize|Uid|Threads):' /proc/[0-9]*/status >.status
 P=$(grep 'FDSize:' .status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
-F=$(awk '{ split($1, w, "/") } $1 ~ /:Uid:$/ && $2 != 0 && m++ < 300 && n[$2]++ < 20 { printf "/proc/%s/limits ", w[3] }' .status)
+F=$(awk '$1 ~ /:Uid:$/ && $2 != 0 && m++ < 300 && n[$2]++ < 20 { sub(/status:.*/, "limits"); print }' .status)
 { cat .status; [ -z "$F" ] || grep -sH '^Max processes' $F; } | awk '
   { split($1, w, "/"); p = w[3] }
   $1 ~ /:Uid:$/ { u[p] = $2 }

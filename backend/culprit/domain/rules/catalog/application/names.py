@@ -84,7 +84,7 @@ RULES: tuple[Rule, ...] = (
             "Queries are for the root and the search domain. Errors for single names are not visible without packets.",
             "查询的是根域和搜索域；个别域名的错误不抓包无法看到。",
         ),
-        source="queries for the name servers of the root and the search domain (RFC 1034, 5.3.1); resolv.conf(5): attempts",
+        source="queries for the root and the search domain (RFC 1034, 5.3.1); resolv.conf(5): attempts",
     ),
     Rule(
         id="F-DNS-SERVER-SLOW",
