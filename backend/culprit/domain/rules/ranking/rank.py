@@ -3,11 +3,12 @@
 1. A finding is refuted if a rule in its rule's `refuted_by` matched for the same subject.
 2. A cause is *likely* if a direct or mechanism finding supports it, a fault of the lab has proven it, and harm is
    shown with it: a rule with `harm` matched at the same place, or at a service that waits for that place. Harm that
-   states its own cause counts for that one and for those that explain it: connections that a full database refuses do
-   not make a busy neighbor likely. Where the time of such a service is accounted for, the mechanisms of the cause must
-   also explain at least a tenth of its time that is not idle, with the whole interval. Otherwise it is *possible*: a
-   pattern that harms no one is no cause at any size. That a service of this host answers late is possible at most: its
-   own time account shows why. Context never supports a cause.
+   states its own cause counts for that one and for those that explain it: connections that a full database refuses
+   do not make a busy neighbor likely. That requests fail is no harm of causes that take time: those make them slow.
+   Where the time of such a service is accounted for, the mechanisms of the cause must also explain at least a tenth
+   of its time that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is
+   no cause at any size. That a service of this host answers late is possible at most: its own time account shows
+   why. Context never supports a cause.
 3. Causes are ordered by: likely before possible; those that a direct finding proves, unless they explain less than a
    tenth of the time; share of the time that they explain, in tenths; strength; severity; number of independent rules;
    how far the strongest number is beyond its threshold, in octaves; ID.
@@ -218,15 +219,24 @@ def _candidate(
     share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope))
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
     is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
-    is_harmed = harmed.is_harmed(scope, lambda item: _may_harm(cause.id, rules[item.rule], graph))
+    is_harmed = harmed.is_harmed(scope, lambda item: _may_harm(cause, rules[item.rule], graph))
     is_evident = is_strong and is_harmed and not _is_minor(share)
     is_likely = is_evident and bool(cause.proven_by) and not is_symptom
     return NamedCause(cause.id, "likely" if is_likely else "possible", scope, tuple(evidence), share=share)
 
 
-def _may_harm(cause: str, rule: Rule, graph: ExplanationGraph) -> bool:
-    """Return whether harm that a rule shows may come from a cause: the rule states none, or one that it explains."""
-    return not rule.causes or any(name == cause or graph.is_explained_by(name, cause) for name in rule.causes)
+def _may_harm(cause: Cause, rule: Rule, graph: ExplanationGraph) -> bool:
+    """Return whether harm that a rule shows may come from a cause: the rule states none, or one that it explains.
+
+    A cause that takes time makes requests slow. That they fail shows no time that it took.
+    """
+    if not rule.causes:
+        is_failure = rule.use is not None and (rule.use.resource, rule.use.use_category) == (
+            "application",
+            "errors",
+        )
+        return not (is_failure and cause.mechanisms)
+    return any(name == cause.id or graph.is_explained_by(name, cause.id) for name in rule.causes)
 
 
 def _find_callee(scope: Subject, services: ServiceMap) -> LocalService | None:

@@ -10,6 +10,7 @@ from culprit.domain.rules.ranking.rank import rank_causes
 from culprit.domain.rules.ranking.stages import list_untried_collectors, plan_next_stage
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.rule import MetricReading, Rule, Threshold
+from culprit.domain.rules.use_method import Use
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from collectors.contract import Text
 
 TEXT = Text("x", "x")
 STRENGTHS = tuple(Strength)
+FAILING_AND_WAITING = (("F", "errors"), ("W", "saturation"))
 
 
 def rule(name: str, *causes: str, strength: Strength = Strength.DIRECT, **more) -> Rule:
@@ -97,6 +99,20 @@ def test_harm_with_a_cause_of_its_own_counts_for_what_explains_it() -> None:
     above = cause("neighbor", explains=("between",))
     chain = [cause("full"), cause("between", explains=("full",)), above]
     assert names(ranking(findings, rules, chain)) == [("neighbor", "likely")]
+
+
+def test_failing_requests_are_no_harm_of_a_cause_that_takes_time() -> None:
+    """A service that fails at once did not wait for a CPU; requests that wait may have."""
+    neighbor = rule("N", "neighbor", harm=False)
+    failing, waiting = (rule(name, use=Use("application", kind)) for name, kind in FAILING_AND_WAITING)
+    causes = [cause("neighbor", mechanisms=("runnable",)), cause("limit")]
+    rules = [neighbor, failing, waiting, rule("L", "limit", harm=False)]
+    named = names(ranking([make_finding(neighbor), make_finding(failing)], rules, causes))
+    assert named == [("neighbor", "possible")]
+    named = names(ranking([make_finding(neighbor), make_finding(waiting)], rules, causes))
+    assert named == [("neighbor", "likely")]
+    named = names(ranking([make_finding(rules[3]), make_finding(failing)], rules, causes))
+    assert named == [("limit", "likely")]
 
 
 def test_a_cause_absorbs_what_it_explains() -> None:
