@@ -92,6 +92,32 @@ CAUSES: tuple[Cause, ...] = (
         tested_by=("redis_info",),
     ),
     Cause(
+        id="fork-copy-on-write",
+        title=Text("A large process forks itself to save its data", "大内存进程通过 fork 保存数据"),
+        what=Text(
+            "A fork copies the page tables, and the process serves no client until it ends. While the child lives, "
+            "the first write to each page copies it, and the child takes CPU, disk and memory that its parent needs.",
+            "fork 需要复制页表，期间进程不处理任何请求。子进程存活时，每页的首次写入都要复制该页，"
+            "且子进程与父进程争用 CPU、磁盘和内存。",
+        ),
+        fix=Text(
+            "Save less often or at quiet hours (Redis: save, BGSAVE, auto-aof-rewrite-percentage), or only on a "
+            "replica. Split the data over several processes. Switch transparent huge pages off for it.",
+            "降低保存频率或改到低峰（Redis：save、BGSAVE、auto-aof-rewrite-percentage），或只在副本上保存；"
+            "将数据拆分到多个进程；为其关闭透明大页。",
+        ),
+        risk=Text(
+            "With fewer saves, a crash loses more of the last writes. Rollback: restore the setting.",
+            "减少保存会在崩溃时丢失更多最近的写入。回退：恢复原设置。",
+        ),
+        verify=Text(
+            "Capture again under the same load: the process forks less often, and the slowest requests are faster.",
+            "相同负载下再次采集：该进程 fork 次数减少，最慢的请求变快。",
+        ),
+        explains=("persistence-stall", "cpu-neighbour-contention", "slow-dependency"),
+        tested_by=("process_starts", "redis_info"),
+    ),
+    Cause(
         id="cache-memory-limit",
         title=Text("A cache is too small for its data", "缓存内存不足，持续淘汰"),
         what=Text(

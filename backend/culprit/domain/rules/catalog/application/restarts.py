@@ -69,6 +69,36 @@ RULES: tuple[Rule, ...] = (
         source="systemctl show: NRestarts, Result",
     ),
     Rule(
+        id="F-FORK-LARGE",
+        title=Text("A process with much memory forks itself", "占用大量内存的进程自我 fork"),
+        summary=Text(
+            "{name} holds {value} MiB of its own and forked itself {count} times in {seconds} s. A child lived "
+            "{life} s.",
+            "{name} 占用 {value} MiB 私有内存，在 {seconds} 秒内自我 fork {count} 次，子进程存活 {life} 秒。",
+        ),
+        measure=restarts.FORKED_MEMORY,
+        op=">=",
+        thresholds=(
+            (
+                "warn",
+                Threshold(
+                    "warn", 1024.0, "a fork copies the page tables and stops the process 10 ms per GiB"
+                ),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        suspects=("fork-copy-on-write",),
+        causes=("fork-copy-on-write",),
+        refutes=("fork-copy-on-write",),
+        related=(MetricReading("sched.forks_per_s"), MetricReading("mem.pgfault_per_s", "mean")),
+        caveats=Text(
+            "Forks that begin and end between two samples, a second apart, are missed.",
+            "在相隔一秒的两次采样之间开始并结束的 fork 不可见。",
+        ),
+        source="names in /proc once a second; RssAnon; fork(2); Redis documentation, latency: fork time",
+    ),
+    Rule(
         id="F-PROC-ZOMBIES",
         title=Text("A parent does not wait for its children", "父进程不回收子进程"),
         summary=Text(

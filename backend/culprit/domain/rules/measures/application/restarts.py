@@ -59,6 +59,29 @@ def _failed_units(view: HostView) -> Iterator[Measurement]:
             yield Measurement(row.number("restarts") or 0.0, (), (row.citation,), 1, (), detail)
 
 
+def _forked_memory(view: HostView) -> Iterator[Measurement]:
+    """Memory of its own, in MiB, of each process that forks itself: a child goes on with the same program.
+
+    Without such a process the largest is 0.
+    """
+    memory = {row.text("pid"): row for row in view.rows("proc_memory")}
+    starts = view.rows("process_starts")
+    forks = [
+        (row, memory[row.text("parent")])
+        for row in starts
+        if row.text("comm") == row.text("parent_comm") and row.text("parent") in memory
+    ]
+    for row, parent in forks:
+        held_kb = parent.number("anon_first_kb")
+        if held_kb is not None:
+            detail: Detail = {**_describe(row), "count": round(row.number("started") or 0.0)}
+            subject = (*_subject(row), ("pid", row.text("parent")))
+            yield Measurement(held_kb / 1024, subject, (row.citation, parent.citation), 1, (), detail)
+    if not forks and view.has_data("process_starts"):
+        nothing: Detail = {"name": "", "count": 0, "life": 0.0, "seconds": 0.0}
+        yield Measurement(0.0, (), tuple(row.citation for row in starts), 1, (), nothing)
+
+
 def _zombies(view: HostView) -> Iterator[Measurement]:
     """Children that ended during the capture and that their parent has not waited for."""
     for row in view.rows("process_starts"):
@@ -117,3 +140,11 @@ GROWTH = build_listed_measure(
     "processes.hours_to_limit", "h", "Time until the limit of processes", "距进程数上限的时间",
     (("process_starts",), ("limits",)), _growth,
 )  # fmt: skip
+FORKED_MEMORY = build_listed_measure(
+    "processes.forked_memory_mb",
+    "mb",
+    "Memory of a process that forks itself",
+    "自我 fork 的进程的内存",
+    (("process_starts",), ("proc_mem",)),
+    _forked_memory,
+)
