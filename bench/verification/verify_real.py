@@ -58,6 +58,9 @@ SAVED = ROOT / "bench" / "results" / "verify_real.json"
 CODE = (
     "backend/culprit/domain/verification", "backend/culprit/domain/statistics", "backend/culprit/jobs/verification",
 )  # fmt: skip
+#: Captures of a turn, so that its halves are observed for 9.2 times the gap between them: a capture can hold only two
+#: readings of the log, 5 s apart, and the next one begins 18 s after it or later.
+WINDOWS = 14
 #: Captures of a window that may fail in one turn.
 SPARE = 2
 MAX_S = 3600.0
@@ -107,12 +110,15 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--turns", type=int, default=4, choices=(1, 2, 3, 4), help="unhealthy, healthy, unhealthy, healthy"
     )
-    parser.add_argument("--windows", type=int, default=12, help="captures of one turn")
+    parser.add_argument("--windows", type=int, default=WINDOWS, help="captures of one turn")
     parser.add_argument("--seconds", type=int, default=15, help="of a capture")
     parser.add_argument("--pause", type=float, default=2.0, help="seconds between captures")
     parser.add_argument("--seed", type=int, default=0, help="0 draws one")
     parser.add_argument(
-        "--minutes", type=float, default=0, help="start no turn after this time; 0 is no limit"
+        "--minutes",
+        type=float,
+        default=0,
+        help="stop after this time, without the turn that is measured then; 0 is no limit",
     )
     parser.add_argument(
         "--platform",
