@@ -192,6 +192,13 @@ def limit_io(group: Group, device: str, *, iops: int = 0, bytes_per_s: int = 0) 
     return limited
 
 
+def remove_io_limit(files: Sequence[Path], device: str) -> None:
+    """Removes the limits in `files`, which limit_io returned."""
+    for file in files:
+        unlimited = "0" if "throttle" in file.name else "rbps=max wbps=max riops=max wiops=max"
+        file.write_text(f"{device} {unlimited}")
+
+
 def slow_disk(group: Group, image: Path, *, iops: int = 0, bytes_per_s: int = 0) -> None:
     """Makes the loop device over `image` slow for `group`: what is limited is the disk beneath it.
 

@@ -10,8 +10,11 @@ environment is closed; the cleanup process does it if the owner is killed.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -112,6 +115,12 @@ class LabEnvironment:
 
     def on_client(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         return self._start([*self.clients.join_command(), *self.client_net.prefix, *command])
+
+    def stop(self, program: subprocess.Popen[bytes]) -> None:
+        """Kill a program of on_host or on_client, with everything that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
 
     def host_sh(self, script: str) -> str:
         """What `script` printed, run in the host's namespaces but outside of its control groups."""

@@ -141,6 +141,7 @@ class Live:
     stats: what clients saw since the fault: requests, ok, errors, timeouts, p50_ms, p99_ms, and more by name.
     access_log: a log of the application, lines of `epoch_s method path status latency_ms`; "" without one.
     repair: removes the fault while the load goes on, as the right fix would; None without a repair.
+    inject: puts the fault in place again after a repair; None where that is not possible.
     mark: stats count from here on; there where a repair is.
     """
 
@@ -151,6 +152,7 @@ class Live:
     access_log: str = ""
     repair: Callable[[], None] | None = None
     mark: Callable[[], None] = lambda: None
+    inject: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""How often conclusions are right: causes, playbooks, verifications and redaction."""
+"""How often conclusions are right: causes, playbooks and redaction."""

@@ -94,7 +94,7 @@ def main() -> int:
         "seed": seed, "planned": len(todo), "options": _format_options(options, seed), "rules": digest_rules(),
     }  # fmt: skip
     earlier = _load_batches(options.save) if options.save and options.add else []
-    with _platform(options.home) as platform:
+    with open_platform(options.home) as platform:
         for number, (chosen, its_seed) in enumerate(todo, 1):
             item = _round(platform, chosen, its_seed, options)
             if options.twice and not item.good:
@@ -191,7 +191,8 @@ def _kind(chosen: Sequence[Scenario]) -> str:
 
 
 @contextmanager
-def _platform(home: Path | None) -> Iterator[Platform]:
+def open_platform(home: Path | None) -> Iterator[Platform]:
+    """Yield the platform of `home`, or start one for this measurement."""
     if home is not None:
         message = json.loads((home / "running.json").read_text())
         token = json.loads((home / "cli.json").read_text())["token"]

@@ -76,6 +76,13 @@ class Platform:
             raise RuntimeError(f"{path}: {answer.text[:300]}")
         return answer.json()
 
+    def patch(self, path: str, body: Json) -> Any:
+        """The same for a PATCH."""
+        answer = self.http.patch(path, json=body)
+        if answer.is_error:
+            raise RuntimeError(f"{path}: {answer.text[:300]}")
+        return answer.json()
+
     def delete(self, path: str) -> None:
         """Send a DELETE request. Raises HTTPStatusError."""
         self.http.delete(path).raise_for_status()

@@ -6,8 +6,9 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
-from lab.application import DATA, LabApplication, limit_io
+from lab.application import DATA, LabApplication, limit_io, remove_io_limit
 from lab.environment import LabEnvironment
 from lab.load import wait_for
 from lab.real.services.postgres import POSTGRES, PostgresServer
@@ -72,9 +73,16 @@ def _connections(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     storefront.start_clients(rng.randrange(35, 60), choose_paths(rng))
     storefront.measure_baseline()
     workers = most - 3 - few - left
-    environment.on_host([*reports, "--workers", str(workers)])
+    more = [*reports, "--workers", str(workers)]
+    running = [environment.on_host(more)]
     wait_for(lambda: count_sessions(postgres, "jobs") >= few + workers, "the workers of the reports", 30.0)
-    yield storefront.build_live(postgres.pid, max_connections=most, report_workers=workers)
+    yield storefront.build_live(
+        postgres.pid,
+        lambda: environment.stop(running.pop()),
+        inject=lambda: running.append(environment.on_host(more)),
+        max_connections=most,
+        report_workers=workers,
+    )
 
 
 def count_sessions(postgres: PostgresServer, user: str) -> int:
@@ -93,16 +101,26 @@ def _index(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     storefront.start_clients(rng.randrange(50, 90), choose_paths(rng))
     storefront.measure_baseline()
     migration = rng.choice(("dropped", "invalid", "other column"))
-    if migration == "invalid":
-        postgres.run(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'orders_customer_id_idx'::regclass"
-        )
-        postgres.run("ANALYZE orders")
-    else:
-        postgres.run("DROP INDEX orders_customer_id_idx")
-    if migration == "other column":
-        postgres.run("CREATE INDEX orders_status_customer_idx ON orders (status, product_id, customer_id)")
-    yield storefront.build_live(postgres.pid, migration=migration)
+
+    def inject() -> None:
+        if migration == "invalid":
+            postgres.run(
+                "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'orders_customer_id_idx'::regclass"
+            )
+            postgres.run("ANALYZE orders")
+        else:
+            postgres.run("DROP INDEX orders_customer_id_idx")
+        if migration == "other column":
+            postgres.run(
+                "CREATE INDEX orders_status_customer_idx ON orders (status, product_id, customer_id)"
+            )
+
+    def repair() -> None:
+        postgres.run("DROP INDEX IF EXISTS orders_customer_id_idx, orders_status_customer_idx")
+        postgres.run("CREATE INDEX orders_customer_id_idx ON orders (customer_id)")
+
+    inject()
+    yield storefront.build_live(postgres.pid, repair, inject=inject, migration=migration)
 
 
 @contextmanager
@@ -126,9 +144,12 @@ def _limited_io(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
         if rng.random() < 0.6
         else {"bytes_per_s": rng.randrange(90, 200) << 10}
     )
-    limit_io(group, application.loop_device(), **limits)
+    device = application.loop_device()
+    files = limit_io(group, device, **limits)
     scope = rng.choice((postgres.pid, storefront.server.pid))
-    yield storefront.build_live(scope, group=group, **limits)
+    repair = partial(remove_io_limit, files, device)
+    inject = partial(limit_io, group, device, **limits)
+    yield storefront.build_live(scope, repair, group, inject, **limits)
 
 
 NEEDS = (POSTGRES, "setpriv")

@@ -188,8 +188,16 @@ def _volume_job(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
         work = f"cd {DATA}/exports; for f in *; do dd if=$f iflag=direct bs=1M status=none | cksum; done"
     job.write_text(f"#!/bin/sh\n{work}\n")
     pause_s = rng.randrange(2, 6)
-    environment.on_host(["sh", "-c", SCHEDULER, str(pause_s), str(job)])
-    yield host.build_live(files=files, kilobytes=kilobytes, job=job.name, pause_s=pause_s)
+    command = ["sh", "-c", SCHEDULER, str(pause_s), str(job)]
+    running = [environment.on_host(command)]
+    yield host.build_live(
+        lambda: environment.stop(running.pop()),
+        lambda: running.append(environment.on_host(command)),
+        files=files,
+        kilobytes=kilobytes,
+        job=job.name,
+        pause_s=pause_s,
+    )
 
 
 SCENARIOS = (

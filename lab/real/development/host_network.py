@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
@@ -93,12 +94,15 @@ def _slow_names(environment: LabEnvironment, rng: random.Random) -> Iterator[Liv
     way = rng.choice(("late", "late", "lost", "first is silent"))
     if way == "late":
         least = rng.randrange(120, 300)
-        names.change_answers((FIRST, SECOND), share=1.0, late_ms=[least, least * rng.uniform(1.3, 2.5)])
+        late_ms = [least, least * rng.uniform(1.3, 2.5)]
+        inject = partial(names.change_answers, (FIRST, SECOND), share=1.0, late_ms=late_ms)
     elif way == "lost":
-        names.change_answers((FIRST, SECOND), share=rng.uniform(0.15, 0.3), code=NO_ANSWER)
+        share = rng.uniform(0.15, 0.3)
+        inject = partial(names.change_answers, (FIRST, SECOND), share=share, code=NO_ANSWER)
     else:
-        names.change_answers((FIRST,), share=1.0, code=NO_ANSWER)
-    yield host.build_live(way=way)
+        inject = partial(names.change_answers, (FIRST,), share=1.0, code=NO_ANSWER)
+    inject()
+    yield host.build_live(partial(names.change_answers, (FIRST, SECOND)), inject, way=way)
 
 
 @contextmanager
@@ -108,8 +112,9 @@ def _failing_names(environment: LabEnvironment, rng: random.Random) -> Iterator[
     host, names = _start_named_catalog(environment, rng, options, rng.choice((4, 8, 16)))
     code = rng.choice((SERVFAIL, SERVFAIL, NXDOMAIN, REFUSED, NO_ANSWER))
     share = rng.choice((1.0, rng.uniform(0.5, 0.9)))
-    names.change_answers((FIRST, SECOND), share=share, code=code)
-    yield host.build_live(code=code, share=share)
+    inject = partial(names.change_answers, (FIRST, SECOND), share=share, code=code)
+    inject()
+    yield host.build_live(partial(names.change_answers, (FIRST, SECOND)), inject, code=code, share=share)
 
 
 @contextmanager
@@ -147,9 +152,19 @@ def _backup_on_link(environment: LabEnvironment, rng: random.Random) -> Iterator
     wait_for(lambda: bool(environment.host_net.sh(f"ss -Hltn sport = :{port}")), "the backup server")
     host.measure_baseline()
     transfers = rng.randrange(1, 5)
-    for _ in range(transfers):
-        environment.on_client(fetch)
-    yield host.build_live(link_mbit=link_mbit, latency_ms=latency_ms, way=way, transfers=transfers)
+    running = []
+
+    def inject() -> None:
+        running.extend(environment.on_client(fetch) for _ in range(transfers))
+
+    def repair() -> None:
+        while running:
+            environment.stop(running.pop())
+
+    inject()
+    yield host.build_live(
+        repair, inject, link_mbit=link_mbit, latency_ms=latency_ms, way=way, transfers=transfers
+    )
 
 
 @contextmanager

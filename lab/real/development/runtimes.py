@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
@@ -28,14 +29,17 @@ def _run_jvm_thread_pool(environment: LabEnvironment, rng: random.Random) -> Ite
     host = RuntimeHost(environment, rng)
     threads, rate, slow_ms = rng.choice((8, 10, 12, 16)), rng.randrange(60, 110), rng.randrange(900, 1600)
     share = rng.choice((2, 3, 4))
-    partner = host.start_partner(prices=(rng.randrange(8, 25), 0.3))
+    quick_ms = rng.randrange(8, 25)
+    partner = host.start_partner(prices=(quick_ms, 0.3))
     service = JavaService(environment, "Storefront.java", host.port)
     work, scratch = rng.randrange(1500, 4000), rng.randrange(20, 60)
     service.write_settings(threads=threads, partner=partner, work=work, scratch=scratch, baskets=500, lines=8)
     service.start("-Xmx256m", rng.choice(("-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC")))
     host.start_clients(rate, {"pages": 8 - share, "prices": share, "baskets": rng.choice((0, 1))}, warm_s=6.0)
-    host.set_partner(prices=(slow_ms, 0.3))
-    yield host.build_live(service.pid, service.access_log, threads=threads, slow_ms=slow_ms)
+    repair = partial(host.set_partner, prices=(quick_ms, 0.3))
+    inject = partial(host.set_partner, prices=(slow_ms, 0.3))
+    inject()
+    yield host.build_live(service.pid, service.access_log, repair, inject, threads=threads, slow_ms=slow_ms)
 
 
 @contextmanager
@@ -75,8 +79,10 @@ def _run_regex_backtracking(environment: LabEnvironment, rng: random.Random) -> 
     host.start_clients(
         rng.randrange(60, 110), {"pages": rng.choice((3, 4)), "reviews": rng.choice((2, 3)), "signin": 1}
     )
-    service.write_settings(**settings, rules=[*rules, rule])
-    yield host.build_live(service.pid, service.access_log, rule=rule)
+    repair = partial(service.write_settings, **settings, rules=rules)
+    inject = partial(service.write_settings, **settings, rules=[*rules, rule])
+    inject()
+    yield host.build_live(service.pid, service.access_log, repair, inject, rule=rule)
 
 
 @contextmanager

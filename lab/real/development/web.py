@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from lab.environment import LabEnvironment
 from lab.load import Load
@@ -219,7 +220,7 @@ def _slow_dependency(environment: LabEnvironment, rng: random.Random) -> Iterato
         environment, rng, nginx.address, rate, "/stock/{n}", "/stock/{n}", *others, options=("--timeout-s", 5)
     )
     healthy = _warm_up(load)
-    slow_ms = rng.uniform(350, 900)
+    quick_ms, slow_ms = stock.settings["delay_ms"], rng.uniform(350, 900)
     stock.write_settings(delay_ms=slow_ms)
     time.sleep(2.0)
     load.mark()
@@ -232,6 +233,9 @@ def _slow_dependency(environment: LabEnvironment, rng: random.Random) -> Iterato
         },
         load.stats,
         ACCESS_LOG,
+        partial(stock.write_settings, delay_ms=quick_ms),
+        load.mark,
+        partial(stock.write_settings, delay_ms=slow_ms),
     )  # fmt: skip
 
 

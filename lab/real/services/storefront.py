@@ -98,6 +98,7 @@ class Storefront:
         pid: int = 0,
         repair: Callable[[], None] | None = None,
         group: Group | None = None,
+        inject: Callable[[], None] | None = None,
         **parameters: object,
     ) -> Live:
         """Return what the scenario hands out, and count from here on.
@@ -108,5 +109,5 @@ class Storefront:
         scope = choose_scope(self.rng, pid or self.server.pid, group or self.environment.app)
         return Live(
             self.environment.host, scope, {**self.parameters, **parameters, "healthy": self.healthy},
-            self.load.stats, self.access_log, repair, self.load.mark,
+            self.load.stats, self.access_log, repair, self.load.mark, inject,
         )  # fmt: skip

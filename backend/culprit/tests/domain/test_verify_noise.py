@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bench.accuracy.noise import KINDS
-from bench.accuracy.verify import DESIGNS, simulate_lower_load, simulate_pair
+from bench.verification.noise import KINDS
+from bench.verification.verify import DESIGNS, simulate_lower_load, simulate_pair
 
 pytestmark = pytest.mark.long(40)
 PAIRS = 12

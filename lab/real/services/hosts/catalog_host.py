@@ -84,13 +84,18 @@ class CatalogHost:
         busy, total = (after - then for after, then in zip(read_cpu_times(), before, strict=True))
         self.parameters["cpu_pct"] = round(100 * busy / total)
 
-    def build_live(self, repair: Callable[[], None] | None = None, **parameters: object) -> Live:
+    def build_live(
+        self,
+        repair: Callable[[], None] | None = None,
+        inject: Callable[[], None] | None = None,
+        **parameters: object,
+    ) -> Live:
         """Return what the scenario hands out, and count from here on."""
         self.load.mark()
         return Live(
             self.environment.host, choose_scope(self.environment, self.rng, self.gunicorn.pid),
             {**self.parameters, **parameters, "healthy": self.healthy}, self.load.stats, self.access_log, repair,
-            self.load.mark,
+            self.load.mark, inject,
         )  # fmt: skip
 
 

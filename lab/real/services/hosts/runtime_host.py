@@ -6,6 +6,7 @@ import json
 import random
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from lab.environment import LabEnvironment
@@ -115,7 +116,14 @@ class RuntimeHost:
         time.sleep(warm_s)
         self.healthy = self.load.baseline(seconds)
 
-    def build_live(self, pid: int, access_log: str, **parameters: object) -> Live:
+    def build_live(
+        self,
+        pid: int,
+        access_log: str,
+        repair: Callable[[], None] | None = None,
+        inject: Callable[[], None] | None = None,
+        **parameters: object,
+    ) -> Live:
         """Return what the scenario hands out, and count from here on."""
         self.load.mark()
         scope: dict[str, str] = {}
@@ -123,5 +131,5 @@ class RuntimeHost:
             scope = self.rng.choice([{"pid": str(pid)}, {"cgroup": self.environment.app.path}])
         return Live(
             self.environment.host, scope, {**self.parameters, **parameters, "healthy": self.healthy},
-            self.load.stats, access_log, None, self.load.mark,
+            self.load.stats, access_log, repair, self.load.mark, inject,
         )  # fmt: skip

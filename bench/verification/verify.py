@@ -20,7 +20,7 @@ import numpy as np
 from culprit.domain.verification.judge import Judgment, judge_windows
 from culprit.domain.verification.windows import MeasurementWindow
 
-from bench.accuracy.noise import KINDS, make_noise
+from bench.verification.noise import KINDS, make_noise
 from collectors.contract import Values
 
 CAPTURE_S = 15

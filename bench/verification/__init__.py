@@ -1,0 +1,1 @@
+"""Benchmarks of verifications: simulated pairs, captures of a service of our own, and real software."""
