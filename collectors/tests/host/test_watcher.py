@@ -21,6 +21,7 @@ from collectors.tests.host.test_scope import IDLE, ROOT, group, started
 from collectors.tests.support import BytesPart, here
 
 RING = LookbackBuffer(60, 4 << 20, lookback.FILES)
+pytestmark = pytest.mark.long(110)
 
 
 class LiveWatcher(Live):
@@ -334,6 +335,8 @@ def test_starts_are_counted_where_pids_begin_again_and_threads_are_not(tmp_path:
     awk = Path(watcher.__file__).parent / "scripts" / "watcher.awk"
     command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script, str(awk)]
     lines = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
-    fired = [item for line in lines.splitlines() if isinstance(item := watcher.parse_line(line), ConditionMatch)]
+    fired = [
+        item for line in lines.splitlines() if isinstance(item := watcher.parse_line(line), ConditionMatch)
+    ]
     counts = {number: sum(item.value or 0 for item in fired if item.number == number) for number in (1, 2)}
     assert counts == {1: 30, 2: 1}, lines

@@ -1,4 +1,4 @@
-"""Artifacts are parsed in the process of the test: these tests read what the rules say of them."""
+"""Artifacts are parsed in the process of the test: these tests read what the rules find in them."""
 
 import pytest
 
