@@ -7,6 +7,9 @@ names another server (a superuser's URL), to test other versions of PostgreSQL.
 from __future__ import annotations
 
 import base64
+import contextlib
+import importlib
+import json
 import os
 import secrets
 import shutil
@@ -17,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -28,6 +31,7 @@ from alembic.config import Config
 from culprit.accounts.actor import Actor, build_actor
 from culprit.accounts.tokens import API_PREFIX, generate_token, hash_password, hash_token
 from culprit.domain.messages.collector_messages import register_collector_messages
+from culprit.evidence.parsing import parse_run
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.clock import utc_now
 from culprit.infra.db.session import Database, get_database
@@ -35,6 +39,7 @@ from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.accounts.api_token import ApiToken
 from culprit.infra.models.accounts.login_session import LoginSession
 from culprit.infra.models.accounts.user_account import UserAccount
+from culprit.infra.sandbox.process import SandboxExit
 from culprit.infra.settings import REPOSITORY, Settings, get_settings
 from culprit.infra.task_queue import get_celery
 from culprit.infra.vault import get_vault
@@ -208,6 +213,22 @@ def session(db: Database) -> Iterator[Session]:
     """Return a session that is never committed."""
     with db.sessions() as opened:
         yield opened
+
+
+@pytest.fixture
+def parsed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse the artifacts of runs in this process, for tests of what follows from them.
+
+    A sandboxed child takes half a second of CPU time to start and import the parsers. The tests of `jobs/ingest`,
+    `jobs/capture` and `infra` run it.
+    """
+
+    def run(module: str, request: dict[str, Any], directory: Path, *_: object, **__: object) -> SandboxExit:
+        with contextlib.chdir(directory):
+            importlib.import_module(module).main(json.loads(json.dumps(request)))
+        return SandboxExit("ok", 0, "")
+
+    monkeypatch.setattr(parse_run, "run_in_sandbox", run)
 
 
 @dataclass

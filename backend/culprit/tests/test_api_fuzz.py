@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.datastructures import State
 
-pytestmark = pytest.mark.long(30)
+pytestmark = pytest.mark.long(170)
 
 # The short run tests every operation a few times; CULPRIT_FUZZ_EXAMPLES=200 tests thoroughly.
 EXAMPLES = int(os.environ.get("CULPRIT_FUZZ_EXAMPLES", "3"))

@@ -26,6 +26,8 @@ from culprit.web.errors import CulpritError
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+pytestmark = pytest.mark.long(65)
+
 
 @pytest.fixture
 def clients(as_: Callable[[str], TestClient], client: TestClient) -> Callable[[str], TestClient]:

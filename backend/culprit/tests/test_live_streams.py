@@ -28,7 +28,7 @@ from culprit.tests.support import runs
 from culprit.tests.support.live import PASSWORD, Login, Server, StreamReader, add_session, make_login, server
 from sqlalchemy import delete, update
 
-pytestmark = pytest.mark.long(40)
+pytestmark = pytest.mark.long(90)
 LIMIT_S = 5.0
 FEED = {"role": ["feed"]}
 

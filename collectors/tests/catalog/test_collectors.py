@@ -23,7 +23,7 @@ from collectors.registry import COLLECTORS
 from collectors.tests.fixture_files import FIXTURES
 from collectors.tests.support import BytesPart, context, plain
 
-pytestmark = pytest.mark.long(60)
+pytestmark = pytest.mark.long(110)
 
 GOLDEN = sorted(FIXTURES.glob("*/*/*/how.json"))
 EVERY = pytest.mark.parametrize("collector", COLLECTORS.values(), ids=COLLECTORS.keys())

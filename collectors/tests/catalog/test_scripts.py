@@ -19,7 +19,7 @@ from collectors.tests.record_fixtures import run_script
 from collectors.tests.recorder import Left
 from collectors.tests.support import BytesPart, here, read_rows
 
-pytestmark = pytest.mark.long(100)
+pytestmark = pytest.mark.long(150)
 SIDE_BY_SIDE = 4
 SHELLS = [shell for shell in ("dash", "busybox ash") if shutil.which(shell.split()[0])]
 SCRIPTS = [

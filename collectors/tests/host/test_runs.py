@@ -13,7 +13,7 @@ from collectors.registry import COLLECTORS
 from collectors.runner import program, records
 from collectors.tests.host.harness import SHELLS, Live, Room, sampled, script
 
-pytestmark = pytest.mark.long(50)
+pytestmark = pytest.mark.long(140)
 
 JOBS = [
     script("counts", 'echo "$SECS $BYTES"; seq 1000 > numbers', version="echo counts 1.0"),

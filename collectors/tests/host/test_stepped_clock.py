@@ -21,7 +21,7 @@ from collectors.tests.host.test_watcher import LiveWatcher
 from collectors.tests.support import BytesPart, here
 
 LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="no faketime")
+pytestmark = [pytest.mark.long(150), pytest.mark.skipif(LIBRARY is None, reason="no faketime")]
 HOUR_S = 3600
 #: Not bash: it asks for the time within its handlers of signals, where libfaketime, which locks, may wait for itself.
 SHELLS = {name: shell for name, shell in harness.SHELLS.items() if name != "bash"}

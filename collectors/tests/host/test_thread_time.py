@@ -21,7 +21,7 @@ from collectors.tests.record_fixtures import run_script
 from collectors.tests.support import BytesPart, context, read_rows
 
 pytestmark = [
-    pytest.mark.long(60),
+    pytest.mark.long(170),
     pytest.mark.skipif(os.geteuid() != 0, reason="system calls of other processes need root"),
 ]
 AWKS = [item for item in ("mawk", "gawk", "busybox") if shutil.which(item)]

@@ -21,6 +21,7 @@ from collectors.tests.host.test_scope import IDLE, ROOT, group, started
 from collectors.tests.support import BytesPart, here
 
 RING = LookbackBuffer(60, 4 << 20, lookback.FILES)
+pytestmark = pytest.mark.long(110)
 
 
 class LiveWatcher(Live):

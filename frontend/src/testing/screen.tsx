@@ -1,13 +1,32 @@
 import { MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { createMemoryHistory, RouterProvider } from "@tanstack/react-router";
+import {
+  type AnyRouter,
+  createMemoryHistory,
+  createRootRoute,
+  createRouter,
+  RouterProvider,
+} from "@tanstack/react-router";
 import { render } from "@testing-library/react";
+import type { ReactNode } from "react";
 import { createAppRouter } from "../app/router";
 import { theme } from "../app/theme";
+import { useMe } from "../lib/queries";
 
 /** Renders the whole application at an address; answers with its router. */
 export function openScreen(path: string) {
   const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }));
+  renderAt(router);
+  return router;
+}
+
+/** Renders one part of a page, for who is signed in: a whole page takes seconds to draw. */
+export function openPart(part: ReactNode): void {
+  const routeTree = createRootRoute({ component: () => (useMe().data ? part : null) });
+  renderAt(createRouter({ routeTree, history: createMemoryHistory() }));
+}
+
+function renderAt(router: AnyRouter): void {
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
     <MantineProvider theme={theme} defaultColorScheme="dark" env="test">
@@ -16,5 +35,4 @@ export function openScreen(path: string) {
       </QueryClientProvider>
     </MantineProvider>,
   );
-  return router;
 }

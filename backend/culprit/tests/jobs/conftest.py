@@ -39,5 +39,5 @@ def at_once(config, monkeypatch):
 
 
 @pytest.fixture
-def case(at_once, db, people) -> Case:
+def case(at_once, parsed_here, db, people) -> Case:
     return Case(db, people["oncall"].actor)

@@ -4,8 +4,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
 import { allCaptures } from "../../../mock/captures/live";
 import { answerInstead, sent } from "../../../mock/server/msw";
-import { openScreen } from "../../testing/screen";
+import { openPart, openScreen } from "../../testing/screen";
 import type { RunVisuals, Visual, VisualCitation, VisualFigure } from "./api";
+import { RunCharts } from "./RunCharts";
 
 const RUN =
   allCaptures()
@@ -23,7 +24,7 @@ const citation: VisualCitation = {
 };
 const figure = (value: number, unit: string): VisualFigure => ({ value, unit, citation });
 
-/** The run page with this picture instead. */
+/** The pictures of a run with only this one. */
 function show(body: Visual["body"]) {
   const visual: Visual = {
     id: "one",
@@ -44,7 +45,7 @@ function show(body: Visual["body"]) {
       ? { status: 200, body: { run_id: RUN, charts: [visual] } satisfies RunVisuals }
       : undefined,
   );
-  openScreen(`/runs/${RUN}`);
+  openPart(<RunCharts runId={RUN} />);
 }
 
 afterEach(() => {
@@ -75,7 +76,7 @@ describe("the grid of resources", () => {
 
   it("never shows what was not checked as healthy", async () => {
     const user = userEvent.setup();
-    openScreen(`/runs/${RUN}`);
+    openPart(<RunCharts runId={RUN} />);
     const grid = await picture("Utilization, saturation, errors");
     const cell = within(grid).getByRole("button", { name: "Network, Errors: not checked" });
     expect(cell).toHaveAttribute("data-state", "unknown");
@@ -107,7 +108,7 @@ describe("charts over time", () => {
   });
 
   it("name where blocked tasks stand", async () => {
-    openScreen(`/runs/${RUN}`);
+    openPart(<RunCharts runId={RUN} />);
     const load = await picture("What the load is made of");
     expect(within(load).getByText("folio_wait_bit_common")).toBeVisible();
   });
@@ -150,7 +151,7 @@ describe("charts over time", () => {
 
 describe("nodes of memory", () => {
   it("mark what is on the wrong node and show the reason", async () => {
-    openScreen(`/runs/${RUN}`);
+    openPart(<RunCharts runId={RUN} />);
     const [matrix] = await screen.findAllByRole("region", { name: /^Memory by node/ });
     const region = within(matrix as HTMLElement);
     expect(
@@ -180,7 +181,7 @@ describe("waits for a CPU", () => {
 describe("softirqs on each CPU", () => {
   it("show one vector at a time, and what a brushed range holds", async () => {
     const user = userEvent.setup();
-    openScreen(`/runs/${RUN}`);
+    openPart(<RunCharts runId={RUN} />);
     const heat = await picture("Softirqs, CPU by CPU");
     expect(within(heat).getByText(/^CPU 1 196/)).toBeVisible();
     await user.click(within(heat).getByRole("radio", { name: "TIMER" }));
@@ -192,7 +193,7 @@ describe("softirqs on each CPU", () => {
 
 describe("peers", () => {
   it("name the host that is unlike the others, and lead to its line", async () => {
-    openScreen(`/runs/${RUN}`);
+    openPart(<RunCharts runId={RUN} />);
     const peers = await picture("Compared with peers");
     expect(
       within(peers).getAllByRole("link", { name: /^CPU busy, this host, outlier: 100/ })[0],

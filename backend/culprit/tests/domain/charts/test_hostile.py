@@ -23,7 +23,7 @@ from pydantic_core import to_json
 from collectors.metrics.registry import METRICS
 from collectors.registry import COLLECTORS
 
-pytestmark = pytest.mark.long(15)
+pytestmark = pytest.mark.long(80)
 
 CITE = Citation("r", "c", "a", "p", (3,))
 MAX_BYTES = 256 << 10

@@ -16,6 +16,7 @@ from culprit.tests.support.scaled_hosts import SECONDS, State, evaluate_states, 
 RULES = (*faults.RULES, *io_limits.RULES, *queues.RULES, *sync_writes.RULES, *kills.RULES, *shortage.RULES)
 SIZES = [1, 8, 32, 128]
 VERSIONS = [1, 2]
+pytestmark = pytest.mark.long(75)
 
 
 @dataclass(frozen=True, slots=True)

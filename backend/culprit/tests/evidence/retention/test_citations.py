@@ -41,6 +41,7 @@ from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import JSONB
 
 __all__ = ["store"]
+pytestmark = pytest.mark.long(75)
 
 
 def test_citing_columns_list_every_reference_to_evidence() -> None:

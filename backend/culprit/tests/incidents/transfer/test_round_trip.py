@@ -22,7 +22,7 @@ from culprit.tests.support.carried import HOST, captured, changed, import_bundle
 from culprit.tests.support.incidents import API
 from sqlalchemy import func, select
 
-pytestmark = pytest.mark.long(60)
+pytestmark = pytest.mark.long(110)
 WRITTEN = ("title", "symptom", "state", "severity", "window")
 
 

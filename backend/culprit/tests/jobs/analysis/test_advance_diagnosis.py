@@ -12,7 +12,7 @@ from culprit.infra.models.captures.capture import Capture
 from culprit.tests.support.sshd import make_key, public_key
 from sqlalchemy import select
 
-pytestmark = pytest.mark.long(60)
+pytestmark = pytest.mark.long(190)
 
 
 def ask(lab, host, **more):

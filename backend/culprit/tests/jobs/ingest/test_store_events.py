@@ -27,7 +27,7 @@ OOM = b"<3>[%5d.000000] Out of memory: Killed process %d (feed)\n"
 
 
 @pytest.fixture
-def host(db):
+def host(db, parsed_here):
     return runs.make_host(db)
 
 

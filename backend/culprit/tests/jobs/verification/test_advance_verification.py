@@ -21,7 +21,7 @@ from culprit.jobs.verification.advance_verification import advance_verification
 from culprit.tests.support.fixed import SECONDS
 from sqlalchemy import select
 
-pytestmark = pytest.mark.long(60)
+pytestmark = pytest.mark.long(170)
 
 
 def test_the_same_capture_is_taken_again_and_the_fix_is_verified(case):
