@@ -161,7 +161,7 @@ def _judge_hosts(
     per_work = divisible and any(abs(item.load_change) > MAX_LOAD_CHANGE for item in counted)
     estimate = RatioEstimate(math.exp(middle), math.exp(low), math.exp(high), p, per_work)
     # What the load explains of a host beyond the limit is subtracted from that host.
-    gate = LoadGate(0.0 if per_work else load_change, better, divisible, find_utilization([*before, *after]))
+    gate = LoadGate(0.0 if per_work else load_change, better, divisible, find_utilization(before))
     outcome, reason = decide_outcome(estimate, gate, minimum_change)
     if outcome in {"verified", "worse"} and p > MAX_CHANCE:
         outcome, reason = "no_conclusion", None

@@ -122,7 +122,7 @@ def judge_windows(
         if compared is None:
             return no_conclusion("control_elsewhere", load_change)
         blocks = compared
-    gate = LoadGate(load_change, better, divisible, find_utilization([*before, *after]))
+    gate = LoadGate(load_change, better, divisible, find_utilization(before))
     judged = _judge_blocks(blocks, gate, minimum_change)
     if judged.outcome == "verified" and has_more_failures(before, after):
         return replace(judged, outcome="no_conclusion", reason=Sentence("verify.failing_fast"))

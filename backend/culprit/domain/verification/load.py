@@ -46,7 +46,11 @@ def explain_by_load(load_change: float, better: Better, *, divisible: bool, util
 
 
 def find_utilization(windows: Sequence[MeasurementWindow]) -> float:
-    """Return the greatest utilization of the CPUs in these windows, 0 where none is known."""
+    """Return the greatest utilization of the CPUs in these windows, 0 where none is known.
+
+    Of the windows before: what another load would have done to them is subtracted. CPUs that are busy only afterwards
+    are a part of the change.
+    """
     known = [item.utilization for item in windows if math.isfinite(item.utilization)]
     return max(known, default=0.0)
 

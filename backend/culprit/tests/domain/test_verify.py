@@ -164,6 +164,14 @@ def test_small_drop_of_the_load_is_subtracted() -> None:
     )
 
 
+def test_a_host_that_the_change_saturates_is_worse() -> None:
+    """The load explains what it would have done to the CPUs before, not to those that are busy since."""
+    rng = np.random.default_rng(2)
+    before = [replace(item, utilization=0.4) for item in side(rng, 5.0)]
+    after = [replace(item, utilization=0.99) for item in side(rng, 150.0, after=True, load=101.0)]
+    assert judge_windows(before, after, "lower").outcome == "worse"
+
+
 def test_higher_load_with_a_better_number_is_verified() -> None:
     rng = np.random.default_rng(3)
     result = judge_windows(side(rng, 50.0, load=50.0), side(rng, 5.0, after=True), "lower")
