@@ -8,7 +8,7 @@ export default defineConfig({
   plugins: [react()],
   test: {
     css: false,
-    testTimeout: 120_000,
+    testTimeout: 120_000 * Number(process.env.CULPRIT_TEST_PATIENCE ?? 1),
     maxWorkers: 2,
     projects: [
       {

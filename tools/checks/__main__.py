@@ -11,9 +11,9 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 
 from culprit.launcher.paths import ROOT, VENV
 from culprit.launcher.supervision import child_processes, process_guardian
@@ -24,6 +24,8 @@ RESULTS = ROOT / ".test-results"
 #: Sessions without a host: in a whole run they fill the time that the lab waits for its hosts.
 CHECKS = ("format", "lint", "types", "layers", "containers", "frontend")
 SESSIONS = (*CHECKS, "lab", "server", "e2e")
+#: How many times longer the limits of the checks are while hosts of the lab take the CPUs, in some rounds completely.
+PATIENCE = {"CULPRIT_TEST_PATIENCE": "5"}
 #: Session by the ending of a test file.
 SESSION_OF_FILE = {".spec.ts": "e2e", ".test.ts": "frontend", ".test.tsx": "frontend", ".py": "server"}
 
@@ -63,7 +65,12 @@ def failed_sessions() -> tuple[str, ...]:
 
 
 def start_nox(
-    sessions: Sequence[str], arguments: Sequence[str], *, prefix: Sequence[str] = (), log: Path | None = None
+    sessions: Sequence[str],
+    arguments: Sequence[str],
+    *,
+    prefix: Sequence[str] = (),
+    log: Path | None = None,
+    env: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:
     """Start sessions as one process, with their output in `log` or on the terminal; its report is `nox-*.json`."""
     report = RESULTS / f"nox-{sessions[0]}.json"
@@ -76,7 +83,11 @@ def start_nox(
     with contextlib.ExitStack() as stack:
         output = None if log is None else stack.enter_context(log.open("wb"))
         return subprocess.Popen(
-            child_processes.guard_command(command), cwd=ROOT, stdout=output, stderr=output
+            child_processes.guard_command(command),
+            cwd=ROOT,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **env},
         )
 
 
@@ -95,10 +106,10 @@ def run_all(arguments: Sequence[str]) -> int:
     """Run every session and return the exit code.
 
     The checks run only on CPU time that no other process wants (SCHED_IDLE), so that they do not delay the hosts of
-    the lab. Then server and journeys have the machine to themselves.
+    the lab, and their limits are longer. Then server and journeys have the machine to themselves.
     """
     log = RESULTS / "checks.log"
-    checks = start_nox(CHECKS, arguments, prefix=("chrt", "--idle", "0"), log=log)
+    checks = start_nox(CHECKS, arguments, prefix=("chrt", "--idle", "0"), log=log, env=PATIENCE)
     lab = start_nox(("lab",), arguments)
     code = wait_for(checks, lab)
     sys.stdout.write(log.read_text("utf-8", "replace"))
