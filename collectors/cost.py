@@ -22,13 +22,13 @@ _PROGRAMS = re.compile(
 _QUOTED = re.compile(r"'[^']*'")
 #: setsid and sh of each script.
 _SCRIPT_STARTS = 2.0
-#: What the runner starts itself: once (24 of them to pack and send files, in three turns), for each second (the pauses
-#: of guard and sampler, the sizes of files), and for a part of the scripts (to read what they wrote to stderr).
-_RUNNER_STARTS, _RUNNER_STARTS_PER_S, _SEND_STARTS = 110.0, 4.0, 0.3
+#: What the runner starts itself: once, for each second (the pauses of guard and sampler, the sizes of files), and
+#: for each script that ends (to read, pack and send its files, which several scripts share).
+_RUNNER_STARTS, _RUNNER_STARTS_PER_S, _SEND_STARTS = 90.0, 4.0, 1.5
 #: A start or a reading in a run costs more than one in the loop of the preflight check: caches are cold, the shell
 #: that forks is larger, the awk programs are longer, and what was read is parsed, written, packed and sent. Ratio of
 #: CPU times; the last runs on a host correct it.
-_RUN_FACTOR = 3.2
+_RUN_FACTOR = 3.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ WORK: Mapping[str, Work] = {
     "limits": Work(processes=1),
     "log_repeats": Work(processes=2),
     "changes": Work(processes=1),
-    "sockets": Work(starts_per_s=3.0, sockets=5),
+    "sockets": Work(starts_per_s=3.0, sockets=6),
     "cgroups": Work(cgroups=8),
 }
 

@@ -25,7 +25,6 @@ PLAIN_MAX = 96 * 1024
 UNPACK = "| { gzip -dc || busybox gzip -dc || zcat; } 2>/dev/null"
 WORD = 1000  # the longest word of some csh versions; a multiple of four, so that each word is valid base64
 END_MARK = "CULPRIT-END"
-JOBS_MARK = ": CULPRIT-JOBS"
 WHOLE_HOST = Scope()
 PARTS = (
     "base.sh",
@@ -44,8 +43,6 @@ PARTS = (
 #: Where the directory of the lease can be created, in this order: where only root can create one, the account's own
 #: (/run/user means /run/user/UID), shared directories last.
 LOCK_DIRECTORIES = ("/run", "/run/user", "/var/run", "/run/lock", "/dev", "/var/tmp", "/tmp", "/dev/shm")  # noqa: S108
-#: Fields of a method that are left out where they are empty.
-_NEEDS = frozenset({"tools", "files", "root", "perf", "target", "share"})
 #: Parts that only a watcher needs.
 WATCHER_PARTS = frozenset({"watcher.sh"})
 
@@ -225,19 +222,19 @@ def _assemble_program(
         f"SCOPE_VALUE={_quote_shell(scope.value)}",
         *(watcher_lines or ["WATCHER="]),
     ]
-    head.append(f"SCAN={_quote_shell(_strip_comments(_read_script('scan.awk')))}")
     texts: dict[str, str] = {}
-    # Only the main shell reads the jobs: the others run commands before these lines and do not return.
-    tail = [JOBS_MARK, f"SAMPLER={_quote_shell(_strip_comments(_read_script('sampler.awk')))}"]
     # Scripts with a common beginning have about the same length. Next to each other, they compress better.
     for number, job in sorted(enumerate(jobs, 1), key=lambda item: _measure_scripts(item[1])):
-        tail += _build_job_lines(number, job, texts)
-    tail.append(f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")
-    tail += ["run_main", f": {END_MARK}"]
+        head += _build_job_lines(number, job, texts)
+    head.append(f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")
+    head += [
+        f"{name}={_quote_shell(_strip_comments(_read_script(file)))}"
+        for name, file in (("SCAN", "scan.awk"), ("SAMPLER", "sampler.awk"))
+    ]
     parts = [part for part in PARTS if watcher_lines or part not in WATCHER_PARTS]
     body = [_read_script(part) if plain else _strip_comments(_read_script(part)) for part in parts]
     intro = [_read_script("standalone.sh")] if standalone else []
-    return "\n".join([*intro, *head, *body, *tail]) + "\n"
+    return "\n".join([*intro, *head, *body]) + "\n"
 
 
 def _measure_scripts(job: CollectorJob) -> int:
@@ -299,9 +296,6 @@ def _build_job_lines(number: int, job: CollectorJob, texts: dict[str, str]) -> l
         fields = _build_method_fields(method, job)
         for key, value in fields.items():
             variable = f"{name}_{method_number}_{key}"
-            # What a method does not need is an empty variable.
-            if key in _NEEDS and not value:
-                continue
             if key == "sh" and fields["share"]:
                 known = texts.setdefault(value, variable)
                 if known != variable:
@@ -364,9 +358,9 @@ def _build_needs_fields(needs: Needs) -> dict[str, str]:
     return {
         "tools": " ".join(needs.tool_names),
         "files": " ".join(needs.files),
-        "root": "1" if needs.root else "",
-        "perf": "1" if needs.perf else "",
-        "target": "1" if needs.target else "",
+        "root": str(int(needs.root)),
+        "perf": str(int(needs.perf)),
+        "target": str(int(needs.target)),
     }
 
 

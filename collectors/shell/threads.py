@@ -7,7 +7,6 @@ from __future__ import annotations
 from importlib.resources import files
 
 from collectors.shell.dedent import strip_indent
-from collectors.shell.ticks import TICKS
 
 #: The first program waits for `.t`, a pipe that a bash opens ten times a second with jitter: a sleep of its own would
 #: be a process each time, and costs more than the reading. Where that is not possible, it sleeps. mawk exits where a
@@ -15,32 +14,33 @@ from collectors.shell.ticks import TICKS
 #: The runner lowers the priority to 19, with which a host that is out of CPU gives a program some milliseconds in ten
 #: seconds: the first walk took 90 s with 28 busy threads on two CPUs. So root raises it again to 0: the program keeps to
 #: a budget of CPU time itself. `renice` without `-n`, because some add that number to the niceness.
-_SH = (
-    TICKS
-    + r"""
+_SH = r"""
 LC_ALL=C
 export LC_ALL
 trap ': >.over' TERM
-read -r p x </proc/self/stat
-renice 0 -p "$p" >/dev/null 2>&1
-ticks .09 .11 .08 .12 .1
+renice 0 -p $$ >/dev/null 2>&1
+f= T=
+if command -v bash >/dev/null && mkfifo .t .z 2>/dev/null; then
+  f=1
+  bash -c 'trap "" TERM; exec 3<>.z; while :; do for z in .09 .11 .08 .12 .1; do read -rt $z x <&3; : >.t; done; done' &
+  T=$!
+fi
 m=$(uname -m) s=$(command -v ss)
 read -r u x </proc/uptime
 e=$(((${u%.*} + SECS) * 1000))
 (
   trap '' TERM
   n=0 l=
-  while [ $n -lt 30 ] && ! awk -v only="${TARGET_PIDS-}" -v secs="$SECS" -v until="$l" -v again=$n -v fifo="$ticker" -v machine="$m" -v ss="$s" '@READ@' 2>.err; do
+  while [ $n -lt 30 ] && ! awk -v only="${TARGET_PIDS-}" -v secs="$SECS" -v until="$l" -v again=$n -v fifo="$f" -v machine="$m" -v ss="$s" '@READ@' 2>.err; do
     n=$((n + 1)) l=$e
   done | awk -v only="${TARGET_PIDS-}" -v machine="$m" -v order_threads="sort -t '	' -k8,8nr -k6,6nr | head -n 400" -v order_wchans="sort -t '	' -k4,4nr | head -n 50" '@SUM@'
 ) &
 wait $!
 wait $!
-stop_ticks
+[ -z "$T" ] || { kill -9 $T; wait $T; } 2>/dev/null
 [ -s .err ] && head -n 3 .err >&2
 exit 0
 """
-)
 
 
 def build_thread_script() -> str:

@@ -112,7 +112,6 @@ function walk(  k, n, t, d) {
 function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
     for (i = slot_done + 1; i <= slot_n; i++) {
         p = slot_pid[i]; d = slot_fd[i]
-        if (!(p in space)) { space[p] = p; c = c " " p "/ns/net" }
         if (d !~ /^poll/) c = c " " p "/fd/" d
         else if (!(p in socks) && n < 30 && few(p)) { n++; socks[p] = ""; c = c " " p "/fd/" }
     }
@@ -121,8 +120,7 @@ function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
         if (x ~ /^[0-9]+\/fd\/?:$/) { split(x, w, "/"); q = w[1]; continue }
         if (!(o = index(x, " -> "))) continue
         e = substr(x, o + 4); x = substr(x, 1, o - 1); sub(/^.* /, "", x)
-        if (x ~ /\/ns\/net$/) { sub(/\/.*/, "", x); space[x] = e }
-        else if (x ~ /\//) { split(x, w, "/"); to[w[1], w[3]] = clean(e) }
+        if (x ~ /\//) { split(x, w, "/"); to[w[1], w[3]] = clean(e) }
         else if (q && e ~ /^socket/) { socks[q] = socks[q] " " e; ask(e, q) }
     }
     close(c)
@@ -178,26 +176,18 @@ function guess(p,  w, n, i, j, e, r) {
     }
     return ""
 }
-# The tables of a network namespace, read through one of its processes, answer for all of them.
 function addresses(t,  e, p, n, d) {
     if (!unanswered || t < net_due) return
     for (e in wanted) {
-        p = wanted[e]; if (e in addr || space[p] in net_read || n >= 3) continue
-        n++; net_read[space[p]]; inet(p, "tcp"); inet(p, "tcp6"); inet(p, "udp"); inet(p, "udp6"); unix(p)
+        p = wanted[e]; if (e in addr || p in net_read || n >= 3) continue
+        n++; net_read[p]; inet(p, "tcp"); inet(p, "tcp6"); inet(p, "udp"); inet(p, "udp6"); unix(p)
     }
     unanswered = 0
-    for (e in wanted) if (e in addr) delete wanted[e]; else if (space[wanted[e]] in net_read) { other[e]; delete wanted[e] } else unanswered++
+    for (e in wanted) if (e in addr) delete wanted[e]; else if (wanted[e] in net_read) { other[e]; delete wanted[e] } else unanswered++
     for (p in net_read) delete net_read[p]
     d = 50 * (now() - t); net_due = t + (d < 800 ? 800 : d)
 }
-# The kernel walks the table of all namespaces to print one, so sockstat is asked first whether it has sockets.
-function has_sockets(p, kind,  f, x, w, r) {
-    r = 1; f = "/proc/" p "/net/sockstat" (kind ~ /6/ ? "6" : ""); kind = toupper(kind) ":"
-    while ((getline x < f) > 0) { split(x, w, " "); if (w[1] == kind) r = w[3] }
-    close(f); return r + 0
-}
 function inet(p, kind,  f, x, w, l, n, i, e, here, own_, far, tcp) {
-    if (!has_sockets(p, kind)) return
     f = "/proc/" p "/net/" kind; tcp = kind ~ /tcp/
     while ((getline x < f) > 0) {
         split(x, w, " "); e = "socket:[" w[10] "]"

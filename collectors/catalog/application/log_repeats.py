@@ -70,8 +70,7 @@ awk 'NR == FNR { size[$1] = $2; node[$1] = $3; next }
     if ((w[3], $3) in had) next
     had[w[3], $3] = 1
     print w[3], $2 - size[$1], $1
-  }' .first .last | sort -k1,1n -k2,2nr | awk '!($1 in n) { o[++m] = $1 } { if (n[$1]++ < 4) l[$1] = l[$1] $0 "\n" }
-    END { for (i = 1; i <= m; i++) if (n[o[i]] > 1) printf "%s", l[o[i]] }' | while read -r p g f; do
+  }' .first .last | sort -k1,1n -k2,2nr | awk '{ if (n[$1]++ < 4) print }' | while read -r p g f; do
   grep -qs '^flags:.*[12]$' /proc/$p/fdinfo/${f##*/} && echo "$p $g $f"
 done > .grown
 name() { readlink "$1" | tr -d '\000-\037=' | cut -c1-200; }

@@ -95,19 +95,11 @@ e=
 W='"""
     + "|".join(sorted(KIND_OF))
     + r"""'
-find_lines() {
-  if [ $# -le 10000 ]; then grep -sHxE "$@"; else
-    x=$1
-    shift
-    printf '%s\n' "$@" | head -n 20000 | xargs grep -sHxE "$x"
-  fi
-}
 look() {
   read -r u x </proc/uptime
   echo "@ $1 $u"
-  h=$(find_lines "$W" /proc/[0-9]*/task/[0-9]*/wchan)
+  h=$(printf '%s\n' /proc/[0-9]*/task/[0-9]*/wchan | head -n 20000 | xargs grep -sHxE "$W" | head -n 200)
   [ -n "$h" ] || return 0
-  [ ${#h} -lt 8000 ] || h=$(echo "$h" | head -n 200)
   echo "$h"
   ls -ld $(echo "$h" | sed 's|wchan:.*|syscall|' | xargs grep -sH '' | awk '{ split($1, w, "/"); a = $2 }
     length(a) < 8 && a ~ /^0x[0-9a-f]+$/ { n = 0
@@ -132,29 +124,24 @@ while [ $i -lt $n ] && [ -z "$e" ]; do
   look $i
 done
 echo "@ end 0"
-[ -z "$P" ] || for p in $(echo $P | tr ' ' '\n' | sort -u | head -n 100); do
+for p in $(echo $P | tr ' ' '\n' | sort -u | head -n 100); do
   grep -sH '' /proc/$p/stat
   grep -sHE '^[0-9]+:([^:]*,)?(memory|blkio|name=systemd)?:/' /proc/$p/cgroup
 done
-h=$(find_lines 'State:.*[Tt] \(.*|TracerPid:.*[1-9].*' /proc/[0-9]*/status)
-if [ -n "$h" ]; then
-  echo "$h" | head -n 100 >.held
-  cat .held
-  awk -F: '{ t = $3; sub(/status$/, "comm", $1); print $1 }
-    $2 ~ /^T/ { gsub(/[^0-9]/, "", t); print "/proc/" t "/comm" }' .held | sort -u | xargs grep -sH '' /dev/null
-  rm -f .held
-fi
-find /sys/fs/cgroup '(' -name freezer.state -o -name cgroup.freeze ')' \
-  -exec grep -sHxE 'FROZEN|1' /dev/null {} + 2>/dev/null |
-  sed 's|/[a-z.]*:.*||' | head -n 50 | while IFS= read -r g; do
+printf '%s\n' /proc/[0-9]*/status | head -n 20000 |
+  xargs grep -sHE '^(State:.*[Tt] \(|TracerPid:.*[1-9])' | head -n 100 >.held
+cat .held
+awk -F: '{ t = $3; sub(/status$/, "comm", $1); print $1 }
+  $2 ~ /^T/ { gsub(/[^0-9]/, "", t); print "/proc/" t "/comm" }' .held | sort -u | xargs grep -sH '' /dev/null
+rm -f .held
+find /sys/fs/cgroup '(' -name freezer.state -o -name cgroup.freeze ')' 2>/dev/null | head -n 2000 |
+  xargs grep -sHxE 'FROZEN|1' /dev/null | sed 's|/[a-z.]*:.*||' | head -n 50 | while IFS= read -r g; do
   read -r p x <"$g/cgroup.procs" 2>/dev/null && echo "frozen $p ${g#/sys/fs/cgroup}"
 done
-awk '{ a[$1] = a[$1] "lock " $0 "\n" } $2 == "->" { w[$1] = 1 } NR >= 2000 { exit }
+awk '{ print "lock " $0 }' /proc/locks | head -n 2000 | awk '{ k = $2; a[k] = a[k] $0 "\n" } $3 == "->" { w[k] = 1 }
   END { for (k in w) printf "%s", a[k] }' | head -n 200 >.locks
-if [ -s .locks ]; then
-  cat .locks
-  awk '$3 != "->" && $6 ~ /^[0-9]+$/ { print "/proc/" $6 "/comm" }' .locks | sort -u | xargs grep -sH '' /dev/null
-fi
+cat .locks
+awk '$3 != "->" && $6 ~ /^[0-9]+$/ { print "/proc/" $6 "/comm" }' .locks | sort -u | xargs grep -sH '' /dev/null
 rm -f .locks
 exit 0
 """

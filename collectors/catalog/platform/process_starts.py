@@ -65,9 +65,7 @@ trap ': > .over' TERM
   BEGIN {
     mine[self] = 1; read_stat(self); session = S[4]; begin = t = now(); end = t + secs; c = "echo /proc/[0-9]*"
     while (1) {
-      c | getline l; close(c); n = split(l, P, " ")
-      # The shell that lists the processes also pauses.
-      if (looks++) t = now(); else c = "sleep 1; " c
+      looks++; c | getline l; close(c); n = split(l, P, " ")
       for (i = 1; i <= n; i++) {
         p = substr(P[i], 7)
         if (looks == 1) old[p] = 1
@@ -79,7 +77,8 @@ trap ': > .over' TERM
         if (++m > 200 || !read_stat(p)) continue
         name[p] = comm_; used[p] = (S[12] + S[13]) / 100
         if (S[1] == "Z") { if (++dead[p] == 1) { died[p] = t; if (S[50] > 0) fail[p] = 1 } } }
-      if (over() || t + 1 > end) break }
+      if (over() || t + 1 > end || system("sleep 1")) break
+      t = now() }
     for (p in name) { if (p in mine) continue
       g = parent[p] SUBSEP name[p]; n_[g]++; if (p in gone) e_[g]++
       if (dead[p] > 1 && !(p in gone)) z_[g]++

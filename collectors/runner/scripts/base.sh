@@ -192,14 +192,9 @@ is_alive() {
   read_stat "$1" && [ "$START" = "$2" ] && case $PSTATE in Z | X | x) false ;; esac
 }
 
-# Become the program in $@, without the descriptors of this one.
-exec_alone() {
-  exec "$@" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&-
-}
-
 # Wait $1 seconds. A signal that sets EV ends the wait early.
 wait_s() {
-  exec_alone $T_sleep "$1" &
+  $T_sleep "$1" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
   N_=$!
   wait $N_
   [ -n "${EV-}" ] || wait $N_

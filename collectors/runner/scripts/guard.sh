@@ -116,23 +116,12 @@ signal_job() {
   fi
 }
 
-# Enforce deadlines and byte caps of running jobs: the stop signal, TERM 3 s later, KILL 1 s after that. As long as the
-# jobs are the same and no limit is near, only the sizes are compared with the lowest cap, for at most 3 s.
+# Enforce deadlines and byte caps of running jobs: the stop signal, TERM 3 s later, KILL 1 s after that.
 enforce_limits() {
+  PACE=1
   set -- "$DIR"/l/*
   [ -e "$1" ] || return 0
-  SIZES=$($T_du -sk "$DIR"/c/* 2>/dev/null)
-  if [ "$*" = "${KNOWN-}" ] && [ "$CS" -lt "$NEXT" ]; then
-    k_=0
-    IFS=$TAB$NL
-    for x_ in $SIZES; do
-      case $x_ in *[!0-9]*) ;; *) [ "$x_" -le "$k_" ] || k_=$x_ ;; esac
-    done
-    unset IFS
-    [ "$((k_ * 2048))" -gt "$LOWEST" ] || return 0
-  fi
-  PACE=1 KNOWN="$*" NEXT=$((CS + 300)) LOWEST=9000000000000
-  SIZES=$NL$SIZES$NL
+  SIZES=$NL$($T_du -sk "$DIR"/c/* 2>/dev/null)$NL
   for l_; do
     { read -r g_ s_ d_ c_ sg_ id_ <"$l_"; } 2>/dev/null || continue
     n_=${l_##*/}
@@ -144,8 +133,6 @@ enforce_limits() {
         k_=${SIZES%%"$TAB$DIR/c/$n_$NL"*}
         k_=${k_##*"$NL"} ;;
     esac
-    [ "$d_" -ge "$NEXT" ] || NEXT=$d_
-    [ "$c_" -ge "$LOWEST" ] || LOWEST=$c_
     if [ "$ph_" = 0 ]; then
       [ "$CS" -lt "$d_" ] || why=deadline
       [ "$((k_ * 1024))" -le "$((c_ + 65536))" ] || why=bytes
@@ -162,16 +149,7 @@ enforce_limits() {
       signal_job "$l_" KILL
       pt_=$CS
     fi
-    [ "$ph_" = 0 ] || KNOWN=
     eval "PH_${n_}_$s_=$ph_ PT_${n_}_$s_=$pt_"
-  done
-}
-
-# Set g_ to the process groups of the jobs.
-list_groups() {
-  g_=
-  [ -z "$DIR" ] || for l_ in "$DIR"/l/*; do
-    { read -r x_ R_ <"$l_"; } 2>/dev/null && [ "$x_" != 0 ] && g_="$g_ $x_"
   done
 }
 
@@ -221,7 +199,7 @@ stop_jobs() {
 }
 
 sleep_briefly() {
-  (exec_alone $T_sleep "$NAPF")
+  $T_sleep "$NAPF" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&-
   read_uptime
 }
 
@@ -246,7 +224,12 @@ clean_up() {
   # The parent only waits for the guard, and then signals the main shell.
   keep_=$PPID
   [ "$1" != finish ] && [ "$why" != finish ] || keep_="$keep_ $MAIN"
-  list_groups
+  g_=
+  if [ -n "$DIR" ]; then
+    for l_ in "$DIR"/l/*; do
+      { read -r x_ R_ <"$l_"; } 2>/dev/null && [ "$x_" != 0 ] && g_="$g_ $x_"
+    done
+  fi
   kill_run "$RUN" "$T0" "$g_" "$keep_" || log "note processes of this run could not be ended" 2>&8
   # Until it was killed, the main shell went on and created directories and groups.
   [ -n "$GO" ] || read_main_messages

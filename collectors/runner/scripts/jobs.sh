@@ -11,9 +11,11 @@ for CU_X in $CU_L; do echo "$CU_G ${20} $CU_LINE" >"$CU_X"; done
 [ -z "$CU_L" ] || [ ! -e "$DIR/stop" ] || exit 143
 set --
 for CU_X in $CU_CGROUPS; do { echo $$ >"$CU_X/cgroup.procs"; } 2>/dev/null; done
-[ -z "${BASH_VERSION-}" ] || CU_F=$((CU_F / 2 + CU_F % 2))
+[ -z "${BASH_VERSION-}" ] || set -o posix
 [ "$CU_F" = 0 ] || ulimit -f "$CU_F" 2>/dev/null
-unset CU_X CU_M CU_L CU_LINE CU_CGROUPS CU_F'
+[ -z "${BASH_VERSION-}" ] || set +o posix
+CU_V_=$CU_V
+unset CU_X CU_G CU_M CU_L CU_LINE CU_CGROUPS CU_F CU_V'
 
 # Check whether method $2 of job $1 can run. Sets WHY to the reason if it cannot.
 check_method() {
@@ -23,13 +25,13 @@ check_method() {
     command -v "$x_" >/dev/null 2>&1 || { WHY="reason.tool_missing tool=$x_"; return 1; }
   done
   [ "$k_" != sampled ] || [ -n "$T_awk" ] || { WHY="reason.tool_missing tool=awk"; return 1; }
-  [ -z "$r_" ] || [ "$MYUID" = 0 ] || { WHY=reason.needs_root; return 1; }
-  [ -z "$g_" ] || [ -n "${TARGET_PID-}" ] || { WHY=reason.needs_target; return 1; }
+  [ "$r_" = 0 ] || [ "$MYUID" = 0 ] || { WHY=reason.needs_root; return 1; }
+  [ "$g_" = 0 ] || [ -n "${TARGET_PID-}" ] || { WHY=reason.needs_target; return 1; }
   for x_ in $f_; do
     set -- $x_
     [ -r "$1" ] || { WHY="reason.file_missing file=$x_"; return 1; }
   done
-  [ -z "$p_" ] || is_perf_allowed || { WHY="reason.perf_not_allowed paranoid=$PARANOID"; return 1; }
+  [ "$p_" = 0 ] || is_perf_allowed || { WHY="reason.perf_not_allowed paranoid=$PARANOID"; return 1; }
 }
 
 # Check system-wide perf events: CAP_SYS_ADMIN (bit 21) or CAP_PERFMON (38), or a permissive kernel setting.
@@ -79,33 +81,9 @@ build_outcome_fields() {
   FIELDS="state=$1 method=${O_METHOD:--} exit=${O_EXIT:--} signal=${O_SIG:--} start=${O_T0:-$CS}0000000 end=${O_T1:-$CS}0000000 cpu_ms=${O_CPU:-0} bytes=${O_BYTES:-0} parts=${O_PARTS:-0} limiter=$LIMITER"
 }
 
-# Note the time and the CPU time of this process and its children, into O_T0 and cpu_; later O_T1 and O_CPU in ms.
-begin_timing() {
-  read_stat self
-  cpu_=$CPU
-  read_uptime
-  O_T0=$CS
-}
-
-end_timing() {
-  read_uptime
-  O_T1=$CS
-  read_stat self
-  O_CPU=$(((CPU - cpu_) * 1000 / TCK))
-}
-
-# Set the fields of job $1 and its method $2, and with_ to the jobs that share its script.
-load_job() {
-  eval "id=\$J$1_id secs=\$J$1_secs cap=\$J$1_cap grace=\$J$1_grace with_=\${WITH_$1-} O_METHOD=\$J$1_${2-}_name show_=\$J$1_${2-}_command"
-}
-
-# Report the start of job $1 and of the jobs in with_.
 log_running() {
   read_uptime
-  for x in $1 ${with_-}; do
-    eval "x=\$J${x%:*}_id"
-    log "progress $x running $(((CS - BEGUN) * 10))"
-  done
+  log "progress $1 running $(((CS - BEGUN) * 10))"
 }
 
 # Send file $2 as a part of collector $1.
@@ -134,7 +112,7 @@ build_part_header() {
 run_job() {
   trap '' INT
   failed_=${2-} O_TEXT=${3-}
-  load_job "$1"
+  eval "id=\$J$1_id secs=\$J$1_secs cap=\$J$1_cap grace=\$J$1_grace"
   eval "set -- $1 \$J$1_methods"
   n=$1
   shift
@@ -147,13 +125,16 @@ run_job() {
     elif check_method "$n" "$w"; then
       find_stop_reason "$n"
       if [ -n "$STOP" ]; then
-        for x in $n $with_; do record_outcome "${x%:*}" canceled "reason reason.stopped why=$STOP$NL"; done
+        eval "set -- $n \${WITH_$n-}"
+        for x; do record_outcome "${x%:*}" canceled "reason reason.stopped why=$STOP$NL"; done
         return
       fi
+      O_METHOD=$name_
       if [ "$kind_" = sampled ]; then
         run_samplers "$n:$w"
         return
       fi
+      log_running "$id"
       if [ -n "$DIR" ]; then run_script "$n" "$w" && return; else run_in_memory "$n" "$w" && return; fi
       WHY="reason.unavailable exit=69 method=$name_"
     fi
@@ -163,92 +144,65 @@ run_job() {
   record_outcome "$n" skipped "reason $first_$NL$TRIED$O_TEXT"
 }
 
-# Write the programs of method $2 of job $1: `.body` is the script, `.sh` runs it in a child and writes how it ended, in
-# place, so that this needs no space then. A short shell forks with less effort than this one. It ends what is left of
-# its process group, so no other process can have the number of the group by then. The jobs in WITH_<job>, as `n:w ...`,
-# share the script: it writes their files, too.
-write_script() {
-  D=$DIR/c/$1 F=$DIR/t/$1
-  [ -d "$D" ] || $T_mkdir -p "$D"
-  load_job "$1" "$2"
-  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
-  l_=$DIR/l/$1 v_="OUT_$id=."
-  read_uptime
-  for x in $with_; do
-    eval "v_=\"\$v_ OUT_\$J${x%:*}_id=$DIR/c/${x%:*}\""
-    l_="$l_ $DIR/l/${x%:*}"
-  done
-  [ -z "$ver_" ] || ver_="{ $ver_$NL} >$F.version 2>&1 </dev/null"
-  {
-    printf '%s\n' "$opt_" "$sh_" >"$F.body" && printf '%-80s\n' "- $CS" >"$F.end" && printf '%s\n' \
-      "cd $D || exit 1" "export $v_ SECS=$secs BYTES=$cap ARGV=$F.argv" \
-      'read -r CU_S CU_X </proc/uptime; CU_S=${CU_S%.*}${CU_S#*.}' \
-      "CU_L='$l_' CU_M=$MYPGRP CU_CGROUPS='$CGROUPS' CU_F=$((fuse_ / 512 + 1))" \
-      "CU_LINE=\"\$((CU_S + $(((secs + grace) * 100)))) $cap $stop_ $id\"" "$PRE" "$ver_" 'trap : TERM' \
-      "(. $F.body) </dev/null >$D/stdout 2>$F.err" "CU_E=\$? CU_L='$l_'" \
-      'read -r CU_T CU_X </proc/uptime; read -r CU_X </proc/self/stat; set -- ${CU_X##*) }' \
-      "echo \"\$CU_E \$CU_S \${CU_T%.*}\${CU_T#*.} \$((\${12} + \${13} + \${14} + \${15})) .\" 1<>$F.end" \
-      'for CU_X in $CU_L; do { :; } 2>/dev/null >"$CU_X"; done' \
-      "${ME_:+kill -s USR2 $ME_}" '[ "$CU_G" = 0 ] || kill -KILL 0' 'exit $CU_E' >"$F.sh"
-  } 2>/dev/null && return
-  for x in $1 $with_; do record_outcome "${x%:*}" skipped "reason $NO_SPACE$NL"; done
-  return 1
-}
-
-# Read how the script of job $1 ended. False if that is not known.
-read_end() {
-  x_=
-  { read -r O_EXIT O_T0 O_T1 c_ x_ <"$DIR/t/$1.end"; } 2>/dev/null
-  [ "$x_" = . ]
-}
-
-# Run method $2 of job $1 and wait for it. False if the method reports that it cannot work here.
+# Run method $2 of job $1 in a directory of its own. False if the method reports that it cannot work here. The jobs in
+# WITH_<job>, as `n:w ...`, share the script: it writes their files, too.
 run_script() {
-  write_script "$1" "$2" || return 0
-  log_running "$1"
-  begin_timing
-  (
-    export "CULPRIT_JOB=$RUN/$id/"
-    exec_alone $SID $NI $SH "$F.sh"
-  )
-  if ! read_end "$1"; then
-    end_timing
-    O_EXIT=137 c_=$((O_CPU * TCK / 1000))
-  fi
-  record_ended_script "$1" "$2"
-}
-
-# Record the outcome of the script of job $1, method $2, and of those that shared it. False if it cannot work here.
-record_ended_script() {
+  D=$DIR/c/$1
   F=$DIR/t/$1
-  load_job "$1" "$2"
+  [ -d "$D" ] || $T_mkdir -p "$D"
+  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_command stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse with_=\${WITH_$1-}"
   unset "WITH_$1"
+  [ -z "$ver_" ] || ver_="{ $ver_$NL} >\"\$CU_V_\" 2>&1 </dev/null"
+  if ! printf '%s\n' "$PRE" "$ver_" 'unset CU_V_' "$opt_" "$sh_" >"$F.sh"; then
+    WHY="reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))"
+    for x in $1 $with_; do record_outcome "${x%:*}" skipped "reason $WHY$NL"; done
+    return 0
+  fi
+  for x in $with_; do
+    eval "log_running \"\$J${x%:*}_id\""
+  done
+  read_stat self
+  cpu_=$CPU
+  read_uptime
+  O_T0=$CS
+  (
+    cd "$D" || exit 1
+    CU_L=$DIR/l/$1
+    export "OUT_$id=."
+    for x in $with_; do
+      eval "export OUT_\$J${x%:*}_id=\$DIR/c/${x%:*}"
+      CU_L="$CU_L $DIR/l/${x%:*}"
+    done
+    SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_M=$MYPGRP CU_CGROUPS=$CGROUPS
+    CU_F=$((fuse_ / 512 + 1)) CU_V=$F.version CU_LINE="$((CS + (secs + grace) * 100)) $cap $stop_ $id"
+    export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
+    exec $SID $NI $SH "$F.sh" </dev/null >"$D/stdout" 2>"$F.err" 3<&- 4>&- 5>&- 6>&- 9<&-
+  )
+  O_EXIT=$?
+  read_uptime
+  O_T1=$CS
+  read_stat self
   set -- "$1" $with_
-  O_CPU=$((c_ * 1000 / TCK / $#)) O_BYTES=0 O_PARTS=0
+  O_CPU=$(((CPU - cpu_) * 1000 / TCK / $#))
+  # The leader ended, so processes that remain in its group are killed.
+  ! read -r g_ R_ 2>/dev/null <"$DIR/l/$1" || [ "$g_" = 0 ] || kill -KILL "-$g_" 2>/dev/null
   e_=
   ! [ -s "$F.err" ] || e_=$($T_tail -c 4096 "$F.err" | $T_tr -d '\000')
   argv_= v_=
   ! [ -s "$F.argv" ] || read -r argv_ <"$F.argv"
   ! [ -s "$F.version" ] || read -r v_ <"$F.version"
+  for x; do { :; } 2>/dev/null >"$DIR/l/${x%:*}"; done
   if [ "$O_EXIT" = 69 ]; then
     O_TEXT="stderr$NL$e_$NL"
-    # The guard reads deadlines again where the files are not the same.
-    { :; } 2>/dev/null >"$DIR/l/again.$1"
     x_=
     for x; do x_="$x_ $DIR/c/${x%:*}"; done
     $T_rm -rf $x_
     shift
-    for x; do retry_job "${x%:*}" "${x#*:}"; done
+    for x; do { run_job "${x%:*}" "${x#*:}" "$O_TEXT"; kill -s USR2 "$ME_"; } & done
     return 1
   fi
   for x; do record_script "${x%:*}"; done
   return 0
-}
-
-# Run job $1 with another method than $2, in a process of its own.
-retry_job() {
-  { run_job "$1" "$2" "$O_TEXT"; kill -s USR2 "$ME_"; } &
-  WAITING="${WAITING-} $!"
 }
 
 # Record the outcome of the script that wrote the files of job $1.

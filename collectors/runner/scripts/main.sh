@@ -51,10 +51,8 @@ prepare_run() {
   host_key
   acquire_lease
   remove_stale_runs
-  choose_workdir
-  NO_SPACE="reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))"
-  if [ -z "$DIR" ] && [ "$PIPE_OK" = 0 ]; then
-    send_frame refused - - "reason $NO_SPACE${NL}inodes $INODES"
+  if ! choose_workdir && [ "$PIPE_OK" = 0 ]; then
+    send_frame refused - - "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))${NL}inodes $INODES"
     finish 73
   fi
   export DIR
@@ -207,7 +205,6 @@ run_main() {
   else
     start_jobs
     for x_ in $CHILDREN; do wait_for_child "$x_"; done
-    [ -z "$DIR" ] || send_finished $POOLED
   fi
   send_clock end 9999
   send_end
@@ -230,7 +227,10 @@ hangup() {
 # The guard died: the main shell stops everything.
 stop_everything() {
   trap '' USR1 HUP TERM INT
-  list_groups
+  g_=
+  [ -z "$DIR" ] || for l_ in "$DIR"/l/*; do
+    { read -r x_ R_ <"$l_"; } 2>/dev/null && [ "$x_" != 0 ] && g_="$g_ $x_"
+  done
   kill_run "$RUN" "$T0" "$g_" 0
   remove_cgroups "$CGROUPS"
   remove_own_directory "$DIR"
@@ -275,30 +275,30 @@ target_network ${NETPID:+target}${LOST:+${NL}target_lost $LOST}"
 
 # Choose a method for each job and start it: light scripts and the sampler together, exclusive jobs in turn.
 start_jobs() {
-  CHILDREN= LIGHT= SHARED= QUEUE= POOL= POOLED= UNUSABLE=
+  CHILDREN= LIGHT= SHARED= QUEUE= POOL= UNUSABLE=
   for n in $JOBS; do
     eval "methods_=\$J${n}_methods ex_=\$J${n}_exclusive"
-    kind_= y_=
+    kind_=
     for w in $methods_; do
-      check_method "$n" "$w" || { eval "y_=\"\${y_}tried \$J${n}_${w}_name \$WHY\$NL\""; continue; }
-      eval "kind_=\$J${n}_${w}_kind W_$n=\$w TRIED_$n=\$y_"
+      check_method "$n" "$w" || continue
+      eval "kind_=\$J${n}_${w}_kind"
       break
     done
     case $kind_ in
-      sampled) POOL="$POOL $n:$w" POOLED="$POOLED $n" ;;
+      sampled) POOL="$POOL $n:$w" ;;
       script) if [ "$ex_" = 1 ]; then QUEUE="$QUEUE $n"; else share_script || LIGHT="$LIGHT $n"; fi ;;
       *)
         (run_job "$n")
         UNUSABLE="$UNUSABLE $n" ;;
     esac
   done
+  O_METHOD= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
   if [ -n "$DIR" ]; then
-    [ -z "$LIGHT" ] || { run_light_jobs & LIGHT_PID=$! CHILDREN="$CHILDREN $!"; }
     [ -z "$POOL" ] || { run_samplers $POOL & CHILDREN="$CHILDREN $!"; }
   else
     for x_ in $POOL; do run_samplers "$x_" & CHILDREN="$CHILDREN $!"; done
-    for x_ in $LIGHT; do run_job "$x_" & CHILDREN="$CHILDREN $!"; done
   fi
+  [ -z "$LIGHT" ] || { run_light_jobs & CHILDREN="$CHILDREN $!"; }
   [ -z "$QUEUE" ] || { (for x in $QUEUE; do (run_job "$x"); [ -z "$DIR" ] || send_finished "$x"; done) & CHILDREN="$CHILDREN $!"; }
   [ -z "$DIR" ] || send_finished $UNUSABLE
 }
@@ -316,68 +316,56 @@ share_script() {
   SHARED="$SHARED $n"
 }
 
-# Run all light scripts together, started by a short shell, which forks with less effort than this one. Each signals its
-# end, and finished jobs are sent together: a second after the first of them ended, then every three seconds. Most end
-# at the same time, and a script that hangs does not delay the others.
+# Run all light scripts together. Each signals its end, and finished jobs are sent together, at the latest a second
+# after the first of them ended. Most end at the same time, and a script that hangs does not delay the others.
 run_light_jobs() {
   trap '' INT
   read -r ME_ R_ </proc/self/stat
-  set --
-  for n in $LIGHT $SHARED; do set -- "$@" "$DIR/c/$n"; done
-  $T_mkdir -p "$@"
+  if [ -n "$DIR" ]; then
+    set --
+    for n in $LIGHT $SHARED; do set -- "$@" "$DIR/c/$n"; done
+    $T_mkdir -p "$@"
+  fi
   EV=
   trap 'EV=1' USR2
-  STARTED= y_=
-  for n in $LIGHT; do
-    eval "w=\$W_$n"
-    if [ -e "$DIR/stop" ]; then
-      run_job "$n"
-    elif write_script "$n" "$w"; then
-      log_running "$n"
-      y_="${y_}CULPRIT_JOB=$RUN/$id/ $SID $SH $F.sh &$NL"
-      STARTED="$STARTED $n"
-    fi
-  done
-  exec_alone $NI $SH -c "$y_ wait" &
-  WAITING=$! PAUSE= nap=1
-  while [ -n "$WAITING" ]; do
-    set -- $WAITING
-    [ -n "$EV" ] || wait "$1"
+  (
+    lower_priority
+    for n in $LIGHT; do
+      {
+        run_job "$n"
+        kill -s USR2 "$ME_"
+        wait
+      } &
+    done
+    wait
+  ) &
+  JOB_GROUP=$!
+  PAUSE=
+  while kill -0 "$JOB_GROUP" 2>/dev/null; do
+    [ -n "$EV" ] || wait "$JOB_GROUP"
     EV=
-    if ! kill -0 "$1" 2>/dev/null; then
-      shift
-      WAITING="$*"
-      # The first is the shell that started the scripts: what has not recorded its end by then was killed.
-      record_ended all
-    elif [ -z "$PAUSE" ]; then
-      read_uptime
-      DUE=$((CS + nap * 100))
-      { $T_sleep "$nap"; kill -s USR2 "$ME_"; } </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
-      PAUSE=$! nap=3
-    elif read_uptime && [ "$CS" -ge "$DUE" ]; then
+    [ -n "$DIR" ] && kill -0 "$JOB_GROUP" 2>/dev/null || continue
+    if [ -z "$PAUSE" ]; then
+      { $T_sleep 1; kill -s USR2 "$ME_"; } </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
+      PAUSE=$!
+    elif ! kill -0 "$PAUSE" 2>/dev/null; then
       PAUSE=
-      record_ended
-      send_finished $LIGHT $SHARED $POOLED
+      send_finished $LIGHT $SHARED
     fi
   done
-  send_finished $LIGHT $SHARED $POOLED
+  [ -z "$DIR" ] || send_finished $LIGHT $SHARED
   [ -z "$PAUSE" ] || kill "$PAUSE" 2>/dev/null
 }
 
-# Record the scripts that ended, with $1 also those that were killed before they wrote how they ended.
-record_ended() {
-  read_uptime
-  set -- "${1-}" $STARTED
-  STARTED= k_=$1
-  shift
-  for n; do
-    eval "w=\$W_$n TRIED=\$TRIED_$n"
-    if read_end "$n" || { [ -n "$k_" ] && O_EXIT=137 O_T1=$CS c_=0; }; then
-      record_ended_script "$n" "$w" || retry_job "$n" "$w"
-    else
-      STARTED="$STARTED $n"
-    fi
-  done
+# Lower the priority of this process, so that its children inherit it.
+lower_priority() {
+  read -r x_ R_ </proc/self/stat
+  find_tool renice T_renice
+  [ -n "$T_renice" ] && [ -n "$NI" ] && $T_renice -n 19 -p "$x_" >/dev/null 2>&1 || return 0
+  case $NI in
+    *ionice*) $T_ionice -c 3 -p "$x_" >/dev/null 2>&1 || return 0 ;;
+  esac
+  NI=
 }
 
 send_end() {
@@ -411,9 +399,9 @@ wait_for_guard() {
   done
 }
 
-# The guard and the scope need no jobs, so they get the text up to here.
 case ${CULPRIT_ROLE-setup} in
-  main) q=${q%%"$NL: CULPRIT-JOBS"*} ;;
+  main) run_main ;;
   guard) find_tools; find_tool adjtimex T_adj; run_guard ;;
   *) run_setup ;;
 esac
+: CULPRIT-END

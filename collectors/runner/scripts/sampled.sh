@@ -36,8 +36,8 @@ run_samplers() {
   for x in "$@"; do
     n=${x%:*}
     w=${x#*:}
-    load_job "$n"
-    log_running "$n"
+    eval "id=\$J${n}_id secs=\$J${n}_secs cap=\$J${n}_cap"
+    log_running "$id"
     [ "$secs" -le "$max" ] || max=$secs
     if [ -n "$DIR" ]; then
       list_sampler_input "$n" "$w" "$cap" "$DIR/s/$n" >>"$DIR/t/spec.$1"
@@ -46,7 +46,10 @@ run_samplers() {
     [ "$cap" -le "$PIPE_BYTES" ] || cap=$PIPE_BYTES
     IN=$(list_sampler_input "$n" "$w" "$cap" /dev/stdout)
   done
-  begin_timing
+  read_stat self
+  cpu_=$CPU
+  read_uptime
+  O_T0=$CS
   grace=15
   if [ -z "$DIR" ]; then
     CU_AWK=$SAMPLER
@@ -74,20 +77,26 @@ run_samplers() {
     done <"$DIR/t/spec.$1" >"$DIR/t/spec.new.$1"
     $T_mv -f "$DIR/t/spec.new.$1" "$DIR/t/spec.$1"
   done
-  end_timing
-  all_cpu=$O_CPU
+  read_uptime
+  O_T1=$CS
+  read_stat self
+  all_cpu=$(((CPU - cpu_) * 1000 / TCK))
   all_exit=$O_EXIT
-  total_=0
-  for x in "$@"; do eval "bytes_${x%:*}=0 over_${x%:*}=0 gone_${x%:*}=0"; done
-  while read -r j_ b_ x_ v_ g_; do
-    eval "bytes_$j_=$b_ over_$j_=$v_ gone_$j_=$g_"
-    total_=$((total_ + b_))
-  done <"$DIR/t/stats.$1"
-  e_=
-  ! [ -s "$DIR/t/s.err.$1" ] || e_=$($T_tail -c 1024 "$DIR/t/s.err.$1" | $T_tr -d '\000')
-  for x in "$@"; do record_sampled_job "${x%:*}" "${x#*:}"; done
-  # The light jobs send it with theirs.
-  if [ -z "$LIGHT" ]; then send_finished $POOLED; else kill -s USR2 "${ME_-$LIGHT_PID}" 2>/dev/null; fi
+  total_=0 ALL= DONE=
+  for x in "$@"; do
+    n=${x%:*}
+    eval "bytes_$n=0"
+    [ ! -s "$DIR/s/$n" ] || ALL="$ALL $DIR/s/$n" DONE="$DONE $n"
+  done
+  count_files raw "$T_wc -c" "$ALL"
+  i_=0
+  for n in $DONE; do
+    i_=$((i_ + 1))
+    eval "bytes_$n=\${raw_$i_:-0} total_=\$((total_ + \${raw_$i_:-0}))"
+  done
+  DONE=
+  for x in "$@"; do record_sampled_job "${x%:*}" "${x#*:}" "$1"; done
+  send_finished $DONE
 }
 
 # Run the sampler process once with the file list $1; $2 are extra options of awk. It keeps the priority of an ordinary
@@ -96,9 +105,9 @@ run_sampler_process() {
   (
     cd "$DIR/s" || exit 1
     read_uptime
-    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0
+    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$((O_T0 + max * 100 + 1500)) 9000000000000 INT sampler"
-    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_LINE
+    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     exec $SID $SH -c "$PRE${NL}exec $T_awk $AWKV $2 -v stats=1 -v go='$DIR/go' -v nap='$T_sleep' -f '$DIR/t/sampler.awk'" \
       <"$DIR/t/spec.$1" >"$DIR/t/stats.$1" 2>"$DIR/t/s.err.$1" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
@@ -106,17 +115,26 @@ run_sampler_process() {
   $T_rm -f "$DIR/l/s$sn"
 }
 
-# Record the outcome of sampled job $1, method $2.
+# Record the outcome of sampled job $1, method $2, of the sampler with the file list $3.
 record_sampled_job() {
-  load_job "$1" "$2"
-  eval "b_=\$bytes_$1 v_=\$over_$1 g_=\$gone_$1"
+  n=$1
+  eval "id=\$J$1_id cap=\$J$1_cap secs=\$J$1_secs O_METHOD=\$J$1_$2_name show_=\$J$1_$2_command O_BYTES=\$bytes_$1"
   O_EXIT=$all_exit O_LIST= O_SIG=
   find_stop_reason "s$sn"
-  [ "$v_" = 0 ] || WHY=bytes
+  gone_=0
+  while read -r j_ x_ x_ v_ x_; do
+    [ "$j_" = "$n" ] || continue
+    [ "$v_" = 0 ] || WHY=bytes
+    gone_=$x_
+  done <"$DIR/t/stats.$3"
   set_job_state
-  [ "$g_" = 0 ] || [ -n "$REASON" ] || REASON="reason.target_gone pid=$NETPID"
-  if [ -s "$DIR/s/$1" ]; then O_LIST=$DIR/s/$1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
-  O_CPU=0 O_BYTES=0 O_PARTS=0
-  [ "$total_" = 0 ] || O_CPU=$((all_cpu * b_ / total_))
+  [ "$gone_" = 0 ] || [ -n "$REASON" ] || REASON="reason.target_gone pid=$NETPID"
+  if [ "$O_BYTES" -gt 0 ]; then O_LIST=$DIR/s/$1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
+  e_=
+  ! [ -s "$DIR/t/s.err.$3" ] || e_=$($T_tail -c 1024 "$DIR/t/s.err.$3" | $T_tr -d '\000')
+  O_CPU=0
+  [ "$total_" = 0 ] || O_CPU=$((all_cpu * O_BYTES / total_))
+  O_BYTES=0 O_PARTS=0
   record_outcome "$1" "$STATE" "argv $show_${NL}version $T_awk$NL${REASON:+reason $REASON$NL}stderr$NL$e_"
+  DONE="$DONE $1"
 }

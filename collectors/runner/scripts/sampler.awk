@@ -54,8 +54,7 @@ function sample_processes(j, f,  c, l, p, was, n, t) {
   }
   RS = "\n"
   split(many, w, "@")
-  c = " " w[2] " -sH \"\""
-  c = "set -- " f "; [ $# -gt 5000 ] || exec" c " \"$@\"; printf \"%s\\n\" \"$@\" | " w[1] c
+  c = "printf \"%s\\n\" " f " | " w[1] " " w[2] " -sH \"\""
   while (!over[j] && (c | getline l) > 0) {
     p = substr(l, 1, index(l, ":") - 1)
     l = substr(l, length(p) + 2) "\n"

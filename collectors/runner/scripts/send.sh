@@ -1,7 +1,6 @@
 # Send finished jobs from the directory, with few processes for many jobs.
 
-# Run command $2 on the files $3 and write its number for each file into $1_<number of the file>. Without `read`, which
-# takes a system call for each byte.
+# Run command $2 on the files $3 and write its number for each file into $1_<number of the file>.
 count_files() {
   y_=$1
   i_=1
@@ -12,19 +11,17 @@ count_files() {
     i_=$((i_ + 1))
   done
   i_=1
-  [ $# = 0 ] || x_=$($c_ "$@" 2>/dev/null)
-  IFS=$NL
-  for l_ in ${1+$x_}; do
-    p_=${l_##*[ *]}
+  while read -r h_ p_; do
+    p_=${p_##*[ *]}
     while [ $# -gt 0 ] && [ "$1" != "$p_" ]; do
       i_=$((i_ + 1))
       shift
     done
     [ $# -gt 0 ] || break
-    l_=${l_#"${l_%%[! ]*}"}
-    eval "${y_}_$i_=\${l_%% *}"
-  done
-  unset IFS
+    eval "${y_}_$i_=\$h_"
+  done <<X
+$([ $# = 0 ] || $c_ "$@" 2>/dev/null)
+X
 }
 
 # Send those of the jobs in $@ that have a complete outcome. Files of more than 256 bytes are compressed first, which

@@ -27,9 +27,9 @@ run_watcher() {
 run_watcher_process() {
   (
     cd "$DIR/lookback" || exit 1
-    CULPRIT_JOB=$RUN/watcher/ CU_L=$DIR/l/s1 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0
+    CULPRIT_JOB=$RUN/watcher/ CU_L=$DIR/l/s1 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$END 9000000000000 TERM watcher"
-    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_LINE CU_GLOBS CU_NAMES
+    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE CU_GLOBS CU_NAMES
     exec $SID $NI $SH -c "$PRE${NL}exec $T_awk -v go='$DIR/go' -v main=$MAIN -v guard=$GUARD -v tck=$TCK -v nap='$T_sleep' -v rm='$T_rm -f' -v globs=\"\$CU_GLOBS\" -v names=\"\$CU_NAMES\" -f '$DIR/t/watcher.awk'" \
       <"$DIR/t/watcher" >&2 2>"$DIR/t/watcher.err" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
@@ -50,9 +50,9 @@ record_stacks() {
   STAT='read -r x </proc/self/stat; set -- ${x##*) }'
   (
     cd "$DIR/lookback" || exit 1
-    CULPRIT_JOB=$RUN/stacks/ CU_L=$DIR/l/s2 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0
+    CULPRIT_JOB=$RUN/stacks/ CU_L=$DIR/l/s2 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$END 9000000000000 KILL stacks"
-    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_LINE
+    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     PERF_CONFIG=/dev/null DEBUGINFOD_URLS= exec $SID $NI $SH -c "$PRE${NL}$STAT${NL}echo \$\$ \${20} >perf.pid${NL}set --${NL}exec perf record --overwrite --switch-output=signal -N --no-bpf-event -k CLOCK_MONOTONIC -F $STACKS -a -g -m $g_ -o perf.data" \
       </dev/null >"$DIR/t/perf.err" 2>&1 3<&- 4>&- 5>&- 6>&- 9<&-
   ) &
