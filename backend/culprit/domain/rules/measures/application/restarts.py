@@ -60,7 +60,7 @@ def _failed_units(view: HostView) -> Iterator[Measurement]:
 
 
 def _forked_memory(view: HostView) -> Iterator[Measurement]:
-    """Memory of its own, in MiB, of each process that forks itself: a child goes on with the same program.
+    """Memory of its own, in kB, of each process that forks itself: a child goes on with the same program.
 
     Without such a process the largest is 0.
     """
@@ -74,11 +74,12 @@ def _forked_memory(view: HostView) -> Iterator[Measurement]:
     for row, parent in forks:
         held_kb = parent.number("anon_first_kb")
         if held_kb is not None:
-            detail: Detail = {**_describe(row), "count": round(row.number("started") or 0.0)}
+            count = round(row.number("started") or 0.0)
+            detail: Detail = {**_describe(row), "count": count, "held_mb": round(held_kb / 1024)}
             subject = (*_subject(row), ("pid", row.text("parent")))
-            yield Measurement(held_kb / 1024, subject, (row.citation, parent.citation), 1, (), detail)
+            yield Measurement(held_kb, subject, (row.citation, parent.citation), 1, (), detail)
     if not forks and view.has_data("process_starts"):
-        nothing: Detail = {"name": "", "count": 0, "life": 0.0, "seconds": 0.0}
+        nothing: Detail = {"name": "", "count": 0, "held_mb": 0, "life": 0.0, "seconds": 0.0}
         yield Measurement(0.0, (), tuple(row.citation for row in starts), 1, (), nothing)
 
 
@@ -141,8 +142,8 @@ GROWTH = build_listed_measure(
     (("process_starts",), ("limits",)), _growth,
 )  # fmt: skip
 FORKED_MEMORY = build_listed_measure(
-    "processes.forked_memory_mb",
-    "mb",
+    "processes.forked_memory_kb",
+    "kb",
     "Memory of a process that forks itself",
     "自我 fork 的进程的内存",
     (("process_starts",), ("proc_mem",)),
