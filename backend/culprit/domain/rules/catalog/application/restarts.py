@@ -72,9 +72,9 @@ RULES: tuple[Rule, ...] = (
         id="F-FORK-LARGE",
         title=Text("A process with much memory forks itself", "占用大量内存的进程自我 fork"),
         summary=Text(
-            "{name} holds {held_mb} MiB of its own and forked itself {count} times in {seconds} s. A child lived "
+            "{name} holds {value} kB of its own and forked itself {count} times in {seconds} s. A child lived "
             "{life} s.",
-            "{name} 占用 {held_mb} MiB 私有内存，在 {seconds} 秒内自我 fork {count} 次，子进程存活 {life} 秒。",
+            "{name} 占用 {value} kB 私有内存，在 {seconds} 秒内自我 fork {count} 次，子进程存活 {life} 秒。",
         ),
         measure=restarts.FORKED_MEMORY,
         op=">=",

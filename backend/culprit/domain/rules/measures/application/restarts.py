@@ -75,11 +75,11 @@ def _forked_memory(view: HostView) -> Iterator[Measurement]:
         held_kb = parent.number("anon_first_kb")
         if held_kb is not None:
             count = round(row.number("started") or 0.0)
-            detail: Detail = {**_describe(row), "count": count, "held_mb": round(held_kb / 1024)}
+            detail: Detail = {**_describe(row), "count": count}
             subject = (*_subject(row), ("pid", row.text("parent")))
             yield Measurement(held_kb, subject, (row.citation, parent.citation), 1, (), detail)
     if not forks and view.has_data("process_starts"):
-        nothing: Detail = {"name": "", "count": 0, "held_mb": 0, "life": 0.0, "seconds": 0.0}
+        nothing: Detail = {"name": "", "count": 0, "life": 0.0, "seconds": 0.0}
         yield Measurement(0.0, (), tuple(row.citation for row in starts), 1, (), nothing)
 
 
