@@ -8,7 +8,7 @@ export default defineConfig({
   plugins: [react()],
   test: {
     css: false,
-    testTimeout: 120_000 * Number(process.env.CULPRIT_TEST_PATIENCE ?? 1),
+    testTimeout: 120_000 * Number(process.env.CULPRIT_TEST_TIMEOUT_FACTOR ?? 1),
     maxWorkers: 2,
     projects: [
       {

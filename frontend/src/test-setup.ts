@@ -6,7 +6,7 @@ import { startI18n } from "./lib/text/i18n";
 
 // A loaded machine is slow, and a whole document printed on failure hides the reason.
 configure({
-  asyncUtilTimeout: 50_000 * Number(process.env.CULPRIT_TEST_PATIENCE ?? 1),
+  asyncUtilTimeout: 50_000 * Number(process.env.CULPRIT_TEST_TIMEOUT_FACTOR ?? 1),
   getElementError: (message) => {
     const error = new Error(message?.split("\n")[0] ?? "");
     error.name = "NotFound";

@@ -25,7 +25,7 @@ RESULTS = ROOT / ".test-results"
 CHECKS = ("format", "lint", "types", "layers", "containers", "frontend")
 SESSIONS = (*CHECKS, "lab", "server", "e2e")
 #: How many times longer the limits of the checks are while hosts of the lab take the CPUs, in some rounds completely.
-PATIENCE = {"CULPRIT_TEST_PATIENCE": "5"}
+LONGER_TIMEOUTS = {"CULPRIT_TEST_TIMEOUT_FACTOR": "5"}
 #: Session by the ending of a test file.
 SESSION_OF_FILE = {".spec.ts": "e2e", ".test.ts": "frontend", ".test.tsx": "frontend", ".py": "server"}
 
@@ -109,7 +109,7 @@ def run_all(arguments: Sequence[str]) -> int:
     the lab, and their limits are longer. Then server and journeys have the machine to themselves.
     """
     log = RESULTS / "checks.log"
-    checks = start_nox(CHECKS, arguments, prefix=("chrt", "--idle", "0"), log=log, env=PATIENCE)
+    checks = start_nox(CHECKS, arguments, prefix=("chrt", "--idle", "0"), log=log, env=LONGER_TIMEOUTS)
     lab = start_nox(("lab",), arguments)
     code = wait_for(checks, lab)
     sys.stdout.write(log.read_text("utf-8", "replace"))

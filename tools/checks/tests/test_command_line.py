@@ -65,14 +65,14 @@ def test_whole_run_fails_with_each_of_its_parts(
     nox.parent.mkdir()
     nox.write_text(
         '#!/bin/sh\nwhile [ "$1" != --sessions ]; do shift; done\n'
-        'echo "ran $2 with policy $(chrt -p $$ | sed -n "s/.*policy: //p") patience ${CULPRIT_TEST_PATIENCE-1}"\n'
+        'echo "ran $2 with policy $(chrt -p $$ | sed -n "s/.*policy: //p") timeouts ${CULPRIT_TEST_TIMEOUT_FACTOR-1}"\n'
         f'[ "$2" != "{broken}" ]\n'
     )
     nox.chmod(0o755)
     monkeypatch.setattr(command_line, "RESULTS", tmp_path)
     monkeypatch.setattr(command_line, "VENV", tmp_path)
     assert (command_line.run_all([]) == 0) is (broken == "-")
-    ran = re.findall(r"ran (\S+) with policy (\S+) patience (\d)", capfd.readouterr().out)
+    ran = re.findall(r"ran (\S+) with policy (\S+) timeouts (\d)", capfd.readouterr().out)
     assert sorted(ran) == [
         ("format", "SCHED_IDLE", "5"),
         ("lab", "SCHED_OTHER", "1"),
