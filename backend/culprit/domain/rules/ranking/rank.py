@@ -40,12 +40,14 @@ from culprit.domain.rules.ranking.explanations import ExplanationGraph, build_gr
 from culprit.domain.rules.ranking.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim, has_place
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
+from culprit.domain.rules.use_method import Use
 
 Confidence = Literal["likely", "possible"]
 _SEVERITY = {"info": 0, "warn": 1, "critical": 2}
 _PLACES = ("cgroup", "pid")
 _LOCAL_WAIT = "slow-dependency"
 _NO_TIMES = ServiceTimes()
+_FAILING_REQUESTS = Use("application", "errors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +233,7 @@ def _may_harm(cause: Cause, rule: Rule, graph: ExplanationGraph) -> bool:
     A cause that takes time makes requests slow. That they fail shows no time that it took.
     """
     if not rule.causes:
-        is_failure = rule.use is not None and (rule.use.resource, rule.use.use_category) == (
-            "application",
-            "errors",
-        )
-        return not (is_failure and cause.mechanisms)
+        return rule.use != _FAILING_REQUESTS or not cause.mechanisms
     return any(name == cause.id or graph.is_explained_by(name, cause.id) for name in rule.causes)
 
 

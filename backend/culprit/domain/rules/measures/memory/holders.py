@@ -64,15 +64,17 @@ class _GroupParts:
     file: float
     kernel: Interval
 
-    def measure(self, value: float, low: float, high: float) -> Measurement:
+    def measure_kernel(self, base: float) -> Measurement:
+        """Measure the kernel's part in percent of this many kB."""
         path = self.row.text("path")
         detail: Detail = {
             "cgroup": path,
             "held_mb": round(self.kernel.high / 1024),
             "limit_mb": round(self.limit / 1024),
         }
+        low, high = 100.0 * self.kernel.low / base, 100.0 * self.kernel.high / base
         interval = Interval("exact", low, high)
-        return Measurement(value, (("cgroup", path),), (self.row.citation,), 1, (), detail, interval)
+        return Measurement(high, (("cgroup", path),), (self.row.citation,), 1, (), detail, interval)
 
 
 def _list_group_parts(view: HostView) -> list[_GroupParts]:
@@ -96,24 +98,13 @@ def _list_group_parts(view: HostView) -> list[_GroupParts]:
 
 def _kernel_part(view: HostView) -> list[Measurement]:
     """Percent of the limit of each group that objects of the kernel take."""
-    return [
-        parts.measure(
-            100.0 * parts.kernel.high / parts.limit,
-            100.0 * parts.kernel.low / parts.limit,
-            100.0 * parts.kernel.high / parts.limit,
-        )
-        for parts in _list_group_parts(view)
-    ]
+    return [parts.measure_kernel(parts.limit) for parts in _list_group_parts(view)]
 
 
 def _kernel_lead(view: HostView) -> list[Measurement]:
     """Percent of the larger of the two other parts of each group that objects of the kernel take."""
     return [
-        parts.measure(
-            100.0 * parts.kernel.high / other,
-            100.0 * parts.kernel.low / other,
-            100.0 * parts.kernel.high / other,
-        )
+        parts.measure_kernel(other)
         for parts in _list_group_parts(view)
         if (other := max(parts.anon, parts.file)) > 0
     ]
