@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+#: How much of the failures a summary repeats.
+MAX_FAILURES, MESSAGE_LINES, MAX_LINE = 20, 15, 300
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test: `id` is `file-or-class::name`; `state` is passed, failed or skipped."""
+    """One test: `id` is `file-or-class::name`; `state` is passed, failed or skipped; `message` is of a failure."""
 
     id: str
     state: str
+    message: str = ""
 
 
 def read_report(path: Path) -> list[Case]:
@@ -24,7 +29,10 @@ def read_report(path: Path) -> list[Case]:
         tags = {child.tag for child in case}
         state = "failed" if tags & {"failure", "error"} else "skipped" if "skipped" in tags else "passed"
         owner = case.get("classname") or case.get("file") or ""
-        cases.append(Case(f"{owner}::{case.get('name', '')}", state))
+        message = "\n".join(
+            child.text or child.get("message") or "" for child in case if child.tag in ("failure", "error")
+        )
+        cases.append(Case(f"{owner}::{case.get('name', '')}", state, message))
     return cases
 
 
@@ -40,6 +48,26 @@ def read_sessions(results: Path) -> dict[str, str]:
 
 
 def summarize_results(results: Path) -> str:
-    """Return the counts of all reports in one line."""
-    states = Counter(case.state for cases in read_results(results).values() for case in cases)
-    return f"{states['passed']} passed, {states['failed']} failed, {states['skipped']} skipped"
+    """Return the failed tests of all reports with their messages, the failed sessions, and the counts as last line.
+
+    A log that was cut still ends with the reason for the failure.
+    """
+    cases = [case for report in read_results(results).values() for case in report]
+    states = Counter(case.state for case in cases)
+    failures = [
+        f"FAILED {case.id}\n{textwrap.indent(_shorten(case.message), '    ')}"
+        for case in cases
+        if case.state == "failed"
+    ]
+    sessions = [name for name, result in read_sessions(results).items() if result != "success"]
+    failed_sessions = [f"failed sessions: {', '.join(sessions)}"] if sessions else []
+    counts = f"{states['passed']} passed, {states['failed']} failed, {states['skipped']} skipped"
+    return "\n".join([*failures[:MAX_FAILURES], *failed_sessions, counts])
+
+
+def _shorten(message: str) -> str:
+    """Return the first and the last lines of a message, without blank lines."""
+    lines = [line for line in message.splitlines() if line.strip()]
+    if len(lines) > 2 * MESSAGE_LINES:
+        lines = [*lines[:MESSAGE_LINES], "…", *lines[-MESSAGE_LINES:]]
+    return "\n".join(line[:MAX_LINE] for line in lines)
