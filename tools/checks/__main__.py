@@ -134,7 +134,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"culprit: {error}\n")
         return 2
     if options.only or options.paths or options.rerun_failed:
-        for report in RESULTS.glob("nox-*.json"):
+        for report in (*RESULTS.glob("nox-*.json"), *RESULTS.glob("*.xml")):
             report.unlink()
         code = max((wait_for(start_nox(*run)) for run in runs.items()), default=0)
     else:
