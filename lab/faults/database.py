@@ -142,7 +142,7 @@ def _available() -> tuple[str, ...]:
 
 SCENARIOS = (
     Scenario(
-        "hot-sql", "fault", "hot-sql", ("database-hot-sql",),
+        "hot-sql", "fault", "hot-sql", ("missing-index", "database-hot-sql"),
         "An index is gone: the one statement of the application reads the whole table.", _dropped_index,
         needs=_available(), global_effect=("cpu", "app-memory"),
     ),

@@ -25,7 +25,8 @@ def _shrunk_limit(environment: LabEnvironment, rng: random.Random) -> Iterator[L
     application = LabApplication(environment, rng)
     index_mb, share = rng.randrange(160, 240), rng.uniform(0.35, 0.5)
     rate, touch, iops = rng.randrange(60, 120), rng.randrange(5, 10), rng.randrange(400, 700)
-    slow_disk(environment.app, application.disk(index_mb + 40), iops=iops)
+    # ext4 needs a sixth of a small disk for itself, and a full file system would be a second fault.
+    slow_disk(environment.app, application.disk(index_mb * 5 // 4 + 60), iops=iops)
     index = application.file("index", index_mb)
     environment.app.limit_memory((index_mb + 200) * MIB)
     application.items(map=index, touch=touch, workers=16)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import TypeVar
 
 from culprit.domain.rules import catalog, causes
 from culprit.domain.rules.cause import Cause
-from culprit.domain.rules.rule import Rule
+from culprit.domain.rules.rule import Measure, Rule
 from culprit.domain.rules.use_method import Use
 
 __all__ = ["CAUSES", "RULES", "USE_BY_RULE"]
@@ -33,6 +33,13 @@ def _load_by_id(package: ModuleType, attribute: str) -> Mapping[str, Named]:
                 raise ValueError(f"{item.id} is defined twice")
             by_id[item.id] = item
     return MappingProxyType(by_id)
+
+
+def find_ambiguous_measures(rules: Iterable[Rule]) -> list[str]:
+    """Return the IDs that two measures share. Numbers are stored by ID, so one would replace the other."""
+    by_id: dict[str, Measure] = {}
+    inputs = (item for rule in rules for item in rule.inputs() if isinstance(item, Measure))
+    return sorted({item.id for item in inputs if by_id.setdefault(item.id, item) is not item})
 
 
 RULES: Mapping[str, Rule] = _load_by_id(catalog, "RULES")

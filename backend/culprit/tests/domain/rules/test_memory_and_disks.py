@@ -9,11 +9,12 @@ from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.disk import queues as disk
 from culprit.domain.rules.measures.disk import sync_writes
 from culprit.domain.rules.measures.memory import growth as memory_growth
-from culprit.domain.rules.measures.memory import heaps
+from culprit.domain.rules.measures.memory import heaps, shortage
 from culprit.domain.rules.measures.memory import kills as memory_kills
 from culprit.domain.rules.measures.places import is_in_scope, is_inside_group
 from culprit.domain.rules.registry import CAUSES
 from culprit.domain.rules.view import CollectorOutcome, HostEvent, HostView, TableRow
+from culprit.tests.domain.rules.test_engine import build_series
 
 CITE = Citation("r", "c", "a", "p", (1,))
 
@@ -133,3 +134,18 @@ def test_memory_lasts_until_the_tightest_limit_above_the_process() -> None:
     assert list(memory_growth.BY_NOW.read(view(proc_memory=[slower]))) == []
     own = {"thread_groups": [{"pid": 7, "comm": "awk", "cgroup": f"/culprit-{uuid4()}"}]}
     assert list(memory_growth.BY_NOW.read(view(proc_memory=[grows], **own))) == [], "a process of the capture"
+
+
+@pytest.mark.parametrize(("backing_file", "read_kb"), [("/srv/disk.img", 100 * 1024.0), ("", 200 * 1024.0)])
+def test_reads_of_a_loop_device_are_those_of_its_file(backing_file: str, read_kb: float) -> None:
+    """The device with the file reads them once more; without that, half of the reads would look like new data."""
+    both = [
+        build_series("disk.read_mb_s", 100.0, 100.0, collector="iostat", dev=dev) for dev in ("loop0", "vda")
+    ]
+    rows = [
+        TableRow({"dev": dev, "backing_file": file}, CITE)
+        for dev, file in (("loop0", backing_file), ("vda", ""))
+    ]
+    seen = HostView({"iostat": CollectorOutcome("iostat", "done")}, both, tables={"block_devices": rows})
+    devices = shortage.read_from_devices(seen)
+    assert devices is not None and devices[0] == pytest.approx(read_kb)

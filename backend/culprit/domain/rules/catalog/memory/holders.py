@@ -238,7 +238,7 @@ _STALLS = (
             "{value} % of all reads are data that {cgroup} had in memory ({mb_per_s} MB/s, limit {limit_mb} MiB).",
             "全部读取的 {value}% 是 {cgroup} 曾在内存中的数据（{mb_per_s} MB/s，限额 {limit_mb} MiB）。",
         ),
-        measure=holders.READ_AGAIN,
+        measure=shortage.READ_AGAIN,
         op=">=",
         thresholds=(("warn", _MOST),),
         also=(

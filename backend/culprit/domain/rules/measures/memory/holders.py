@@ -11,7 +11,6 @@ from culprit.domain.rules.measures.service_time.reach import limited_groups
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 
-_PAGE_BYTES = 4096.0
 _MEMORY_TYPES = ("tmpfs", "ramfs", "devtmpfs")
 
 
@@ -110,28 +109,6 @@ def _kernel_lead(view: HostView) -> list[Measurement]:
     ]
 
 
-def _reads_again(view: HostView) -> list[Measurement]:
-    """Measure what a group reads for the second time, as a share of all that the disks read."""
-    disks = [item for item in read_series(view, MetricReading("disk.read_mb_s", "mean")) if item.value > 0]
-    stacked = {row.text("dev") for row in view.rows("block_devices") if row.text("slaves")}
-    disks = [item for item in disks if dict(item.subject).get("dev", "") not in stacked]
-    read_bytes = sum(item.value for item in disks) * (1 << 20)
-    results = []
-    for row in limited_groups(view):
-        refaults = row.number("refault_file_per_s")
-        if refaults is None or read_bytes <= 0:
-            continue
-        detail: Detail = {
-            "cgroup": row.text("path"),
-            "mb_per_s": round(refaults * _PAGE_BYTES / (1 << 20), 1),
-            "limit_mb": round((row.number("limit_kb") or 0) / 1024),
-        }
-        cites = (row.citation, *(citation for item in disks for citation in item.citations))
-        share = min(100.0, 100.0 * refaults * _PAGE_BYTES / read_bytes)
-        results.append(Measurement(share, (("cgroup", row.text("path")),), cites, 1, (), detail))
-    return results
-
-
 _MEMINFO = (("meminfo",),)
 SLAB = build_measure(
     "mem.slab_share_pct",
@@ -188,12 +165,4 @@ FULLEST_GROUP = build_measure(
     "最满的受限控制组",
     (("cgroup_mem",),),
     _fullest_group,
-)
-READ_AGAIN = build_measure(
-    "cgroup.read_again_pct",
-    "pct",
-    "Read for the second time, of all reads",
-    "重复读入占全部读取",
-    (("cgroup_mem",), ("iostat",)),
-    _reads_again,
 )

@@ -61,6 +61,7 @@ def _read_again(view: HostView) -> list[Measurement]:
             "cgroup": path,
             "limit_mb": round((row.number("limit_kb") or 0) / 1024),
             "pages": round(refaults),
+            "mb_per_s": round(again_kb / 1024, 1),
         }
         share = min(100.0, 100.0 * again_kb / read_kb) if again_kb else 0.0
         results.append(Measurement(share, (("cgroup", path),), (row.citation, *cites), 1, (), detail))
@@ -68,8 +69,12 @@ def _read_again(view: HostView) -> list[Measurement]:
 
 
 def read_from_devices(view: HostView) -> tuple[float, tuple[Citation, ...]] | None:
-    """KiB a second that all devices read that are mapped to no other, with the source."""
-    stacked = list_stacked_devices(view)
+    """KiB a second that all devices read that are mapped to no other, with the source.
+
+    What a loop device reads is read once more from the device with its file.
+    """
+    files = {row.text("dev") for row in view.rows("block_devices") if row.text("backing_file")}
+    stacked = list_stacked_devices(view) | files
     items = [
         item
         for item in read_series(view, MetricReading("disk.read_mb_s", "mean"))
