@@ -56,10 +56,7 @@ CAUSES: tuple[Cause, ...] = (
             "open files is stable.",
             "相同负载下再次采集：CLOSE_WAIT 接近零，打开文件数平稳。",
         ),
-        explains=(
-            "worker-pool-exhausted",
-            "listen-queue-overflow",
-        ),
+        explains=("worker-pool-exhausted", "listen-queue-overflow"),
         proven_by=("fd-leak",),
     ),
     Cause(

@@ -33,9 +33,46 @@ MUTUAL_PAIRS: tuple[MutualPair, ...] = (
     MutualPair(
         "worker-pool-exhausted", "fd-leak-close-wait", ("F-FD-LEAK", "F-FILES-REACHED", "F-FILES-NEAR")
     ),
+    # A process that may open no file accepts no connection, and clients give up. A leak is what fills its table.
+    MutualPair("file-descriptor-limit", "fd-leak-close-wait", ("F-FD-LEAK",)),
     # A full queue drops handshakes, which looks like loss. Lost data segments are loss, and fill workers and queues.
     MutualPair("worker-pool-exhausted", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
     MutualPair("listen-queue-overflow", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """`causes` do not explain `consequence` where `rule` matched."""
+
+    consequence: str
+    causes: frozenset[str]
+    rule: str
+
+
+#: A server that has too little of something at all times never empties its queue. A queue that was full in one sample
+#: and empty in another one is too short for a burst, or its server stopped for a moment.
+EXCLUSIONS: tuple[Exclusion, ...] = (
+    Exclusion(
+        "listen-queue-overflow",
+        frozenset(
+            {
+                "cpu-exhausted",
+                "cpu-neighbour-contention",
+                "cpuset-too-small",
+                "thread-oversubscription",
+                "kernel-thread-busy",
+                "worker-pool-exhausted",
+                "connection-limit",
+                "connection-pool-exhausted",
+                "database-connection-limit",
+                "fd-leak-close-wait",
+                "file-descriptor-limit",
+                "process-limit",
+            }
+        ),
+        "F-NET-QUEUE-EMPTIES",
+    ),
 )
 
 
@@ -56,14 +93,16 @@ def build_graph(
     order: Sequence[str] = (),
     matched: Collection[str] = (),
     pairs: Iterable[MutualPair] = MUTUAL_PAIRS,
+    exclusions: Iterable[Exclusion] = EXCLUSIONS,
 ) -> ExplanationGraph:
-    """Return the graph after each mutual pair is decided.
+    """Return the graph after each mutual pair and each exclusion is decided.
 
     Args:
         causes: All causes by ID.
         order: IDs of candidates, the highest first; decides pairs that no rule decides.
         matched: IDs of rules that matched.
         pairs: The declared pairs.
+        exclusions: The declared exclusions.
     """
     edges = {cause.id: set(cause.explains) for cause in causes.values()}
     rank = {name: at for at, name in enumerate(order)}
@@ -78,6 +117,10 @@ def build_graph(
             above, below = below, above
         edges[below].discard(above)
         edges[above].add(below)
+    for exclusion in exclusions:
+        if exclusion.rule in matched:
+            for name in exclusion.causes & edges.keys():
+                edges[name].discard(exclusion.consequence)
     frozen = {name: frozenset(targets) for name, targets in edges.items()}
     return ExplanationGraph(frozen, {name: _reach(name, frozen) for name in frozen})
 

@@ -7,7 +7,9 @@ from itertools import combinations
 import pytest
 from culprit.domain.rules.measures.service_time.activities import AMBIGUOUS, BUSY
 from culprit.domain.rules.ranking.explanations import (
+    EXCLUSIONS,
     MUTUAL_PAIRS,
+    Exclusion,
     MutualPair,
     build_graph,
     find_cycle,
@@ -99,3 +101,28 @@ def test_queue_explains_closed_connections_unless_open_files_run_out() -> None:
 )
 def test_known_chains_are_declared(above: str, below: str) -> None:
     assert build_graph(CAUSES).is_explained_by(below, above)
+
+
+@pytest.mark.parametrize("exclusion", EXCLUSIONS, ids=lambda item: item.consequence)
+def test_an_exclusion_takes_edges_that_exist(exclusion: Exclusion) -> None:
+    assert exclusion.rule in RULES
+    before, after = build_graph(CAUSES), build_graph(CAUSES, (), {exclusion.rule})
+    for name in exclusion.causes:
+        assert exclusion.consequence in before.edges[name], name
+        assert exclusion.consequence not in after.edges[name], name
+
+
+def test_a_neighbor_explains_no_queue_that_empties() -> None:
+    """Bursts fill a short queue on a busy host too, and a longer queue repairs it."""
+    named = [
+        make_finding(RULES["F-NET-LISTEN-OVERFLOW"]), make_finding(RULES["F-SCHED-NEIGHBOUR"], pid="7")
+    ]  # fmt: skip
+    assert [item.cause for item in ranking(named, RULES.values(), CAUSES.values()).causes] == [
+        "cpu-neighbour-contention"
+    ]
+    emptied = [*named, make_finding(RULES["F-NET-QUEUE-EMPTIES"], pid="7")]
+    causes = ranking(emptied, RULES.values(), CAUSES.values()).causes
+    assert [(item.cause, item.confidence) for item in causes] == [
+        ("listen-queue-overflow", "likely"),
+        ("cpu-neighbour-contention", "possible"),
+    ]

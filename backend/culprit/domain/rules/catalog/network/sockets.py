@@ -9,6 +9,7 @@ from culprit.domain.rules.measures.network import sockets_related as details
 from culprit.domain.rules.measures.network.listeners import (
     CALLS_OUT_PCT,
     FILL,
+    LEAST_FILL,
     LOCK_PCT,
     QUEUE_WAIT,
     RUNNABLE_PCT,
@@ -92,6 +93,24 @@ _LISTENERS: tuple[Rule, ...] = (
             "单次观察有偶然性；此处取多次观察的最大值。",
         ),
         source="ss -ltn: Recv-Q against Send-Q of listening sockets",
+    ),
+    Rule(
+        id="F-NET-QUEUE-EMPTIES",
+        title=Text("A full accept queue was empty at times", "接受队列时满时空"),
+        summary=Text(
+            "The queue of {process} was {value} % full in one sample and empty in another one: a burst filled it.",
+            "{process} 的队列在某次采样中占满 {value} %，在另一次采样中为空：由突发连接填满。",
+        ),
+        measure=FILL,
+        op=">=",
+        thresholds=(("info", Threshold("full", 100.0, "the next connection is dropped")),),
+        also=(Condition(LEAST_FILL, "<=", Threshold("empty", 0.0, "the server has accepted all")),),
+        strength=Strength.CONTEXT,
+        use=Use("network", "saturation"),
+        caveats=Text(
+            "A server that stops for a moment fills its queue as well.", "服务短暂停顿也会填满队列。"
+        ),
+        source="RFC 8289, section 3: a queue of bursts empties, that of a server that is too slow does not",
     ),
     Rule(
         id="F-NET-QUEUE-STANDS",

@@ -46,6 +46,20 @@ def _fill(view: HostView) -> Sequence[Measurement]:
     ]
 
 
+def _least_fill(view: HostView) -> Sequence[Measurement]:
+    """Measure how full a queue was in its emptiest sample, of enough of them, percent."""
+    return [
+        Measurement(
+            100.0 * read_cell(row, "queue_min") / read_cell(row, "backlog"),
+            build_listener_subject(row),
+            (row.citation,),
+            int(read_cell(row, "samples")),
+        )
+        for row in _list_sampled_rows(view)
+        if read_cell(row, "backlog") > 0
+    ]
+
+
 def _measure_queue_wait(view: HostView) -> Sequence[Measurement]:
     """Return for how long connections wait in a queue that no sample found empty, in ms.
 
@@ -134,6 +148,14 @@ def _measure(name: str, unit: str, en: str, zh: str, read: object, *needs: str) 
 
 
 FILL = _measure("listener.fill_pct", "pct", "Fullest look at a queue", "队列最满时占比", _fill, "ss_listen")
+LEAST_FILL = _measure(
+    "listener.least_fill_pct",
+    "pct",
+    "Emptiest look at a queue",
+    "队列最空时占比",
+    _least_fill,
+    "ss_listen",
+)
 QUEUE_WAIT = _measure(
     "listener.standing_wait_ms",
     "ms",
