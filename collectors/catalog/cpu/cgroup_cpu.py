@@ -41,6 +41,7 @@ _COLUMNS = (
     Column("usage_cores"),
     Column("weight"),
     Column("threads"),
+    Column("seconds", "s"),
 )
 _COUNTED = ("tasks", "cgroup.threads")
 
@@ -87,6 +88,7 @@ def _build_row(cgroup_samples: CgroupSamples, path: str) -> tuple[str | int | fl
         usage_s / cgroup_samples.seconds if usage_s is not None else None,
         next((value for value in weights if not math.isnan(value)), None),
         _read_threads(cgroup_samples, path),
+        cgroup_samples.seconds,
     )
 
 

@@ -171,11 +171,15 @@ def test_two_services_that_call_each_other_end() -> None:
 
 @pytest.mark.parametrize(("cpus_held_s", "throttled"), [(0.0, 0.0), (6.0, 1.5), (12.0, 3.0)])
 def test_throttled_time_is_split_from_runnable(cpus_held_s: float, throttled: float) -> None:
-    """4 threads want to run, 0.5 do. Both CPUs of the group are held back for so many seconds of 8."""
+    """4 threads want to run, 0.5 do. Both CPUs of the group are held back for so many seconds of 8.
+
+    The capture takes longer than the counters of groups, because other collectors begin earlier and end later.
+    """
     view = make_view(
+        seconds=20.0,
         process_time=[make_process(7, "app", threads=4, run=0.5, wait=3.5)],
         thread_time=[],
-        cgroup_cpu=[{"path": "/app", "throttled_s": cpus_held_s}],
+        cgroup_cpu=[{"path": "/app", "throttled_s": cpus_held_s, "seconds": 8.0}],
         tcp_waits=[make_wait(7, "app", "in", "80", 4.0)],
     )
     account = find(read_service_times(view), "app")

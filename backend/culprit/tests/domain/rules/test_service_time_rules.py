@@ -73,7 +73,7 @@ def waiting_service(
             "F-TIME-NEIGHBOR",
             waiting_service(run=0.6, wait=3.4, processes_beside=[make_process(9, "zstd", run=1.4, threads=2)]),
         ),
-        ("F-TIME-THROTTLED", waiting_service(run=0.5, wait=3.5, cgroup_cpu=[{"path": "/web", "throttled_s": 12.0}])),
+        ("F-TIME-THROTTLED", waiting_service(run=0.5, wait=3.5, cgroup_cpu=[{"path": "/web", "throttled_s": 12.0, "seconds": 8.0}])),
         ("F-TIME-SINGLE-THREAD", waiting_service(make_time(7, "condition", 3.0), run=1.0)),
         (
             "F-TIME-POOL",

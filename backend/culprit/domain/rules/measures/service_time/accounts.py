@@ -158,9 +158,7 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     connections = index_rows(row for row in view.rows("tcp_waits") if row.text("comm") not in SESSIONS)
     users = list_cpu_users(view)
     window_ms = get_window_ms(view.rows("process_time"))
-    limits = read_throttled_groups(
-        view.rows("cgroup_cpu"), services.services, view.seconds, view.cpus, window_ms
-    )
+    limits = read_throttled_groups(view.rows("cgroup_cpu"), services.services, view.cpus, window_ms)
     threads = [read_thread_amounts(service, rows, limits, window_ms) for service in services.services]
     busy = [
         add_unanswered(select_rows(connections, service), item)

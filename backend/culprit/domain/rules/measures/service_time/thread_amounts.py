@@ -146,17 +146,17 @@ class ThrottledGroups:
 def read_throttled_groups(
     rows: Sequence[TableRow],
     services: Sequence[LocalService],
-    seconds: float,
     cpus: int | None,
     window_ms: float,
 ) -> ThrottledGroups:
-    """Return the throttled parts of groups from the counters of `cgroup_cpu` over so many seconds.
+    """Return the throttled parts of groups from the counters of `cgroup_cpu`, each over its own `seconds`.
 
-    Threads were sampled for `window_ms`, which may be shorter.
+    Threads were sampled for `window_ms`, which may be shorter. A capture lasts longer than any of its counters.
     """
     parts: dict[str, tuple[float, Citation]] = {}
     for row in rows:
         path, held_s = row.text("path").rstrip("/"), row.number("throttled_s") or 0.0
+        seconds = row.number("seconds") or 0.0
         if not path or held_s <= 0 or seconds <= 0:
             continue
         requested = sum(
