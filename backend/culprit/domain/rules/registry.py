@@ -44,6 +44,8 @@ def find_ambiguous_measures(rules: Iterable[Rule]) -> list[str]:
 
 RULES: Mapping[str, Rule] = _load_by_id(catalog, "RULES")
 CAUSES: Mapping[str, Cause] = _load_by_id(causes, "CAUSES")
+if ambiguous := find_ambiguous_measures(RULES.values()):
+    raise ValueError(f"two measures share an ID: {', '.join(ambiguous)}")
 
 #: Rule ID → its column of the USE grid. Rules about data quality have none.
 USE_BY_RULE: Mapping[str, Use] = MappingProxyType(

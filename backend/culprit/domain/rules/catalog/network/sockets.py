@@ -98,8 +98,8 @@ _LISTENERS: tuple[Rule, ...] = (
         id="F-NET-QUEUE-EMPTIES",
         title=Text("A full accept queue was empty at times", "接受队列时满时空"),
         summary=Text(
-            "The queue of {process} was {value} % full in one sample and empty in another one: a burst filled it.",
-            "{process} 的队列在某次采样中占满 {value} %，在另一次采样中为空：由突发连接填满。",
+            "The queue of {process} was {value} % full in one sample and empty in another one.",
+            "{process} 的队列在某次采样中占满 {value} %，在另一次采样中为空。",
         ),
         measure=FILL,
         op=">=",
