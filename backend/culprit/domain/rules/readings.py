@@ -204,6 +204,28 @@ def is_compatible(subject: Subject, other: Subject) -> bool:
     return all(mine.get(name, value) == value for name, value in other)
 
 
+def cite_captured_span(view: HostView) -> tuple[Citation, ...]:
+    """Return the readings at which the time of `find_captured_span` begins and ends."""
+    sampled = _list_sampled(view)
+    if not sampled:
+        return ()
+    first = min(sampled, key=lambda item: int(item.t_ns[0]))
+    last = max(sampled, key=lambda item: int(item.t_ns[-1]))
+    return tuple(
+        series.citation if series.lines is None else replace(series.citation, lines=(int(series.lines[at]),))
+        for series, at in ((first, 0), (last, -1))
+    )
+
+
+def _list_sampled(view: HostView) -> list[ViewSeries]:
+    """Return the series that were read during the capture."""
+    return [
+        series
+        for series in view.series
+        if series.citation.collector not in HISTORY_COLLECTORS and len(series.t_ns)
+    ]
+
+
 def find_captured_span(view: HostView) -> tuple[int, int] | None:
     """Return start and end of the capture. Logs and Prometheus also cover earlier time, and so does the span
     of the run.
@@ -211,12 +233,7 @@ def find_captured_span(view: HostView) -> tuple[int, int] | None:
     That time may belong to another window or precede a fix. It is cut off by the sampled series, or by the
     duration of the collectors.
     """
-    sampled = [
-        series
-        for series in view.series
-        if series.citation.collector not in HISTORY_COLLECTORS and len(series.t_ns)
-    ]
-    if sampled:
+    if sampled := _list_sampled(view):
         return min(int(item.t_ns[0]) for item in sampled) - STEP_NS, max(
             int(item.t_ns[-1]) for item in sampled
         )

@@ -174,6 +174,14 @@ class HostView:
         outcome = self.outcomes.get(collector)
         return outcome is not None and outcome.state in STORED_STATES
 
+    def covered_seconds(self, collector: str) -> float:
+        """Return how long a collector ran, at least 1; the seconds of the whole view if that is unknown.
+
+        A view covers all stages of a diagnosis. Counts that are computed from a rate need the time of its own source.
+        """
+        outcome = self.outcomes.get(collector)
+        return max(outcome.seconds if outcome and outcome.seconds > 0 else self.seconds, 1.0)
+
     def missing_reason(self, collectors: Sequence[str]) -> Sentence:
         """Return why none of these collectors has data."""
         for name in collectors:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
-from culprit.domain.rules.finding import Subject
+from culprit.domain.rules.finding import Citation, Subject
 from culprit.domain.rules.view import HostView, TableRow
 
 #: Servers whose log on disk is synchronous by design: reported, but never as a cause.
 DATABASES = frozenset(
     ("postgres", "postmaster", "mysqld", "mariadbd", "mongod", "etcd", "oracle", "sqlservr", "cockroach", "influxd")
 )  # fmt: skip
+_groups: WeakKeyDictionary[HostView, Mapping[str, TableRow]] = WeakKeyDictionary()
 #: The control group of a capture's own processes, as a directory or as a scope of systemd.
 _CAPTURE_GROUP = re.compile(r"/culprit-(probe-)?[0-9a-f]{8}-[0-9a-f-]{27}(\.scope)?(/|$)")
 
@@ -21,9 +23,16 @@ def is_capture_group(path: str) -> bool:
     return _CAPTURE_GROUP.search(path) is not None
 
 
-def group_of(view: HostView) -> dict[str, str]:
+def group_of(view: HostView) -> Mapping[str, str]:
     """Process id → path of its control group, of the processes that `proc_threads` looked at."""
-    return {row.text("pid"): row.text("cgroup") for row in view.rows("thread_groups") if row.text("cgroup")}
+    return {pid: row.text("cgroup") for pid, row in _index_groups(view).items() if row.text("cgroup")}
+
+
+def _index_groups(view: HostView) -> Mapping[str, TableRow]:
+    """Return the rows of `thread_groups` by process id, computed once."""
+    if view not in _groups:
+        _groups[view] = {row.text("pid"): row for row in view.rows("thread_groups")}
+    return _groups[view]
 
 
 def count_thread_samples(view: HostView, group: TableRow) -> int:
@@ -50,13 +59,20 @@ def is_in_scope(view: HostView, pid: str) -> bool:
     """Whether a process belongs to the scope of the capture; every process of the host does where it has none."""
     if view.target.get("kind") in (None, "host"):
         return True
-    return any(row.text("pid") == pid for row in view.rows("thread_groups"))
+    return pid in _index_groups(view)
+
+
+def cite_process(view: HostView, row: TableRow) -> tuple[Citation, ...]:
+    """Return the source of a row with pid, and of the control group in `build_process_subject`."""
+    group = _index_groups(view).get(row.text("pid"))
+    return (row.citation, *((group.citation,) if group else ()))
 
 
 def build_process_subject(view: HostView, row: TableRow) -> Subject:
     """The subject of a row with pid and comm, with its control group where that is known."""
     pid = row.text("pid")
     pairs = {"pid": pid, "comm": row.text("comm")}
-    if group := group_of(view).get(pid):
+    known = _index_groups(view).get(pid)
+    if known is not None and (group := known.text("cgroup")):
         pairs["cgroup"] = group
     return tuple(sorted(pairs.items()))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,65 +11,13 @@ from culprit.domain.rules.finding import Citation, Measurement, MissingData, Num
 from culprit.domain.rules.measures.derived import merge_citations
 from culprit.domain.rules.readings import take_reading
 from culprit.domain.rules.registry import RULES
-from culprit.domain.rules.rule import MetricReading, RuleInput
-from culprit.domain.rules.view import CollectorOutcome, HostView, TableRow, ViewSeries
+from culprit.domain.rules.rule import MetricReading
+from culprit.domain.rules.view import CollectorOutcome, HostView, ViewSeries
 from culprit.json_types import Json
+from culprit.tests.domain.rules.cited_rows import collect_cited, find_again, is_repeated, keep_cited
 from culprit.tests.domain.rules.test_seeds import WITH_TEXT, view
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-Cited = Mapping[tuple[str, str], set[int] | None]
-"""Cited lines by collector and part; None if a citation without lines names the complete part."""
-
-
-def collect_cited(citations: Iterable[Citation]) -> Cited:
-    result: dict[tuple[str, str], set[int] | None] = {}
-    for citation in citations:
-        key = (citation.collector, citation.part)
-        if not citation.lines:
-            result[key] = None
-        elif (known := result.setdefault(key, set())) is not None:
-            known.update(citation.lines)
-    return result
-
-
-def is_kept(cited: Cited, citation: Citation, lines: Sequence[int]) -> list[bool]:
-    """Return which rows of a place are cited; a row without a line cannot be cited alone."""
-    kept = cited.get((citation.collector, citation.part), set())
-    return [kept is None or line == 0 or line in kept for line in lines]
-
-
-def keep_cited(seen: HostView, cited: Cited) -> HostView:
-    """Return the view without every row that is not cited."""
-    series_list = []
-    for series in seen.series:
-        if series.lines is None:
-            series_list.append(series)
-            continue
-        mask = np.array(is_kept(cited, series.citation, series.lines), bool)
-        lines = [line for line, kept in zip(series.lines, mask, strict=True) if kept]
-        if mask.any():
-            series_list.append(
-                replace(series, t_ns=series.t_ns[mask], values=series.values[mask], lines=lines)
-            )
-    tables: dict[str, list[TableRow]] = defaultdict(list)
-    for kind, rows in seen.tables.items():
-        tables[kind] = [row for row in rows if is_kept(cited, row.citation, row.citation.lines or (0,))[0]]
-    events = [each for each in seen.events if is_kept(cited, each.citation, each.citation.lines or (0,))[0]]
-    return replace(seen, series=series_list, tables=dict(tables), events=events)
-
-
-def list_inputs() -> dict[str, RuleInput]:
-    return {read.id: read for rule in RULES.values() for read in rule.inputs()}
-
-
-INPUTS = list_inputs()
-
-
-def find_again(seen: HostView, number: Number, subject) -> list[Measurement]:
-    reading = take_reading(seen, INPUTS[number.measure])
-    about = subject if number.subject is None else number.subject
-    return [] if isinstance(reading, MissingData) else [item for item in reading if item.subject == about]
 
 
 def list_numbers(step: Json) -> tuple[HostView, list[tuple[Number, Measurement]]]:
@@ -85,39 +31,12 @@ def list_numbers(step: Json) -> tuple[HostView, list[tuple[Number, Measurement]]
     return seen, results
 
 
-#: Measures whose citations still leave lines out.
-INCOMPLETE = frozenset(
-    (
-        "cgroup.killed_anon_mb", "cgroup.memory_blocked_threads", "cpu.one_queue_busy_pct", "cpu.others_busy_pct", "cpu.several_queues_busy_pct", "disk.read_variation_pct", "fd.sync_write_time_pct", "fd.sync_writes_per_s", "lock.futex_threads", "proc.database_sync_wait_pct",
-        "proc.sync_wait_pct",
-        "numa.far_from_own_pins_pct", "numa.far_memory_pct", "proc.database_threads_waiting_for_sync",
-        "proc.sent_of_written", "proc.serving_cpu_pct", "proc.threads_waiting_for_sync",
-        "profile.hottest_function_pct", "sched.bursts_count", "sched.kernel_share_of_allowed_pct",
-        "sched.others_share_of_allowed_pct", "sched.own_share_of_allowed_pct", "sched.runnable_per_allowed_cpu", "sched.throttled_periods_pct",
-    )
-)  # fmt: skip
-
-
-#: Time accounts and jobs are computed from all services of a host and cite the rows of one.
-INCOMPLETE_GROUPS = ("jobs.", "service.", "time.")
-
-
-def is_complete(measure: str) -> bool:
-    return measure not in INCOMPLETE and not measure.startswith(INCOMPLETE_GROUPS)
-
-
-def is_repeated(reduced: HostView, number: Number, item: Measurement) -> bool:
-    again = find_again(reduced, number, item.subject)
-    return any(each.value == pytest.approx(item.value, rel=1e-9) for each in again)
-
-
 @pytest.mark.parametrize("step", WITH_TEXT)
 def test_a_number_comes_from_its_cited_lines_alone(step: Json) -> None:
     seen, numbers = list_numbers(step)
     for number, item in numbers:
-        if is_complete(number.measure):
-            reduced = keep_cited(seen, collect_cited(item.citations))
-            assert is_repeated(reduced, number, item), (number.measure, item)
+        reduced = keep_cited(seen, collect_cited(item.citations))
+        assert is_repeated(reduced, number, item), (number.measure, item)
 
 
 @settings(deadline=None)
@@ -127,8 +46,6 @@ def test_lines_that_are_not_cited_change_nothing(data: st.DataObject) -> None:
     step = data.draw(st.sampled_from(WITH_TEXT)).values[0]
     seen, numbers = list_numbers(step)
     for number, item in numbers:
-        if not is_complete(number.measure):
-            continue
         cited = collect_cited(item.citations)
         also = {
             key: lines

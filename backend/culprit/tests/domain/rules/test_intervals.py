@@ -269,3 +269,14 @@ def test_findings_stored_without_intervals_are_exact() -> None:
     for name in ("kind", "low", "high"):
         del stored["numbers"][0][name]
     assert finding_from_json(stored).numbers[0].interval is None
+
+
+def test_counts_from_a_rate_cover_the_time_of_their_own_collector() -> None:
+    """A view of several stages is longer than each of them: with its seconds, intervals would be too narrow."""
+    outcomes = {
+        "qdisc": CollectorOutcome("qdisc", "done", seconds=10.0),
+        "links": CollectorOutcome("links", "done"),
+    }
+    stages = HostView(outcomes, seconds=34.0)
+    assert [stages.covered_seconds(name) for name in ("qdisc", "links", "ss")] == [10.0, 34.0, 34.0]
+    assert HostView().covered_seconds("qdisc") == 1.0

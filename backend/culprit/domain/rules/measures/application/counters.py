@@ -65,7 +65,7 @@ def read_longest(
         rows = [row for row in view.rows(table) if where(row) and row.number(column) is not None]
         if rows:
             row = max(rows, key=lambda item: item.number(column) or 0.0)
-            cites = (row.citation, *(item.citation for item in rows[:20] if item is not row))
+            cites = (row.citation, *(item.citation for item in rows if item is not row))
             detail: Detail = {"name": row.text(name), "count": len(rows)}
             yield Measurement(row.number(column) or 0.0, (), cites, len(rows), (), detail)
 

@@ -13,7 +13,13 @@ import numpy as np
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import estimate_event_share
-from culprit.domain.rules.readings import cite_series, find_captured_span, measure_spans_s, reduce_values
+from culprit.domain.rules.readings import (
+    cite_captured_span,
+    cite_series,
+    find_captured_span,
+    measure_spans_s,
+    reduce_values,
+)
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, ViewSeries
 
@@ -38,7 +44,8 @@ def _select_series(view: HostView, metric: str) -> list[ViewSeries]:
 def _mean(view: HostView, metric: str) -> Iterator[Measurement]:
     """The mean over the capture, for each route. What was fetched also covers the time before: that is left out."""
     span = find_captured_span(view) if view.span_ns is not None else None
-    counts = {row.text("route"): row.number("requests") or 0.0 for row in view.rows("routes")}
+    span_cites = cite_captured_span(view) if span is not None else ()
+    counts = {row.text("route"): row for row in view.rows("routes")}
     for series in _select_series(view, metric):
         rows = np.flatnonzero(~np.isnan(series.values[:, 0]))
         if span is not None:
@@ -49,13 +56,15 @@ def _mean(view: HostView, metric: str) -> Iterator[Measurement]:
             rows = within if len(within) else before[-1:]
         if len(rows):
             route = series.labels.get("route", "")
-            cites = (cite_series(series, series.values[:, 0], rows, "mean"),)
+            cites = (cite_series(series, series.values[:, 0], rows, "mean"), *span_cites)
             weights = measure_spans_s(series.t_ns[rows])
             value = reduce_values(series.values[rows, 0], "mean", weights)
             # a percentile of all requests is exact; failures are events among them
             interval = None
-            if metric == "app.errors_pct" and counts.get(route):
-                interval = estimate_event_share(value * counts[route] / 100, counts[route])
+            counted = counts.get(route)
+            if metric == "app.errors_pct" and counted and (count := counted.number("requests")):
+                interval = estimate_event_share(value * count / 100, count)
+                cites = (*cites, counted.citation)
             yield Measurement(value, (("route", route),), cites, len(rows), (), {"route": route}, interval)
 
 

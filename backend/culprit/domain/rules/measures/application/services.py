@@ -167,7 +167,7 @@ def _cpu_per_turn(view: HostView) -> Iterator[Measurement]:
         cpu_ms = sum(10.0 * (row.number("cpu_pct") or 0.0) for row in rows)
         turns = sum(row.number("voluntary_per_s") or 0.0 for row in rows)
         if rows:
-            seconds = max(view.seconds, 1.0)
+            seconds = view.covered_seconds("proc_threads")
             low, high = (end / seconds for end in poisson_interval(turns * seconds))
             interval = Interval("events", cpu_ms / high, cpu_ms / low if low else math.inf)
             value = cpu_ms / max(turns, 1 / seconds)

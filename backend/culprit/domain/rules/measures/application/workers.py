@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
-from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.measures.derived import Detail, cite_rows
 from culprit.domain.rules.view import HostView, TableRow
 
 _POOLS = (("worker_pools",),)
@@ -119,7 +119,7 @@ def _top_writer(view: HostView) -> Iterator[Measurement]:
     if whole > 0:
         top = max(rows, key=lambda row: row.number("write_bytes_per_s") or 0.0)
         rate = top.number("write_bytes_per_s") or 0.0
-        cites = (top.citation, *(row.citation for row in rows[:20] if row is not top))
+        cites = (top.citation, *cite_rows(rows))
         detail: Detail = {"name": top.text("comm"), "kb": round(rate / 1024)}
         yield Measurement(100.0 * rate / whole, (("pid", top.text("pid")),), cites, len(rows), (), detail)
 

@@ -7,7 +7,9 @@ import re
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.measures.derived import cite_rows
+from culprit.domain.rules.readings import cite_series
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -66,7 +68,7 @@ def _runtime(view: HostView) -> Reading:
     used = sum(row.number("cpu_pct") or 0.0 for row in mine)
     detail: dict[str, str | int | float] = {"name": top.text("comm"), "thread": mine[0].text("comm")}
     share = min(100.0, 100.0 * used / (top.number("cpu_pct") or 1.0))
-    cites = (*(row.citation for row in mine[:4]), top.citation)
+    cites = (*cite_rows(mine), top.citation)
     return [Measurement(share, (("pid", top.text("pid")),), cites, len(mine), (), detail)]
 
 
@@ -77,14 +79,9 @@ def _bursts(view: HostView) -> Reading:
         values = np.nan_to_num(series.values[:, 0])
         above = values > BURST
         begins = np.flatnonzero(above & ~np.r_[False, above[:-1]])
-        lines = () if series.lines is None else tuple(int(series.lines[at]) for at in begins[:6])
-        top = int(np.argmax(values)) if len(values) else 0
-        citation = series.citation
-        if series.lines is not None and len(values):
-            lines = lines or (int(series.lines[top]),)
-            citation = Citation(citation.run, citation.collector, citation.artifact, citation.part, lines)
         if len(values):
-            detail: dict[str, str | int | float] = {"most": round(float(values[top]), 1)}
+            citation = cite_series(series, values, np.arange(len(values)), "mean")
+            detail: dict[str, str | int | float] = {"most": round(float(values.max()), 1)}
             results.append(Measurement(float(len(begins)), (), (citation,), len(values), (), detail))
     return results or MissingData(view.missing_reason(("cpu_stat",)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from collectors.contract import Sentence, Text
 from culprit.domain.profiles.search import list_top_functions, match_names
 from culprit.domain.profiles.stacks import SampleFilter
-from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, Stacks, TableRow
 
@@ -55,6 +56,15 @@ def find_serving_processes(view: HostView) -> dict[int, tuple[int, ...]]:
     return results
 
 
+def cite_serving_processes(view: HostView, pid: int, family: Iterable[int]) -> tuple[Citation, ...]:
+    """Return where the listeners of a process and the processes of its family were read."""
+    members = frozenset(family)
+    return cite_rows(
+        (row for row in view.rows("processes") if int(row.number("pid") or 0) in members),
+        (row for row in view.rows("listeners") if int(row.number("pid") or 0) == pid),
+    )
+
+
 def _serving_cpu(view: HostView) -> Iterator[Measurement]:
     """Percent of one CPU of each program that serves, its children with it."""
     rows = {int(row.number("pid") or 0): row for row in view.rows("processes")}
@@ -62,7 +72,7 @@ def _serving_cpu(view: HostView) -> Iterator[Measurement]:
         mine = [rows[item] for item in family if item in rows]
         if mine:
             cpu = sum(row.number("cpu") or 0.0 for row in mine)
-            cites = tuple(row.citation for row in mine[:4])
+            cites = cite_serving_processes(view, pid, family)
             yield Measurement(cpu, (("pid", str(pid)),), cites, detail={"name": mine[0].text("comm")})
 
 
@@ -82,7 +92,7 @@ def _hot(view: HostView) -> Iterator[Measurement]:
         yield Measurement(
             100.0 * hottest.own / seen.weight,
             (("pid", str(pid)),),
-            (replace(stacks.citation, frame=hottest.frame),),
+            (replace(stacks.citation, frame=hottest.frame), *cite_serving_processes(view, pid, family)),
             seen.samples,
             _few(seen.samples, LEAST_SAMPLES),
             {"function": hottest.frame, "samples": seen.samples},
@@ -199,9 +209,10 @@ def _parked(view: HostView) -> Iterator[Measurement]:
         if mostly and (row.number("voluntary_per_s") or 0) >= 1:
             rows.setdefault(int(row.number("pid") or 0), []).append(row)
     names = {int(row.number("pid") or 0): row.text("process") for row in view.rows("listeners")}
+    families = find_serving_processes(view)
     for pid, mine in rows.items():
-        if pid in find_serving_processes(view):
-            cites = tuple(row.citation for row in mine[:4])
+        if pid in families:
+            cites = (*cite_rows(mine), *cite_serving_processes(view, pid, families[pid]))
             yield Measurement(len(mine), (("pid", str(pid)),), cites, detail={"name": names[pid]})
 
 

@@ -7,6 +7,7 @@ priority and the capture itself are not counted.
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ class Crowd:
     pids: set[int] = field(default_factory=set)
     cites: list[Citation] = field(default_factory=list)
     allowed: frozenset[int] = frozenset()
+    allowed_cites: list[Citation] = field(default_factory=list)
 
     @property
     def lost_pct(self) -> float:
@@ -89,8 +91,7 @@ def get_covered_seconds(view: HostView) -> float:
     value = fact.get("seconds") if isinstance(fact, dict) else None
     if isinstance(value, int | float) and value > 0:
         return float(value)
-    outcome = view.outcomes.get("proc_schedstat")
-    return outcome.seconds if outcome and outcome.seconds > 0 else view.seconds
+    return view.covered_seconds("proc_schedstat")
 
 
 def limits_of(view: HostView, group: str) -> list[TableRow]:
@@ -110,19 +111,24 @@ def count_online_cpus(view: HostView) -> float | None:
 
 def _add_allowed_cpus(view: HostView, crowds: Iterable[Crowd]) -> None:
     """Add the CPUs that threads may run on, by their affinity and the cpuset above them; none if unknown."""
-    affinity: defaultdict[int, frozenset[int]] = defaultdict(frozenset)
+    threads: defaultdict[int, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
-        cpus = row.text("cpus_allowed")
-        if cpus:
-            affinity[int(row.number("pid") or 0)] |= frozenset(id_list.parse_ids(cpus.encode()))
-    cpusets = {row.text("path"): row.text("cpus") for row in view.rows("cgroup_cpuset") if row.text("cpus")}
+        if row.text("cpus_allowed"):
+            threads[int(row.number("pid") or 0)].append(row)
+    cpusets = {row.text("path"): row for row in view.rows("cgroup_cpuset") if row.text("cpus")}
     for crowd in crowds:
-        own = frozenset[int]().union(*(affinity[pid] for pid in crowd.pids if pid in affinity))
+        rows = [row for pid in sorted(crowd.pids) for row in threads.get(pid, ())]
+        own = frozenset[int]().union(*(_parse_cpus(row.text("cpus_allowed")) for row in rows))
         above = [path for path in cpusets if crowd.group != "/" and is_inside_group(crowd.group, path)]
-        cpuset = (
-            frozenset(id_list.parse_ids(cpusets[max(above, key=len)].encode())) if above else frozenset[int]()
-        )
+        nearest = [cpusets[max(above, key=len)]] if above else []
+        cpuset = frozenset[int]().union(*(_parse_cpus(row.text("cpus")) for row in nearest))
         crowd.allowed = own & cpuset or own or cpuset
+        crowd.allowed_cites = [row.citation for row in (*rows, *nearest)]
+
+
+@functools.cache
+def _parse_cpus(text: str) -> frozenset[int]:
+    return frozenset(id_list.parse_ids(text.encode()))
 
 
 def allowed_cpus(view: HostView, crowd: Crowd) -> float | None:
@@ -131,6 +137,11 @@ def allowed_cpus(view: HostView, crowd: Crowd) -> float | None:
     online = count_online_cpus(view)
     counts = [*([float(len(crowd.allowed))] if crowd.allowed else []), *([online] if online else [])]
     return min([*quota, *counts], default=None)
+
+
+def cite_allowed_cpus(view: HostView, crowd: Crowd) -> list[Citation]:
+    """Return where limits, affinity and cpuset were read that `allowed_cpus` depends on."""
+    return [*crowd.allowed_cites, *(row.citation for row in limits_of(view, crowd.group))]
 
 
 def find_most_throttled(view: HostView, group: str) -> TableRow | None:

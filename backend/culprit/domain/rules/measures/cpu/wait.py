@@ -11,13 +11,14 @@ from culprit.domain.rules.measures.cpu.profile import find_serving_processes
 from culprit.domain.rules.measures.cpu.run_queue import (
     Crowd,
     allowed_cpus,
+    cite_allowed_cpus,
     count_online_cpus,
     find_most_throttled,
     get_covered_seconds,
     held_up,
     list_crowds,
 )
-from culprit.domain.rules.measures.derived import read_series
+from culprit.domain.rules.measures.derived import merge_citations, read_series
 from culprit.domain.rules.measures.places import is_capture_group
 from culprit.domain.rules.rule import Measure, MetricReading
 from culprit.domain.rules.view import HostView, TableRow
@@ -29,7 +30,7 @@ SCHEDSTAT = ("proc_schedstat",)
 
 def _measured(crowd: Crowd, value: float, cites: Sequence[Citation], **detail: str | float) -> Measurement:
     return Measurement(
-        value, crowd.subject, tuple(cites), int(crowd.turns), (), {"name": crowd.name, **detail}
+        value, crowd.subject, merge_citations(cites), int(crowd.turns), (), {"name": crowd.name, **detail}
     )
 
 
@@ -41,7 +42,7 @@ def _runnable(view: HostView) -> Iterator[Measurement]:
         if span > 0 and allowed:
             runnable = (crowd.run_s + crowd.wait_s) / span
             yield _measured(
-                crowd, runnable / max(1.0, allowed), crowd.cites,
+                crowd, runnable / max(1.0, allowed), [*crowd.cites, *cite_allowed_cpus(view, crowd)],
                 runnable=round(runnable, 1), cpus=round(allowed, 2), processes=crowd.processes,
             )  # fmt: skip
 
@@ -95,7 +96,8 @@ def _own_share(view: HostView) -> Iterator[Measurement]:
     for crowd in list_crowds(view):
         allowed = allowed_cpus(view, crowd)
         if span > 0 and allowed:
-            yield _measured(crowd, 100.0 * crowd.run_s / span / allowed, crowd.cites)
+            cites = [*crowd.cites, *cite_allowed_cpus(view, crowd)]
+            yield _measured(crowd, 100.0 * crowd.run_s / span / allowed, cites)
 
 
 def _throttled(view: HostView) -> Iterator[Measurement]:
@@ -115,7 +117,8 @@ def _throttled_crowd(view: HostView) -> Iterator[Measurement]:
         share = row.number("throttled_pct") if row else None
         if row is not None and share is not None:
             quota = round(row.number("quota_cores") or 0.0, 3)
-            yield _measured(crowd, share, [row.citation], quota=quota, limit=row.text("path"))
+            cites = [*crowd.cites, *cite_allowed_cpus(view, crowd)]
+            yield _measured(crowd, share, cites, quota=quota, limit=row.text("path"))
 
 
 def _periods(view: HostView) -> Iterator[Measurement]:
@@ -123,7 +126,8 @@ def _periods(view: HostView) -> Iterator[Measurement]:
     for crowd in list_crowds(view):
         row = find_most_throttled(view, crowd.group)
         if row is not None:
-            yield _measured(crowd, row.number("periods") or 0.0, [row.citation])
+            cites = [*crowd.cites, *cite_allowed_cpus(view, crowd)]
+            yield _measured(crowd, row.number("periods") or 0.0, cites)
     for row in view.rows("cgroup_cpu"):
         yield Measurement(row.number("periods") or 0.0, (("cgroup", row.text("path")),), (row.citation,))
 
@@ -136,6 +140,14 @@ def _list_competitors(view: HostView, crowd: Crowd) -> list[TableRow]:
         if int(row.number("pid") or 0) not in crowd.pids
         and (not crowd.allowed or row.number("last_cpu") in crowd.allowed)
     ]
+
+
+def _cite_competition(view: HostView, crowd: Crowd, related: Sequence[TableRow]) -> list[Citation]:
+    """Return what shows that a crowd waits, what it may use, and who competes with it in which control group."""
+    pids = {int(row.number("pid") or 0) for row in related}
+    groups = [row for row in view.rows("sched_delay") if int(row.number("pid") or 0) in pids]
+    rows = (row.citation for row in (*related, *groups))
+    return [*crowd.cites, *cite_allowed_cpus(view, crowd), *rows]
 
 
 def _cores(rows: Sequence[TableRow]) -> float:
@@ -164,7 +176,7 @@ def _others(view: HostView) -> Iterator[Measurement]:
             continue
         cores = _cores(ranked[0])
         yield _measured(
-            crowd, 100.0 * cores / allowed, [row.citation for row in ranked[0]],
+            crowd, 100.0 * cores / allowed, _cite_competition(view, crowd, related),
             by=ranked[0][0].text("comm"), own=round(own, 3), cores=round(cores, 2), cpus=round(allowed, 2),
         )  # fmt: skip
 
@@ -198,7 +210,7 @@ def _kernel_share(view: HostView) -> Iterator[Measurement]:
         if classes and allowed:
             name = max(classes, key=lambda each: _cores(classes[each]))
             if _cores(classes[name]) > _cores(others):
-                cites = [row.citation for row in classes[name]]
+                cites = _cite_competition(view, crowd, related)
                 yield _measured(crowd, 100.0 * _cores(classes[name]) / allowed, cites, by=name)
 
 

@@ -30,7 +30,7 @@ def _lock_wait(view: HostView) -> Iterator[Measurement]:
         waiting = {item.text("waiting") for item in rows}
         heads = sorted({item.text("blocking") for item in rows} - waiting) or [row.text("blocking")]
         detail: Detail = {"sessions": len(waiting), "head": heads[0]}
-        cites = tuple(item.citation for item in rows[:20])
+        cites = tuple(item.citation for item in rows)
         yield Measurement(row.number("wait") or 0.0, (), cites, len(waiting), (), detail)
 
 

@@ -50,7 +50,7 @@ def _in_hand(view: HostView) -> Reading:
     if not mine:
         return MissingData(view.missing_reason(("tcp_waits",))) if not view.has_data("tcp_waits") else []
     value = sum_column(mine, "waiting") + sum_column(mine, "unread")
-    return [Measurement(value, (), tuple(row.citation for row in mine[:3]))]
+    return [Measurement(value, (), tuple(row.citation for row in mine))]
 
 
 def _upkeep(view: HostView) -> Reading:

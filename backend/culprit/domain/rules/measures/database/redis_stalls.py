@@ -25,7 +25,7 @@ def _slow_commands(view: HostView) -> Iterator[Measurement]:
         top = max(recent, key=lambda row: row.number("duration") or 0.0)
         total = sum(row.number("duration") or 0.0 for row in recent)
         detail: Detail = {"command": top.text("command"), "count": len(recent), "total": round(total)}
-        cites = (top.citation, *(row.citation for row in recent[:20] if row is not top))
+        cites = (top.citation, *(row.citation for row in recent if row is not top))
         yield Measurement(top.number("duration") or 0.0, (), cites, len(recent), (), detail)
     elif (row := _info(view, "slowlog_len")) is not None:
         yield Measurement(0.0, (), (row.citation,), 0, (), {"command": "", "count": 0, "total": 0})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import Interval, poisson_interval
-from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows, read_series
 from culprit.domain.rules.measures.disk.device_time import list_stacked_devices
 from culprit.domain.rules.measures.places import is_inside_group
 from culprit.domain.rules.measures.service_time.reach import is_relevant_group
@@ -116,11 +117,16 @@ def _used_while_held(view: HostView) -> list[Measurement]:
 
 def _held_share(view: HostView) -> list[Measurement]:
     """Percent of the tasks of a group waiting for I/O that no request at a device explains."""
-    waiting = {dict(item.subject)["cgroup"]: item.value for item in _group_blocked(view)}
+    waiting = {dict(item.subject)["cgroup"]: item for item in _group_blocked(view)}
     return [
-        replace(item, value=100.0 * item.value / total, interval=None)
+        replace(
+            item,
+            value=100.0 * item.value / total.value,
+            interval=None,
+            citations=(*item.citations, *total.citations),
+        )
         for item in _held_tasks(view)
-        if (total := waiting[dict(item.subject)["cgroup"]]) > 0
+        if (total := waiting[dict(item.subject)["cgroup"]]).value > 0
     ]
 
 
@@ -153,15 +159,21 @@ def estimate_blocked(blocked: float, samples: int) -> Interval:
     return Interval("sampled", low / samples, high / samples)
 
 
-def measure_group_blocked(view: HostView, paths: Iterable[str]) -> list[Measurement]:
-    """Return the mean number of threads in uninterruptible sleep of each group, groups below included."""
+def measure_group_blocked(view: HostView, groups: Iterable[TableRow]) -> list[Measurement]:
+    """Return the mean number of threads in uninterruptible sleep of each group, groups below included.
+
+    `groups` are rows with a path.
+    """
     threads = count_blocked_threads(view)
+    rows: defaultdict[str, list[TableRow]] = defaultdict(list)
+    for row in groups:
+        rows[row.text("path")].append(row)
     results = []
-    for path in sorted(set(paths)):
+    for path in sorted(rows):
         inside = [item for item in threads if is_inside_group(item[2].text("cgroup"), path)]
         if inside:
             total, samples = sum(item[0] for item in inside), min(item[1] for item in inside)
-            cites = tuple(item[2].citation for item in inside)
+            cites = cite_rows((item[2] for item in inside), rows[path])
             interval = estimate_blocked(total, samples)
             results.append(Measurement(total, (("cgroup", path),), cites, samples, (), {}, interval))
     return results
@@ -169,7 +181,7 @@ def measure_group_blocked(view: HostView, paths: Iterable[str]) -> list[Measurem
 
 def _group_blocked(view: HostView) -> list[Measurement]:
     """Threads of each group with an I/O limit that are in uninterruptible sleep on average."""
-    return measure_group_blocked(view, (row.text("path") for row in view.rows("cgroup_io")))
+    return measure_group_blocked(view, view.rows("cgroup_io"))
 
 
 LIMIT_USED = build_measure(

@@ -9,7 +9,13 @@ import numpy as np
 
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.intervals import Interval
-from culprit.domain.rules.measures.derived import Detail, build_measure, read_series, share_of
+from culprit.domain.rules.measures.derived import (
+    Detail,
+    build_measure,
+    merge_citations,
+    read_series,
+    share_of,
+)
 from culprit.domain.rules.measures.disk.device_time import find_needed_ms, list_stacked_devices
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView, TableRow
@@ -249,7 +255,7 @@ def _count_events(view: HostView, *kinds: str) -> list[Measurement]:
         if not dev.startswith(("loop", "fd", "sr", "zram", "ram")):
             counted[dev].append(item.citation)
     return [
-        Measurement(float(len(cites)), (("dev", dev),), tuple(cites[:4]), len(cites), (), {"dev": dev})
+        Measurement(float(len(cites)), (("dev", dev),), merge_citations(cites), len(cites), (), {"dev": dev})
         for dev, cites in counted.items()
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from culprit.domain.rules.finding import Citation, Measurement, Subject
-from culprit.domain.rules.measures.derived import build_measure
+from culprit.domain.rules.measures.derived import build_measure, merge_citations
 from culprit.domain.rules.view import HostView
 
 
@@ -18,7 +18,7 @@ def _lines(view: HostView, *kinds: str) -> list[Measurement]:
         counted[dev] += float(reported) if isinstance(reported, int | float) else 1.0
         cites[dev].append(item.citation)
     return [
-        Measurement(count, (("dev", dev),), tuple(cites[dev][:4]), int(count))
+        Measurement(count, (("dev", dev),), merge_citations(cites[dev]), int(count))
         for dev, count in counted.items()
     ]
 

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.application.requests import RATE
-from culprit.domain.rules.measures.derived import Detail, build_measure, read_series, share_of
+from culprit.domain.rules.measures.derived import (
+    Detail,
+    build_measure,
+    cite_rows,
+    merge_citations,
+    read_series,
+    share_of,
+)
 from culprit.domain.rules.measures.disk.device_time import list_stacked_devices
 from culprit.domain.rules.measures.disk.io_limits import estimate_blocked
-from culprit.domain.rules.measures.places import DATABASES, build_process_subject, is_in_scope
+from culprit.domain.rules.measures.places import DATABASES, build_process_subject, cite_process, is_in_scope
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -66,6 +73,12 @@ def _sync_files(view: HostView, *, databases: bool) -> list[Measurement]:
     """
     calls, devices, costs = _io(view), _device_of_path(view), _read_write_costs(view)
     only = next(iter(costs)) if len(costs) == 1 else ""
+    cost_cites = merge_citations(
+        (
+            *(citation for item in costs.values() for citation in item.citations),
+            *cite_rows(view.rows("mounts"), view.rows("block_devices")),
+        )
+    )
     results = []
     for row in view.rows("fds"):
         pid, path, moved = row.text("pid"), row.text("path"), row.number("pos_delta_bytes_per_s")
@@ -87,7 +100,7 @@ def _sync_files(view: HostView, *, databases: bool) -> list[Measurement]:
         detail: Detail = {
             "path": path, "flags": row.text("flags"), "comm": row.text("comm"), "writes": round(rate),
         }  # fmt: skip
-        cites = (row.citation, *((done.citation,) if done else ()), *(cost.citations if cost else ()))
+        cites = (*cite_process(view, row), *((done.citation,) if done else ()), *cost_cites)
         interval = Interval("sampled", low, high) if high > low else None
         results.append(Measurement(value, tuple(sorted(subject.items())), cites, 1, (), detail, interval))
     return results
@@ -165,7 +178,9 @@ def _forced_out(view: HostView) -> list[Measurement]:
             continue
         detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid"), "writes_per_s": round(calls)}
         results.append(
-            Measurement(sent / written, build_process_subject(view, row), (row.citation,), 1, (), detail)
+            Measurement(
+                sent / written, build_process_subject(view, row), cite_process(view, row), 1, (), detail
+            )
         )
     return results
 
@@ -211,7 +226,7 @@ def _sync_waiters(view: HostView, *, databases: bool) -> list[Measurement]:
             "comm": comm, "pid": pid, "wchan": ", ".join(sorted({row.text("wchan") for row in waiting})[:3]),
         }  # fmt: skip
         subject = build_process_subject(view, whole) if whole else (("comm", comm), ("pid", pid))
-        cites = tuple(row.citation for row in threads)
+        cites = cite_rows(threads, (whole,) if whole else ())
         interval = estimate_blocked(total / 100.0, samples).scale(1e4 / active)
         value = 100.0 * total / active
         results.append(Measurement(value, subject, cites, samples, (), detail, interval))

@@ -8,6 +8,7 @@ from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
 from culprit.domain.rules.measures.places import (
     build_process_subject,
+    cite_process,
     group_of,
     is_capture_group,
     is_in_scope,
@@ -58,7 +59,12 @@ def _growing(view: HostView) -> list[Measurement]:
         readings = int(row.number("readings") or 0)
         results.append(
             Measurement(
-                growth / _KB_PER_MB, build_process_subject(view, row), (row.citation,), readings, (), detail
+                growth / _KB_PER_MB,
+                build_process_subject(view, row),
+                cite_process(view, row),
+                readings,
+                (),
+                detail,
             )
         )
     return results
@@ -67,7 +73,7 @@ def _growing(view: HostView) -> list[Measurement]:
 def _by_now(view: HostView) -> list[Measurement]:
     """Anonymous memory at the last reading, MiB."""
     return [
-        Measurement(last / _KB_PER_MB, build_process_subject(view, row), (row.citation,), 1)
+        Measurement(last / _KB_PER_MB, build_process_subject(view, row), cite_process(view, row), 1)
         for row, _ in _steady(view)
         if (last := row.number("anon_last_kb")) is not None
     ]
@@ -78,7 +84,7 @@ def _steps(view: HostView) -> list[Measurement]:
     results = []
     for row, _ in _steady(view):
         steps = int(row.number("readings") or 0) - 1
-        results.append(Measurement(steps, build_process_subject(view, row), (row.citation,), steps))
+        results.append(Measurement(steps, build_process_subject(view, row), cite_process(view, row), steps))
     return results
 
 
@@ -112,7 +118,12 @@ def _lasts(view: HostView) -> list[Measurement]:
             readings = int(row.number("readings") or 0)
             result.append(
                 Measurement(
-                    minutes, build_process_subject(view, row), (*cites, row.citation), readings, (), detail
+                    minutes,
+                    build_process_subject(view, row),
+                    (*cites, *cite_process(view, row)),
+                    readings,
+                    (),
+                    detail,
                 )
             )
     return result

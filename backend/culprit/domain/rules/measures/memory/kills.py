@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from culprit.domain.rules.finding import Measurement
-from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows, read_series
 from culprit.domain.rules.measures.places import get_target_group, is_inside_group
 from culprit.domain.rules.measures.service_time.reach import is_relevant_group, limited_groups
 from culprit.domain.rules.rule import MetricReading
@@ -62,7 +62,7 @@ def _group_kills(view: HostView) -> list[Measurement]:
     for path in sorted(rows.keys() | host_events.keys()):
         kills, row = host_events.get(path, []), rows.get(path)
         counted = (row.number("oom_kills") or 0.0) if row else 0.0
-        citations = (*((row.citation,) if row else ()), *(kill.citation for kill in kills[:4]))
+        citations = (*((row.citation,) if row else ()), *(kill.citation for kill in kills))
         comms = sorted({str(kill.params.get("comm", "")) for kill in kills})
         limit_kb = row.number("limit_kb") if row else None
         detail: Detail = {
@@ -154,7 +154,8 @@ def _most_used(view: HostView) -> list[Measurement]:
         subject = (("cgroup", row.text("path")),)
         last, most = row.number("usage_kb"), checks.get(subject)
         if most is not None:
-            results.append(Measurement(most.value / _KB_PER_MB, subject, most.citations, most.sample_count))
+            cites = (*most.citations, row.citation)
+            results.append(Measurement(most.value / _KB_PER_MB, subject, cites, most.sample_count))
         elif last is not None:
             results.append(Measurement(last / _KB_PER_MB, subject, (row.citation,), 1))
     return results
@@ -181,7 +182,9 @@ def _victims(view: HostView) -> list[Measurement]:
     for path, item in killed_by_limit(view):
         held = held_at_kill(item)
         if held is not None and (path not in most or held > most[path].value):
-            most[path] = Measurement(held, (("cgroup", path),), (item.citation,), 1)
+            groups = (row for row in view.rows("cgroup_mem") if row.text("path") == path)
+            cites = (item.citation, *cite_rows(groups))
+            most[path] = Measurement(held, (("cgroup", path),), cites, 1)
     return list(most.values())
 
 

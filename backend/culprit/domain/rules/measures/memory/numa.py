@@ -10,7 +10,7 @@ import numpy as np
 from collectors.contract import Text
 from collectors.parse.proc import id_list
 from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
-from culprit.domain.rules.measures.derived import Detail, build_measure
+from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows, merge_citations
 from culprit.domain.rules.measures.places import get_target_group, is_inside_group
 from culprit.domain.rules.readings import cite_series
 from culprit.domain.rules.rule import Measure
@@ -54,7 +54,7 @@ def _far_memory(view: HostView) -> list[Measurement]:
             continue
         near = set(nodes[pid].text("nodes_of_cpus").split(","))
         far = {node: item for node, item in shares.items() if node not in near}
-        cites = tuple(citation for _, citation in list(far.values() or shares.values())[:4])
+        cites = merge_citations((*(citation for _, citation in shares.values()), nodes[pid].citation))
         detail = {"nodes": ",".join(sorted(far)), "cpu_nodes": ",".join(sorted(near))}
         results.append(
             Measurement(
@@ -114,11 +114,8 @@ def _own_pinning(view: HostView) -> Reading:
             continue
         far = [(row, _far(row, nodes, memory[pid])) for row in rows] if len(sets) > 1 else []
         share = sum((row.number("cpu_pct") or 0.0) * part for row, part in far) / used
-        worst = [
-            row for row, _ in sorted(far, key=lambda item: -item[1] * (item[0].number("cpu_pct") or 0.0))
-        ]
         detail: Detail = {"sets": len(sets), "name": rows[0].text("comm"), "threads": len(rows)}
-        cites = tuple(row.citation for row in (worst or rows)[:4])
+        cites = cite_rows(rows, (row for row in view.rows("numa_maps") if row.text("pid") == pid))
         results.append(Measurement(share, (("pid", pid),), cites, len(rows), (), detail))
     return results or _none_of(view, "numa_maps")
 

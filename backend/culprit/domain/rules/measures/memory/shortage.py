@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.intervals import Interval
-from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows, read_series
 from culprit.domain.rules.measures.disk.device_time import list_stacked_devices
 from culprit.domain.rules.measures.disk.io_limits import measure_group_blocked
 from culprit.domain.rules.measures.places import (
     build_process_subject,
+    cite_process,
     group_of,
     is_in_scope,
     is_inside_group,
@@ -51,7 +52,7 @@ def _read_again(view: HostView) -> list[Measurement]:
             if (group := groups.get(item.text("pid"))) is not None and is_inside_group(group, path)
         ]
         read_kb = sum(item.number("read_bytes_per_s") or 0.0 for item in own) / 1024
-        cites = tuple(item.citation for item in own)
+        cites = tuple(citation for item in own for citation in cite_process(view, item))
         if not read_kb and devices is not None:
             read_kb, cites = devices
         again_kb = _PAGE_KB * (refaults or 0.0)
@@ -82,9 +83,8 @@ def read_from_devices(view: HostView) -> tuple[float, tuple[Citation, ...]] | No
     ]
     if not items:
         return None
-    return sum(item.value for item in items) * 1024, tuple(
-        citation for item in items for citation in item.citations
-    )
+    cites = (citation for item in items for citation in item.citations)
+    return sum(item.value for item in items) * 1024, (*cites, *cite_rows(view.rows("block_devices")))
 
 
 def _host_read_again(view: HostView) -> list[Measurement]:
@@ -103,7 +103,11 @@ def _host_read_again(view: HostView) -> list[Measurement]:
     ]  # fmt: skip
 
 
-def _time_of_reads(view: HostView) -> tuple[float, float, float, tuple[Citation, ...]] | None:
+ReadTime = tuple[float, float, float, tuple[Citation, ...]]
+"""How long a read takes, ms: on average, at least, at most; and the source."""
+
+
+def _time_of_reads(view: HostView) -> ReadTime | None:
     """How long a read takes, ms: on average over all devices, on the quickest and on the slowest that read."""
     rates = {item.subject: item for item in read_series(view, MetricReading("disk.r_iops", "mean"))}
     stacked = list_stacked_devices(view)
@@ -132,9 +136,8 @@ def _count_active(view: HostView) -> tuple[float, tuple[Citation, ...]]:
     return max(1.0, running + sum(item.value for item in waiting)), cites
 
 
-def _wait_for_reads(view: HostView, item: Measurement, active: float) -> Measurement | None:
+def _wait_for_reads(each: ReadTime | None, item: Measurement, active: float) -> Measurement | None:
     """Time that so many reads a second keep threads waiting, in percent of the time of active threads."""
-    each = _time_of_reads(view)
     if each is None:
         return None if item.value else replace(item, value=0.0, interval=None)
     mean, least, most, cites = each
@@ -152,7 +155,8 @@ def _fault_time(view: HostView) -> list[Measurement]:
     """Time that major faults of the host keep threads waiting, of the time of all active tasks."""
     active, cites = _count_active(view)
     faults = read_series(view, MetricReading("mem.pgmajfault_per_s", "mean"))
-    waits = [_wait_for_reads(view, item, active) for item in faults]
+    each = _time_of_reads(view)
+    waits = [_wait_for_reads(each, item, active) for item in faults]
     return [replace(wait, citations=(*wait.citations, *cites)) for wait in waits if wait is not None]
 
 
@@ -163,14 +167,16 @@ def _process_fault_time(view: HostView) -> list[Measurement]:
     """
     results = []
     used = {row.text("pid"): (row.number("cpu") or 0.0) / 100.0 for row in view.rows("processes")}
-    counted = view.rows("process_faults")
+    counted, each = view.rows("process_faults"), _time_of_reads(view)
     for row in counted or view.rows("processes"):
         faults = row.number("major_faults_per_s" if counted else "major_faults")
         if faults is not None and is_in_scope(view, row.text("pid")):
             detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid")}
-            item = Measurement(faults, build_process_subject(view, row), (row.citation,), 1, (), detail)
+            item = Measurement(
+                faults, build_process_subject(view, row), cite_process(view, row), 1, (), detail
+            )
             running = max(1.0, used.get(row.text("pid"), 0.0))
-            if (wait := _wait_for_reads(view, item, running)) is not None:
+            if (wait := _wait_for_reads(each, item, running)) is not None:
                 results.append(wait)
     return results
 
@@ -181,11 +187,12 @@ def _swap_time(view: HostView) -> list[Measurement]:
     faults = read_series(view, MetricReading("mem.pgmajfault_per_s", "mean"))
     results = []
     active, cites = _count_active(view)
+    each = _time_of_reads(view)
     for item, fault in zip(came, faults, strict=False):
         least = replace(
             item, value=min(item.value, fault.value), citations=(*item.citations, *fault.citations)
         )
-        wait = _wait_for_reads(view, least, active)
+        wait = _wait_for_reads(each, least, active)
         if wait is not None:
             detail: Detail = {**wait.detail, "pages": round(item.value)}
             results.append(replace(wait, detail=detail, citations=(*wait.citations, *cites)))
@@ -220,7 +227,7 @@ def _swap_of_refaults(view: HostView) -> list[Measurement]:
 
 def _blocked(view: HostView) -> list[Measurement]:
     """Threads of each group with a memory limit that wait in the kernel on average, groups below included."""
-    return measure_group_blocked(view, (row.text("path") for row in limited_groups(view)))
+    return measure_group_blocked(view, limited_groups(view))
 
 
 def _swapped(view: HostView) -> list[Measurement]:
@@ -232,7 +239,7 @@ def _swapped(view: HostView) -> list[Measurement]:
             detail: Detail = {"comm": row.text("comm"), "swap_mb": round(swap / 1024)}
             share = 100.0 * swap / (swap + rss)
             results.append(
-                Measurement(share, build_process_subject(view, row), (row.citation,), 1, (), detail)
+                Measurement(share, build_process_subject(view, row), cite_process(view, row), 1, (), detail)
             )
     return results
 

@@ -82,7 +82,7 @@ def _queue_drops(view: HostView, aqm: bool) -> Sequence[Measurement]:
 
 def _queue_share(view: HostView, row: TableRow) -> Measurement:
     drops, share = read_cell(row, "drops"), read_cell(row, "drop_pct")
-    sent = read_cell(row, "packets_per_s") * max(view.seconds, 1.0)
+    sent = read_cell(row, "packets_per_s") * view.covered_seconds("qdisc")
     total = 100.0 * drops / share if share > 0 else sent
     detail: Detail = {"kind": row.text("kind"), "drops": int(drops), "options": row.text("options")}
     interval = estimate_event_share(drops, total)
@@ -230,9 +230,11 @@ def _too_long(view: HostView) -> Iterator[Measurement]:
         mtu = row.number("mtu")
         if mtu is not None and mtu < FULL_MTU:
             refused = read_cell(row, "rx_dropped_per_s") + read_cell(row, "rx_length_errors_per_s")
-            count, received = refused * max(view.seconds, 1.0), read_cell(row, "rx_packets_per_s")
-            total, detail = count + received * max(view.seconds, 1.0), {"mtu": int(mtu)}
-            yield measure_event_share(count, total, _about(row), (row.citation,), 100.0, (), detail)
+            seconds, detail = view.covered_seconds("links"), {"mtu": int(mtu)}
+            count, received = refused * seconds, read_cell(row, "rx_packets_per_s") * seconds
+            yield measure_event_share(
+                count, count + received, _about(row), (row.citation,), 100.0, (), detail
+            )
 
 
 LINK_ERROR_COLUMNS = (
@@ -248,7 +250,8 @@ def _link_errors(view: HostView) -> Iterator[Measurement]:
         bad = sum(kinds.values())
         most = max(kinds, key=lambda name: kinds[name]).removesuffix("_per_s")
         detail: Detail = {"kind": most, "per_s": bad}
-        count, total = bad * max(view.seconds, 1.0), (bad + packets) * max(view.seconds, 1.0)
+        seconds = view.covered_seconds("links")
+        count, total = bad * seconds, (bad + packets) * seconds
         yield measure_event_share(count, total, _about(row), (row.citation,), 1000.0, (), detail)
 
 

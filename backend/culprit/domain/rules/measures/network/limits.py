@@ -8,7 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from culprit.domain.rules.finding import Measurement
-from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.derived import (
+    Detail,
+    build_measure,
+    cite_rows,
+    merge_citations,
+    read_series,
+)
 from culprit.domain.rules.measures.network.drops import list_devices, read_cell
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView, TableRow
@@ -76,17 +82,27 @@ def _packet_cpu(view: HostView, *, queues: str) -> list[Measurement]:
         return []
     busy, soft = _read_cpus(view, "cpu.busy_pct"), _read_cpus(view, "cpu.soft_pct")
     received = _read_received(view)
-    if not busy or not received or sum(received.values()) <= 0:
+    packets = sum(item.value for item in received.values())
+    if not busy or packets <= 0:
         return []
-    cpu = max(received, key=lambda name: received[name])
+    cpu = max(received, key=lambda name: received[name].value)
     mine, softirqs = busy.get(cpu), soft.get(cpu)
     if mine is None or softirqs is None:
         return []
-    alone = received[cpu] > 0.5 * sum(received.values()) and softirqs.value > 0.5 * mine.value
+    alone = received[cpu].value > 0.5 * packets and softirqs.value > 0.5 * mine.value
     others = [item.value for name, item in busy.items() if name != cpu]
     detail: Detail = {"cpu": cpu, "others": round(float(np.mean(others)), 1) if others else 100.0}
     value = mine.value if alone and others else 0.0
-    cites = (*mine.citations, *softirqs.citations)
+    cites = merge_citations(
+        (
+            *(
+                citation
+                for item in (*busy.values(), softirqs, *received.values())
+                for citation in item.citations
+            ),
+            *cite_rows(_list_cards(view), (row for row in view.rows("links") if row.text("driver"))),
+        )
+    )
     interval = mine.interval if value else None
     return [Measurement(value, (("cpu", cpu),), cites, mine.sample_count, (), detail, interval)]
 
@@ -102,13 +118,10 @@ def _read_cpus(view: HostView, metric: str) -> dict[str, Measurement]:
     }
 
 
-def _read_received(view: HostView) -> dict[str, float]:
+def _read_received(view: HostView) -> dict[str, Measurement]:
     """Packets that each CPU took from its backlog or a card, a second."""
-    totals: dict[str, float] = {}
-    for item in read_series(view, MetricReading("softnet.processed_per_s", "mean")):
-        cpu = dict(item.subject).get("cpu", "")
-        totals[cpu] = totals.get(cpu, 0.0) + item.value
-    return totals
+    items = read_series(view, MetricReading("softnet.processed_per_s", "mean"))
+    return {dict(item.subject).get("cpu", ""): item for item in items}
 
 
 def _other_cpus(view: HostView) -> list[Measurement]:
@@ -116,10 +129,10 @@ def _other_cpus(view: HostView) -> list[Measurement]:
     received, busy = _read_received(view), _read_cpus(view, "cpu.busy_pct")
     if not received or len(busy) < 2:
         return []
-    cpu = max(received, key=lambda name: received[name])
+    cpu = max(received, key=lambda name: received[name].value)
     others = [item for name, item in busy.items() if name != cpu]
     mean = float(np.mean([item.value for item in others]))
-    cites = tuple(citation for item in others[:4] for citation in item.citations)
+    cites = merge_citations(citation for item in (*others, *received.values()) for citation in item.citations)
     return [Measurement(mean, (("cpu", cpu),), cites, others[0].sample_count)]
 
 

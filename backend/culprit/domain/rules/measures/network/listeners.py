@@ -67,7 +67,7 @@ def _measure_queue_wait(view: HostView) -> Sequence[Measurement]:
     count as arrivals, so the wait is at least that long. A queue that nothing leaves lasts for the time of the capture.
     """
     arrivals = read_event_rate(view, "tcp.passive_opens_per_s")
-    longest_ms = 1000.0 * max(view.seconds, 1.0)
+    longest_ms = 1000.0 * view.covered_seconds("ss_listen")
 
     def compute_wait_ms(waiting: float, per_s: float) -> float:
         return 0.0 if not waiting else min(longest_ms, 1000.0 * waiting / per_s if per_s > 0 else longest_ms)

@@ -62,7 +62,7 @@ def list_column_rates(view: HostView, series: ViewSeries) -> list[tuple[str, Eve
         values = series.values[:, at]
         rows = np.flatnonzero(np.isfinite(values))
         if len(rows):
-            spans_s = measure_spans_s(series.t_ns, rows, max(view.seconds, 1.0))
+            spans_s = measure_spans_s(series.t_ns, rows, view.covered_seconds(series.citation.collector))
             value, seconds = reduce_values(values[rows], "mean", spans_s), float(spans_s.sum())
             citation = cite_series(series, values, rows, "mean")
             result.append((name, EventRate(value, value * seconds, seconds, (citation,))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from culprit.domain.rules.finding import Measurement
-from culprit.domain.rules.measures.derived import Detail, build_measure
+from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows
 from culprit.domain.rules.view import HostView, TableRow
 
 #: SCHED_FIFO, SCHED_RR and SCHED_DEADLINE: sched(7).
@@ -100,7 +100,7 @@ def _job_share(view: HostView, kind: str, *columns: str) -> list[Measurement]:
             "scheduler": widest.text("scheduler"),
             "line": next((row.text("line") for row in rows if row.text("line")), "-"),
         }
-        cites = (*(row.citation for row in rows), *(row.citation for _, row in parts))
+        cites = (*cite_rows(rows), *cite_rows(view.rows(kind)))
         share = 100.0 * used / total if total > 0 else 0.0
         results.append(Measurement(share, (("job", name),), cites, len(rows), (), detail))
     checked = view.rows(kind)[:1]

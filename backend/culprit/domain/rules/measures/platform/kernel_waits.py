@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
-from culprit.domain.rules.measures.derived import Detail, build_measure
+from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -61,7 +61,7 @@ def _measure_program(view: HostView, kind: str, subject: Subject, rows: Sequence
     return Measurement(
         mean,
         subject,
-        tuple(row.citation for row in rows[:8]),
+        cite_rows(rows),
         scans,
         (),
         detail,

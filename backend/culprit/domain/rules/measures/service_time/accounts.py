@@ -29,6 +29,7 @@ from culprit.domain.rules.measures.service_time.services import (
     map_services,
     sum_column,
 )
+from culprit.domain.rules.measures.service_time.sources import cite_services
 from culprit.domain.rules.measures.service_time.thread_amounts import (
     ThreadAmounts,
     get_window_ms,
@@ -61,6 +62,7 @@ class TimeAccount:
     that no thread has taken, `oldest_ms` the longest wait of one. `callees` are the accounts of local services that it
     waits for, by target. `ran_instead` are the processes that used most CPU time, if its threads waited for a CPU.
     `busy_threads` are threads that work or wait for what they need, `free_threads` idle ones that can take a request.
+    `citations` are the requests, `sources` all rows that the account is computed from.
     """
 
     service: LocalService
@@ -76,6 +78,7 @@ class TimeAccount:
     ran_instead: tuple[CpuUser, ...] = ()
     busy_threads: float = 0.0
     free_threads: float = 0.0
+    sources: tuple[Citation, ...] = ()
 
     @property
     def total(self) -> float:
@@ -165,6 +168,12 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
         for service, item in zip(services.services, threads, strict=True)
     ]
     busy, callees, loads = _connect(view, services, threads, busy, connections)
+    links = [
+        (service, callee)
+        for service, targets in zip(services.services, callees, strict=True)
+        for callee in targets.values()
+    ]
+    sources = cite_services(view, services.services, links)
     accounts = []
     for at, service in enumerate(services.services):
         load = loads[at]
@@ -175,6 +184,7 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
                 int(sum_column(service.rows, "samples")), load.citations, callees[at], _is_target(view, service),
                 _select_others(users, service) if (RUNNABLE, "") in amounts else (),
                 sum(item.number for item in threads[at].busy.values()), threads[at].free,
+                sources[service.pids],
             )
         )  # fmt: skip
     return accounts

@@ -135,16 +135,15 @@ def _iterate_ports(view: HostView) -> Iterator[tuple[str, str]]:
         if row.text("direction") == "in":
             yield _read_pid(row), row.text("peer")
     for row in view.rows("unix_calls"):
-        peer = row.number("peer_pid")
-        yield ("" if peer is None else str(int(peer))), row.text("path")
+        yield _read_pid(row, "peer_pid"), row.text("path")
     for row in view.rows("thread_time"):
         target = row.text("target")
         if row.text("activity") in ("client", "accept") and target not in ("", "-"):
             yield row.text("pid"), strip_path(target) if "/" in target else target.rpartition(":")[2]
 
 
-def _read_pid(row: TableRow) -> str:
-    number = row.number("pid")
+def _read_pid(row: TableRow, column: str = "pid") -> str:
+    number = row.number(column)
     return str(int(number)) if number else ""
 
 
@@ -164,16 +163,16 @@ def _group_processes(
 
 
 def _find_ancestor(pid: str, known: Mapping[str, TableRow]) -> str:
-    program = _get_program(known[pid])
+    program = get_program(known[pid])
     path = [pid]
     while (parent := known[path[-1]].text("ppid")) in known and parent not in path:
-        if _get_program(known[parent]) != program:
+        if get_program(known[parent]) != program:
             break
         path.append(parent)
     return path[-1]
 
 
-def _get_program(row: TableRow) -> str:
+def get_program(row: TableRow) -> str:
     """Return the name of the program without the role that a process adds to it: `gunicorn: worke` is `gunicorn`."""
     return row.text("comm").partition(":")[0]
 
@@ -211,11 +210,11 @@ def _find_cluster(pid: str, parents: Mapping[str, str], cluster_of: Mapping[str,
     return -1
 
 
-def index_rows(rows: Iterable[TableRow]) -> Mapping[str, list[TableRow]]:
+def index_rows(rows: Iterable[TableRow], column: str = "pid") -> Mapping[str, list[TableRow]]:
     """Return rows by pid, without rows of no process."""
     index: dict[str, list[TableRow]] = defaultdict(list)
     for row in rows:
-        if pid := _read_pid(row):
+        if pid := _read_pid(row, column):
             index[pid].append(row)
     return index
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from weakref import WeakKeyDictionary
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING, list_crowds
+from culprit.domain.rules.measures.derived import cite_rows, merge_citations
 from culprit.domain.rules.measures.service_time.accounts import (
     ServiceTimes,
     TimeAccount,
@@ -60,7 +61,7 @@ def _oldest(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
     }
     if account.citations:
         yield Measurement(
-            account.oldest_ms, account.service.subject, account.citations, account.samples, (), detail
+            account.oldest_ms, account.service.subject, _cite_requests(account), account.samples, (), detail
         )
 
 
@@ -68,7 +69,7 @@ def _waiting(view: HostView, times: ServiceTimes, account: TimeAccount) -> Itera
     del view, times
     if account.citations:
         value = account.waiting + account.queued
-        yield Measurement(value, account.service.subject, account.citations, account.samples)
+        yield Measurement(value, account.service.subject, _cite_requests(account), account.samples)
 
 
 def _queued(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
@@ -80,20 +81,20 @@ def _queued(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
             "free": round(account.free_threads, 1),
         }
         yield Measurement(
-            account.queued, account.service.subject, account.citations, account.samples, (), detail
+            account.queued, account.service.subject, _cite_requests(account), account.samples, (), detail
         )
 
 
 def _is_named(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     del view, times
-    cites = _cite(account.amounts.values())
+    cites = _cite_time(account)
     yield Measurement(float(account.is_target), account.service.subject, cites, account.samples)
 
 
 def _threads(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     """Threads that serve: the busy ones, and idle ones that can take a request."""
     del view, times
-    cites = _cite((*account.amounts.values(), *account.idle.values()))
+    cites = _cite_time(account, *account.idle.values())
     value = account.busy_threads + account.free_threads
     yield Measurement(value, account.service.subject, cites, account.samples)
 
@@ -111,7 +112,7 @@ def _busy_part(view: HostView, times: ServiceTimes, account: TimeAccount) -> Ite
                 0
             ],
         }
-        cites = _cite((*account.amounts.values(), *account.idle.values()))
+        cites = _cite_time(account, *account.idle.values())
         value = 100.0 * account.busy_threads / every
         yield Measurement(value, account.service.subject, cites, account.samples, (), detail)
 
@@ -131,7 +132,14 @@ def _awake(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterato
             "thread": row.text("comm"),
             "waiting": round(account.waiting + account.queued, 1),
         }
-        yield Measurement(awake, account.service.subject, (row.citation,), account.samples, (), detail)
+        yield Measurement(
+            awake,
+            account.service.subject,
+            (row.citation, *cite_rows(row for _, row in rows), *account.sources),
+            account.samples,
+            (),
+            detail,
+        )
 
 
 def _contended(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
@@ -139,7 +147,7 @@ def _contended(view: HostView, times: ServiceTimes, account: TimeAccount) -> Ite
     del view
     share = _sum_contended(times, account, ())
     detail: Detail = {"name": account.service.name}
-    cites = _cite(account.amounts.values())
+    cites = _cite_time(account)
     interval = Interval("sampled", 100.0 * share.low, 100.0 * share.high)
     yield Measurement(
         100.0 * share.value, account.service.subject, cites, account.samples, (), detail, interval
@@ -180,13 +188,21 @@ def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
     if total:
         busiest = ", ".join(f"{user.name} {100 * user.share:.0f} %" for user in others[:3]) or "-"
         detail: Detail = {"name": account.service.name, "busiest": busiest}
-        cites = tuple(user.citation for user in users)
+        rows = (citation for crowd in crowds for citation in (*crowd.cites, *crowd.allowed_cites))
+        cites = (*merge_citations((*(user.citation for user in users), *rows)), *account.sources)
         share = 100.0 * sum(user.share for user in others) / total
         yield Measurement(share, account.service.subject, cites, len(users), (), detail)
 
 
-def _cite(amounts: Iterable[Amount]) -> tuple[Citation, ...]:
-    return tuple(dict.fromkeys(citation for amount in amounts for citation in amount.citations))
+def _cite_time(account: TimeAccount, *idle: Amount) -> tuple[Citation, ...]:
+    """Return the rows of the busy time of a service, then all rows that its account is computed from."""
+    rows = (citation for amount in (*account.amounts.values(), *idle) for citation in amount.citations)
+    return (*dict.fromkeys(rows), *account.sources)
+
+
+def _cite_requests(account: TimeAccount) -> tuple[Citation, ...]:
+    """Return the rows of the requests of a service, then all rows that its account is computed from."""
+    return (*account.citations, *account.sources)
 
 
 def _share_of(
@@ -241,7 +257,7 @@ def _measure(
     return Measurement(
         100 * share.value,
         subject,
-        _cite(account.amounts.values()),
+        _cite_time(account),
         account.samples,
         (),
         detail,
