@@ -82,7 +82,11 @@ class StoredRun:
                     profiles[source.kind] = StackProfile(table)
         view = build_view(parsed, profiles=profiles, facts=facts)
         start, end = self.description["t0_ns"], self.description["t1_ns"]
-        return replace(view, span_ns=(start, end) if start else None)
+        outcomes = {
+            name: replace(outcome, seconds=reported[name]["seconds"] or 0.0)
+            for name, outcome in view.outcomes.items()
+        }
+        return replace(view, outcomes=outcomes, span_ns=(start, end) if start else None)
 
 
 def _read_samples(reader: str, part: Bytes | None) -> SampleTable | None:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from dataclasses import replace
 from types import ModuleType
 
 from lab.real import development, holdout
 from lab.scenario import Scenario
 
 PACKAGES: tuple[ModuleType, ...] = (development, holdout)
+#: Held-out scenarios whose first rounds were read to improve rules, on 27 November 2026. They count as development.
+REVEALED = frozenset(
+    {
+        "disk-full", "fuse-hang", "go-gc-pressure", "gunicorn-workers", "haproxy-maxconn", "host-out-of-cpu",
+        "log-flood", "tracer-attached",
+    }
+)  # fmt: skip
 
 
 def load_real_scenarios() -> dict[str, Scenario]:
@@ -20,5 +28,6 @@ def load_real_scenarios() -> dict[str, Scenario]:
             for scenario in importlib.import_module(f"{package.__name__}.{module.name}").SCENARIOS:
                 if scenario.id in scenarios:
                     raise ValueError(f"two scenarios are called {scenario.id}")
-                scenarios[scenario.id] = scenario
+                is_revealed = scenario.id in REVEALED
+                scenarios[scenario.id] = replace(scenario, kind="development") if is_revealed else scenario
     return scenarios

@@ -188,7 +188,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：日志增长速度至少可供文件系统使用一周。",
         ),
         mechanisms=("disk",),
-        explains=("disk-saturation", "disk-full"),
+        explains=("disk-saturation", "disk-full", "sync-write-amplification"),
         tested_by=("server_logs",),
     ),
 )

@@ -73,6 +73,8 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         ),
         "F-NET-QUEUE-EMPTIES",
     ),
+    # With O_SYNC each write waits for the device, so a few lines are enough.
+    Exclusion("sync-write-amplification", frozenset({"log-flood"}), "F-FD-OSYNC"),
 )
 
 

@@ -9,15 +9,17 @@
    of its time that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is
    no cause at any size. That a service of this host answers late is possible at most: its own time account shows
    why. Context never supports a cause.
-3. Causes are ordered by: likely before possible; those that a direct finding proves, unless they explain less than a
+3. Causes are ordered by: likely before possible; those with harm and evidence, proven in the lab or not, before
+   others; those that a direct finding proves, unless they explain less than a
    tenth of the time; share of the time that they explain, in tenths; strength; severity; number of independent rules;
    how far the strongest number is beyond its threshold, in octaves; ID.
 4. A cause absorbs the causes that it explains and that are not more certain, in any order, because consequences are
-   often measured more directly (see `explanations`). Causes of different control groups or processes do not absorb each
-   other, unless one is at a local service for which the other waits. That a local service answers late is a
-   consequence of every cause that is named there or further along. What is known to explain less than a tenth of the
-   time absorbs none that may explain more. Absorbed causes are listed with their cause. All remaining causes are
-   independent and are named.
+   often measured more directly (see `explanations`). That no fault of the lab has proven a cause makes it possible,
+   but not less certain here: its evidence and the harm are those of its consequence. Causes of different control
+   groups or processes do not absorb each other, unless one is at a local service for which the other waits. That a
+   local service answers late is a consequence of every cause that is named there or further along. What is known to
+   explain less than a tenth of the time absorbs none that may explain more. Absorbed causes are listed with their
+   cause. All remaining causes are independent and are named.
 5. A hypothesis that a likely cause would explain is not followed up.
 6. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
 
@@ -54,7 +56,8 @@ _FAILING_REQUESTS = Use("application", "errors")
 class NamedCause:
     """One named cause with its supporting findings, the strongest first.
 
-    `share` is the part of the time of a harmed service that it explains; None if that is unknown.
+    `share` is the part of the time of a harmed service that it explains; None if that is unknown. `is_evident` is
+    whether all but a proof in the lab is there for it to be likely.
     """
 
     cause: str
@@ -63,6 +66,7 @@ class NamedCause:
     evidence: tuple[Finding, ...]
     explains: tuple[str, ...] = ()
     share: Share | None = None
+    is_evident: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +226,9 @@ def _candidate(
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
     is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
     is_harmed = harmed.is_harmed(scope, lambda item: _may_harm(cause, rules[item.rule], graph))
-    is_evident = is_strong and is_harmed and not _is_minor(share)
-    is_likely = is_evident and bool(cause.proven_by) and not is_symptom
-    return NamedCause(cause.id, "likely" if is_likely else "possible", scope, tuple(evidence), share=share)
+    is_evident = is_strong and is_harmed and not _is_minor(share) and not is_symptom
+    confidence: Confidence = "likely" if is_evident and cause.proven_by else "possible"
+    return NamedCause(cause.id, confidence, scope, tuple(evidence), share=share, is_evident=is_evident)
 
 
 def _may_harm(cause: Cause, rule: Rule, graph: ExplanationGraph) -> bool:
@@ -277,10 +281,11 @@ def _octaves(finding: Finding) -> float:
     return min(10.0, math.log2(high / low)) if low > 0 else 10.0
 
 
-def _key(named_cause: NamedCause) -> tuple[int, bool, int, int, int, int, float]:
+def _key(named_cause: NamedCause) -> tuple[int, bool, bool, int, int, int, int, float]:
     strength, severity, octaves = _weight(named_cause.evidence[0])
     return (
         int(named_cause.confidence == "likely"),
+        named_cause.is_evident,
         strength == STRENGTH_ORDER[Strength.DIRECT] and not _is_minor(named_cause.share),
         _count_tenths(named_cause.share),
         strength,
@@ -293,6 +298,11 @@ def _key(named_cause: NamedCause) -> tuple[int, bool, int, int, int, int, float]
 def _is_minor(share: Share | None) -> bool:
     """Return whether less than a tenth of the time of harmed services may be all that a cause explains."""
     return share is not None and share.low < MINOR_SHARE
+
+
+def _is_surely_minor(share: Share | None) -> bool:
+    """Return whether a cause explains less than a tenth of the time of harmed services, with the whole interval."""
+    return share is not None and share.high < MINOR_SHARE
 
 
 def _count_tenths(share: Share | None) -> int:
@@ -320,12 +330,12 @@ def _owner(
     item = ordered[at]
     callees = _list_callees(item.scope, times) if item.cause == _LOCAL_WAIT else []
     for place, other in enumerate(ordered):
-        if place == at or (_is_minor(other.share) and not _is_minor(item.share)):
+        if place == at or (_is_surely_minor(other.share) and not _is_surely_minor(item.share)):
             continue
         if callees and (_explains_time(other) or any(_is_named_at(other.scope, it) for it in callees)):
             return place
         is_mutual = graph.is_explained_by(other.cause, item.cause)
-        is_certain = other.confidence == "likely" or item.confidence == "possible"
+        is_certain = other.is_evident or item.confidence == "possible"
         explains = graph.is_explained_by(item.cause, other.cause) and _may_explain(other, item, times)
         if explains and is_certain and (place < at or not is_mutual):
             return place

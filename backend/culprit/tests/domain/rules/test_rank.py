@@ -129,9 +129,21 @@ def test_a_cause_goes_before_a_consequence_that_is_better_proven() -> None:
     result = ranking([make_finding(rule) for rule in rules], rules, causes)
     assert names(result) == [("a", "likely")]
     assert set(result.causes[0].explains) == {"b", "c"}
-    doubtful = [cause("a", explains=("b", "c"), proven_by=()), *causes[1:]]
-    result = ranking([make_finding(rule) for rule in rules], rules, doubtful)
+    rules[2] = rule("R3", "a", strength=Strength.CORRELATIONAL)
+    result = ranking([make_finding(rule) for rule in rules], rules, causes)
     assert names(result) == [("b", "likely"), ("c", "likely"), ("a", "possible")]
+
+
+def test_a_cause_that_the_lab_never_proved_is_possible_and_goes_before_its_consequence() -> None:
+    rules = [
+        rule("R1", "b"),
+        rule("R2", "a", strength=Strength.MECHANISM),
+        rule("R3", "c", strength=Strength.CORRELATIONAL),
+    ]
+    causes = [cause("a", explains=("b",), proven_by=()), cause("b"), cause("c")]
+    result = ranking([make_finding(rule) for rule in rules], rules, causes)
+    assert names(result) == [("a", "possible"), ("c", "possible")]
+    assert result.causes[0].explains == ("b",)
 
 
 def test_rank_causes_merges_explained_causes() -> None:
@@ -139,8 +151,6 @@ def test_rank_causes_merges_explained_causes() -> None:
     findings = [make_finding(rule) for rule in rules]
     result = ranking(findings, rules, [cause("a"), cause("b", explains=("a",))])
     assert [(cause.cause, cause.explains) for cause in result.causes] == [("b", ("a",))]
-    unproven = cause("b", explains=("a",), proven_by=())
-    assert names(ranking(findings, rules, [cause("a"), unproven])) == [("a", "likely"), ("b", "possible")]
 
 
 def test_what_a_likely_cause_would_explain_is_not_followed_up() -> None:

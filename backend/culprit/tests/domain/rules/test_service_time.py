@@ -317,3 +317,16 @@ def test_requests_go_on_over_unix_sockets_behind_an_event_loop() -> None:
     assert shares(times.accounts[0]) == {"peer /run/php.sock": 0.667, "unknown": 0.333}
     condition = find(times, "mariadbd").share(lambda activity, _: activity == "condition")
     assert condition.low == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("busy", "unseen"), [(2.1, False), (1.2, True)])
+def test_requests_queue_behind_busy_workers_where_most_are_busy(busy: float, unseen: bool) -> None:
+    """Three workers and five requests: if two workers are busy, the others queue behind them; otherwise none knows."""
+    view = make_view(
+        process_time=[make_process(7, "web", threads=3, run=busy)],
+        thread_time=[make_time(7, "running", busy), make_time(7, "accept", 3.0 - busy)],
+        tcp_waits=[make_wait(7, "web", "in", "80", 5.0)],
+    )
+    account = find(read_service_times(view), "web")
+    assert (("unknown", "") in account.amounts) is unseen
+    assert (account.share_of("running", "").value == pytest.approx(1.0)) is not unseen

@@ -247,6 +247,11 @@ RULES: tuple[Rule, ...] = (
                 ">=",
                 Threshold("others", 50.0, "percent of the used CPU time: the larger part"),
             ),
+            Condition(
+                shares.NEIGHBOR,
+                ">=",
+                Threshold("neighbor", 50.0, "percent: more than all other programs together"),
+            ),
         ),
     ),
     _build_rule(

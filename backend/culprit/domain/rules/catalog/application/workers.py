@@ -102,7 +102,7 @@ RULES: tuple[Rule, ...] = (
                 workers.AT_MAX, ">", Threshold("plateau", 50.0, "the number of connections stays at its maximum")
             ),
             Condition(
-                workers.TURNOVER, ">", Threshold("turnover", 1.0, "others are accepted as soon as some have ended")
+                workers.EVENT_WAIT, ">", Threshold("asleep", 50.0, "a connection would wake it if it might accept")
             ),
             Condition(
                 workers.WORKER_CPU, "<", Threshold("cpu", 50.0, "more than half of a CPU is free to accept more")
@@ -188,11 +188,6 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.DIRECT,
         use=Use("disk", "saturation"),
-        also=(
-            Condition(
-                workers.SAME_LINES, ">=", Threshold("same", 50.0, "one kind of line is more than all others together")
-            ),
-        ),
         suspects=("log-flood",),
         causes=("log-flood",),
         refutes=(),

@@ -8,6 +8,8 @@ from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail, cite_rows
+from culprit.domain.rules.measures.places import build_process_subject, cite_process
+from culprit.domain.rules.measures.service_time.services import index_rows, sum_column
 from culprit.domain.rules.view import HostView, TableRow
 
 _POOLS = (("worker_pools",),)
@@ -64,14 +66,6 @@ def _cpu_of_worker(view: HostView) -> Iterator[Measurement]:
             yield Measurement(cpu / workers, _subject(row), (row.citation,), 1)
 
 
-def _turnover(view: HostView) -> Iterator[Measurement]:
-    """Different connections that were seen for each one that was open at most."""
-    for row in view.rows("worker_pools"):
-        opened, most = row.number("opened"), row.number("connections_max")
-        if opened is not None and most:
-            yield Measurement(opened / most, _subject(row), (row.citation,), round(opened))
-
-
 def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
     """Return a reader of how often logs reported one kind of limit during the capture."""
 
@@ -86,6 +80,41 @@ def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
     return read
 
 
+def _wait_for_events(view: HostView) -> Iterator[Measurement]:
+    """Percent of the time in which the event loops behind a listener sleep until something happens.
+
+    A loop that may accept would wake up for a connection that waits.
+    """
+    times = index_rows(view.rows("thread_time"))
+    children = index_rows(view.rows("process_time"), "ppid")
+    processes = index_rows(view.rows("process_time"))
+    for pool in view.rows("worker_pools"):
+        pid = pool.text("pid")
+        family = [
+            *processes.get(pid, ()),
+            *(row for row in children.get(pid, ()) if row.text("comm") == pool.text("comm")),
+        ]
+        waits = [
+            (row, [each for each in times.get(row.text("pid"), ()) if each.text("activity") == "events"])
+            for row in family
+        ]
+        loops = [row for row, events in waits if events]
+        events = [each for _, rows in waits for each in rows]
+        wall_ms = sum_column(loops, "wall_ms")
+        if wall_ms > 0:
+            share, samples = (
+                min(1.0, sum_column(events, "time_ms") / wall_ms),
+                round(sum_column(events, "samples")),
+            )
+            cites = cite_rows((pool,), family, events)
+            interval = estimate_share(share, max(1, samples))
+            yield Measurement(100.0 * share, _subject(pool), cites, samples, interval=interval)
+
+
+def _about_log(view: HostView, row: TableRow) -> Subject:
+    return tuple(sorted((*build_process_subject(view, row), ("path", row.text("path")))))
+
+
 def _flood_hours(view: HostView) -> Iterator[Measurement]:
     """Hours until a growing log has used the free space of its file system."""
     for row in view.rows("growing_logs"):
@@ -98,17 +127,8 @@ def _flood_hours(view: HostView) -> Iterator[Measurement]:
                 "kb": round(rate / 1024),
                 "same": round(100.0 * (row.number("same") or 0.0) / lines) if lines else 0,
             }
-            subject = (("path", row.text("path")),)
-            yield Measurement(free / rate / 3600.0, subject, (row.citation,), round(lines), (), detail)
-
-
-def _same_lines(view: HostView) -> Iterator[Measurement]:
-    """Percent of the lines of a log that are of its most frequent kind."""
-    for row in view.rows("growing_logs"):
-        lines, same = row.number("lines"), row.number("same")
-        if lines and same is not None:
             yield Measurement(
-                100.0 * same / lines, (("path", row.text("path")),), (row.citation,), round(lines)
+                free / rate / 3600.0, _about_log(view, row), cite_process(view, row), round(lines), (), detail
             )
 
 
@@ -162,8 +182,13 @@ PER_WORKER = build_listed_measure(
 WORKER_CPU = build_listed_measure(
     "workers.cpu_pct", "pct", "CPU of a worker", "每个工作进程的 CPU", _POOLS, _cpu_of_worker
 )
-TURNOVER = build_listed_measure(
-    "workers.turnover", "count", "Connections seen for each open one", "连接更替", _POOLS, _turnover
+EVENT_WAIT = build_listed_measure(
+    "workers.event_wait_pct",
+    "pct",
+    "Time in which the event loop sleeps",
+    "事件循环休眠的时间",
+    (*_POOLS, ("proc_threads",)),
+    _wait_for_events,
 )
 CONNECTIONS_FULL, WORKERS_FULL, DATABASE_FULL, NAMES_FAIL, FILES_FULL, SPACE_FULL, PROCESSES_FULL = (
     build_listed_measure(f"logs.{kind}_count", "count", en, zh, _LOGS, _messages(kind))
@@ -184,9 +209,6 @@ FLOOD_HOURS = build_listed_measure(
     "日志写满文件系统的时间",
     _LOGS,
     _flood_hours,
-)
-SAME_LINES = build_listed_measure(
-    "logs.same_pct", "pct", "Lines of one kind", "同类行占比", _LOGS, _same_lines
 )
 TOP_WRITER = build_listed_measure(
     "io.top_writer_pct",

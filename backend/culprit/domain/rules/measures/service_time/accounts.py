@@ -10,6 +10,7 @@ from culprit.domain.rules.measures.places import is_inside_group
 from culprit.domain.rules.measures.service_time.activities import RUNNABLE
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, compute_share
 from culprit.domain.rules.measures.service_time.requests import (
+    MOST_THREADS,
     NO_CALLS,
     RequestLoad,
     add_unanswered,
@@ -39,8 +40,6 @@ from culprit.domain.rules.measures.service_time.thread_amounts import (
 from culprit.domain.rules.view import HostView, TableRow
 
 MAX_CPU_USERS = 5
-#: With at least so many of its threads busy, requests queue for what the threads do: more of them are busy than free.
-MOST_THREADS = 0.5
 
 
 @dataclass(frozen=True, slots=True)

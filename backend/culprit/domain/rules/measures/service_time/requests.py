@@ -24,6 +24,8 @@ from culprit.domain.statistics.intervals import wilson_interval
 IDLE_SERVER = 0.5
 #: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
 BUSY_SERVER = 0.9
+#: With at least so many of its threads busy, requests queue for what the threads do: more of them are busy than free.
+MOST_THREADS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,8 @@ def place_requests(
     """Return busy and idle amounts after requests that no busy thread holds are placed.
 
     Where serving threads are free, such a request waits in a thread that looks idle, and otherwise inside the process,
-    unseen. Where none is free and one is always busy, it queues behind the busy ones, so its time is theirs.
+    unseen. It queues behind the busy threads, so that its time is theirs, where none is free and one is always busy, or
+    where most are busy and none looks idle.
     """
     idle = {**threads.idle, **threads.ambiguous}
     held = sum(amount.number for amount in busy.values())
@@ -173,7 +176,9 @@ def place_requests(
         key: replace(amount, number=(1 - part) * amount.number, low=0.0)
         for key, amount in threads.ambiguous.items()
     }
-    if unplaced > available:
+    working = sum(amount.number for amount in threads.busy.values())
+    is_crowded = working >= BUSY_SERVER and working >= MOST_THREADS * (working + threads.free + available)
+    if unplaced > available and not is_crowded:
         unseen = unplaced - available
         known = amounts.get((UNKNOWN, ""))
         more = known.number if known else 0.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from collectors.contract import Sentence, Text
@@ -194,6 +196,36 @@ def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
         yield Measurement(share, account.service.subject, cites, len(users), (), detail)
 
 
+def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Percent of the CPU time of other programs that one of them used, its children included.
+
+    A program is a process whose parent is an ancestor of the service too, such as a unit of systemd, a container or a
+    job of cron. Where none of them uses most of the time, the host has more work than CPUs.
+    """
+    rows = view.rows("processes") or view.rows("process_time")
+    parents = {row.text("pid"): row.text("ppid") for row in rows}
+    related = {pid for item in times.list_chain(account) for pid in item.service.pids}
+    above = {pid for item in related for pid in _list_ancestors(item, parents)}
+    used: defaultdict[str, float] = defaultdict(float)
+    users = [user for user in list_cpu_users(view) if user.pid not in related]
+    for user in users:
+        path = [user.pid, *_list_ancestors(user.pid, parents)]
+        used[next((pid for pid, parent in pairwise(path) if parent in above), path[-1])] += user.share
+    total = sum(used.values())
+    if total > 0:
+        share = 100.0 * max(used.values()) / total
+        yield Measurement(share, account.service.subject, (*cite_rows(rows), *account.sources), len(users))
+
+
+def _list_ancestors(pid: str, parents: Mapping[str, str]) -> list[str]:
+    """Return the ancestors of a process, the nearest first, without init."""
+    result: list[str] = []
+    while (parent := parents.get(pid, "0")) not in ("0", "1") and parent not in result:
+        result.append(parent)
+        pid = parent
+    return result
+
+
 def _cite_time(account: TimeAccount, *idle: Amount) -> tuple[Citation, ...]:
     """Return the rows of the busy time of a service, then all rows that its account is computed from."""
     rows = (citation for amount in (*account.amounts.values(), *idle) for citation in amount.citations)
@@ -297,6 +329,13 @@ CONTENDED = Measure(
     "time.contended_pct", "pct", Text("Time for what requests share", "请求争用共享资源的时间"), NEEDS,
     _read(_contended),
 )  # fmt: skip
+NEIGHBOR = Measure(
+    "time.cpu_of_neighbor_pct",
+    "pct",
+    Text("CPU time of one program among all others", "单个程序占其他程序 CPU 时间的比例"),
+    NEEDS,
+    _read(_neighbor),
+)
 OTHERS = Measure(
     "time.cpu_of_others_pct",
     "pct",
