@@ -102,10 +102,8 @@ def _wait_for_events(view: HostView) -> Iterator[Measurement]:
         events = [each for _, rows in waits for each in rows]
         wall_ms = sum_column(loops, "wall_ms")
         if wall_ms > 0:
-            share, samples = (
-                min(1.0, sum_column(events, "time_ms") / wall_ms),
-                round(sum_column(events, "samples")),
-            )
+            share = min(1.0, sum_column(events, "time_ms") / wall_ms)
+            samples = round(sum_column(events, "samples"))
             cites = cite_rows((pool,), family, events)
             interval = estimate_share(share, max(1, samples))
             yield Measurement(100.0 * share, _subject(pool), cites, samples, interval=interval)

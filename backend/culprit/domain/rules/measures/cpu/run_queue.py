@@ -7,7 +7,6 @@ priority and the capture itself are not counted.
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -126,7 +125,6 @@ def _add_allowed_cpus(view: HostView, crowds: Iterable[Crowd]) -> None:
         crowd.allowed_cites = [row.citation for row in (*rows, *nearest)]
 
 
-@functools.cache
 def _parse_cpus(text: str) -> frozenset[int]:
     return frozenset(id_list.parse_ids(text.encode()))
 
