@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
-from culprit.domain.rules.measures.service_time.activities import PEER
+from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE, RUNNING
 from culprit.domain.rules.measures.service_time.amounts import NO_SHARE, Share
 from culprit.domain.rules.readings import is_compatible
 
@@ -100,6 +100,8 @@ class HarmedTime:
         }
         total = account.share(lambda activity, target: (activity, target) in explained)
         parts = [total] if explained else []
+        if (RUNNING, "") in explained and (RUNNABLE, "") not in explained:
+            parts.append(_wait_for_itself(account))
         seen = (*path, account.service.pids)
         for target in account.callees:
             below = self._find_callee(account, target)
@@ -139,6 +141,12 @@ def _is_claimed(claim: TimeClaim, account: TimeAccount, activity: str, target: s
         return False
     destination = dict(claim.scope).get("dst")
     return activity != PEER or destination is None or destination == target
+
+
+def _wait_for_itself(account: TimeAccount) -> Share:
+    """Return the share of the time in which threads wait for a CPU on which their own service runs."""
+    own = max(0.0, 1.0 - sum(user.share for user in account.ran_instead))
+    return account.share_of(RUNNABLE, "").scale(own)
 
 
 def _add_waiters(share: Share, account: TimeAccount, explained: Collection[tuple[str, str]]) -> Share:

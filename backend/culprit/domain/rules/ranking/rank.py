@@ -18,8 +18,8 @@
    but not less certain here: its evidence and the harm are those of its consequence. Causes of different control
    groups or processes do not absorb each other, unless one is at a local service for which the other waits. That a
    local service answers late is a consequence of every cause that is named there or further along. What is known to
-   explain less than a tenth of the time absorbs none that may explain more. Absorbed causes are listed with their
-   cause. All remaining causes are independent and are named.
+   explain less than a tenth of the time absorbs none. Absorbed causes are listed with their cause. All remaining
+   causes are independent and are named.
 5. A hypothesis that a likely cause would explain is not followed up.
 6. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
 
@@ -217,16 +217,22 @@ def _candidate(
     if not evidence:
         return None
     services = harmed.times.services
+
+    def is_harmed(subject: Subject) -> bool:
+        return harmed.is_harmed(subject, lambda item: _may_harm(cause, rules[item.rule], graph))
+
     evidence.sort(key=lambda item: (item.rule, item.subject))
     evidence.sort(
-        key=lambda item: _weigh_finding(item, _find_callee(item.subject, services) is None), reverse=True
+        key=lambda item: _weigh_finding(
+            item, _find_callee(item.subject, services) is None, is_harmed(item.subject)
+        ),
+        reverse=True,
     )
     scope = evidence[0].subject
     share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope))
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
     is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
-    is_harmed = harmed.is_harmed(scope, lambda item: _may_harm(cause, rules[item.rule], graph))
-    is_evident = is_strong and is_harmed and not _is_minor(share) and not is_symptom
+    is_evident = is_strong and is_harmed(scope) and not _is_minor(share) and not is_symptom
     confidence: Confidence = "likely" if is_evident and cause.proven_by else "possible"
     return NamedCause(cause.id, confidence, scope, tuple(evidence), share=share, is_evident=is_evident)
 
@@ -256,10 +262,13 @@ def _list_callees(scope: Subject, times: ServiceTimes) -> list[LocalService]:
     return [] if callee is None else [callee]
 
 
-def _weigh_finding(finding: Finding, is_end: bool) -> tuple[int, bool, int, float]:
-    """Return the weight of a finding; a wait for another service of this host is not the end of its chain."""
+def _weigh_finding(finding: Finding, is_end: bool, is_harmed: bool) -> tuple[int, bool, bool, int, float]:
+    """Return the weight of a finding.
+
+    A wait for another service of this host is not the end of its chain. Of several places, a harmed one is first.
+    """
     strength, severity, octaves = _weight(finding)
-    return strength, is_end, severity, octaves
+    return strength, is_end, is_harmed, severity, octaves
 
 
 def weigh_severity(finding: Finding) -> tuple[int, int, float]:
@@ -330,7 +339,7 @@ def _owner(
     item = ordered[at]
     callees = _list_callees(item.scope, times) if item.cause == _LOCAL_WAIT else []
     for place, other in enumerate(ordered):
-        if place == at or (_is_surely_minor(other.share) and not _is_surely_minor(item.share)):
+        if place == at or _is_surely_minor(other.share):
             continue
         if callees and (_explains_time(other) or any(_is_named_at(other.scope, it) for it in callees)):
             return place

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import names
-from culprit.domain.rules.rule import Rule, Threshold
+from culprit.domain.rules.measures.application import names, workers
+from culprit.domain.rules.rule import AnyCondition, Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _SECOND = Threshold("warn", 1000.0, "after one second users lose their flow of thought")
@@ -76,13 +76,26 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.DIRECT,
         use=Use("network", "errors"),
+        also=(
+            AnyCondition(
+                (
+                    Condition(names.QUERIES, ">=", Threshold("used", 1.0, "a program asks it")),
+                    Condition(
+                        workers.NAMES_FAIL,
+                        ">=",
+                        Threshold("logged", 1.0, "a program has logged that it failed"),
+                    ),
+                )
+            ),
+        ),
         suspects=("failing-name-resolution",),
         causes=("failing-name-resolution",),
         refutes=(),
         harm=True,
         caveats=Text(
-            "Queries are for the root and the search domain. Errors for single names are not visible without packets.",
-            "查询的是根域和搜索域；个别域名的错误不抓包无法看到。",
+            "Queries are for the root and the search domain. Errors for single names are not visible without "
+            "packets. A server that no program asks harms none.",
+            "查询的是根域和搜索域；个别域名的错误不抓包无法看到。没有程序查询的服务器不造成影响。",
         ),
         source="queries for the root and the search domain (RFC 1034, 5.3.1); resolv.conf(5): attempts",
     ),

@@ -103,6 +103,35 @@ RULES: tuple[Rule, ...] = (
         source="pg_stat_bgwriter: checkpoint_sync_time. Limits of attention: R. B. Miller, 1968",
     ),
     Rule(
+        id="F-PG-CHECKPOINTS-FLUSH",
+        title=Text("One checkpoint follows another, and each flushes", "检查点接连发生并不断刷盘"),
+        summary=Text(
+            "Checkpoints that a full log forced spent {value} % of the time in fsync.",
+            "因日志写满而触发的检查点有 {value} % 的时间在执行 fsync。",
+        ),
+        measure=postgres.SYNC_SHARE,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 10.0, "every tenth commit meets it")),
+            ("critical", Threshold("critical", 50.0, "most commits meet it")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                postgres.REQUESTED,
+                ">",
+                Threshold("often", 1 / 30, "checkpoint_warning: PostgreSQL logs checkpoints closer than 30 s"),
+            ),
+        ),
+        suspects=("checkpoint-storm",),
+        causes=("checkpoint-storm",),
+        caveats=Text(
+            "A CHECKPOINT or a backup that a person started counts too.", "人工执行的 CHECKPOINT 或备份也会计入。"
+        ),
+        source="pg_stat_bgwriter: checkpoint_sync_time, checkpoints_req",
+    ),
+    Rule(
         id="F-PG-CHECKPOINTS-REQUESTED",
         title=Text("The write-ahead log forces checkpoints", "预写日志写满触发检查点"),
         summary=Text(

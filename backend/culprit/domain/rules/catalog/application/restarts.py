@@ -5,10 +5,59 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import restarts
+from culprit.domain.rules.measures.network import listeners
 from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
+_REFUSED = AnyCondition(
+    (
+        Condition(
+            MetricReading("tcp.attempt_fails_per_s"),
+            ">",
+            Threshold("refused", 0.0, "a caller on this host was refused"),
+        ),
+        Condition(
+            MetricReading("tcp.out_rsts_per_s"),
+            ">",
+            Threshold("resets", 0.0, "a caller of another host was refused"),
+        ),
+    )
+)
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="F-LISTENER-GONE",
+        title=Text("A service comes and goes", "服务时有时无"),
+        summary=Text(
+            "Port {port} was listened on in {present} of {samples} samples. In {value} % of them every connection was "
+            "refused.",
+            "端口 {port} 在 {samples} 次采样中只有 {present} 次处于监听状态；其余 {value} % 的采样中连接全被拒绝。",
+        ),
+        measure=listeners.ABSENT,
+        op=">",
+        thresholds=(
+            ("warn", Threshold("warn", 1.0, "every hundredth connection fails")),
+            ("critical", Threshold("critical", 10.0, "every tenth connection fails")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "errors"),
+        also=(
+            Condition(
+                restarts.RESTARTS,
+                ">=",
+                Threshold("twice", 2.0, "one restart may be meant: a release or an update"),
+            ),
+            _REFUSED,
+        ),
+        suspects=("crash-loop",),
+        causes=("crash-loop",),
+        harm=True,
+        caveats=Text(
+            "The program that was started again may be another one than that of the port.",
+            "被重启的程序未必就是该端口的程序。",
+        ),
+        source="ss: listening sockets in each sample; names in /proc once a second; /proc/net/snmp",
+    ),
     Rule(
         id="F-PROC-RESTARTS",
         title=Text("A program ends and is started again and again", "程序反复退出并被重启"),
@@ -21,22 +70,7 @@ RULES: tuple[Rule, ...] = (
         thresholds=(("warn", Threshold("warn", 3.0, "twice may be chance")),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "errors"),
-        also=(
-            AnyCondition(
-                (
-                    Condition(
-                        MetricReading("tcp.attempt_fails_per_s"),
-                        ">",
-                        Threshold("refused", 0.0, "a caller on this host was refused"),
-                    ),
-                    Condition(
-                        MetricReading("tcp.out_rsts_per_s"),
-                        ">",
-                        Threshold("resets", 0.0, "a caller of another host was refused"),
-                    ),
-                )
-            ),
-        ),
+        also=(_REFUSED,),
         suspects=("crash-loop",),
         causes=("crash-loop",),
         caveats=Text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import pools, runtimes
+from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -71,6 +72,48 @@ RULES: tuple[Rule, ...] = (
             "主机 CPU 不足时，回收线程同样在等待 CPU。",
         ),
         source="hsperfdata: sun.gc.collector.*.time and invocations. R. B. Miller, 1968",
+    ),
+    Rule(
+        id="F-JVM-STOPS",
+        title=Text("A JVM stops its program for long", "JVM 长时间暂停程序"),
+        summary=Text(
+            "{thread} of Java process {pid} ran for {value} ms without a pause. All threads of the program are stopped "
+            "while it runs.",
+            "Java 进程 {pid} 的 {thread} 连续运行 {value} ms；它运行时程序的所有线程都被暂停。",
+        ),
+        measure=runtimes.LONGEST_STOP,
+        op=">=",
+        thresholds=(
+            (
+                "warn",
+                Threshold(
+                    "warn", 300.0, "three samples: a tenth of a second that users notice, and its error"
+                ),
+            ),
+            ("critical", Threshold("critical", 1000.0, "after one second users lose their flow of thought")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                runtimes.STOPPED,
+                ">=",
+                Threshold("stopped", 1.0, "percent: every hundredth request meets a stop"),
+            ),
+            Condition(
+                shares.OLDEST,
+                ">=",
+                Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
+            ),
+        ),
+        suspects=("gc-pauses",),
+        causes=("gc-pauses",),
+        harm=True,
+        caveats=Text(
+            "Thread dumps, heap dumps and deoptimization stop a program too.",
+            "线程转储、堆转储和去优化也会暂停程序。",
+        ),
+        source="names of threads of HotSpot: vmThread.cpp, workerThread.cpp; schedstat. R. B. Miller, 1968",
     ),
     Rule(
         id="F-JVM-HEAP-FULL",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import pools
+from culprit.domain.rules.measures.network import listeners
 from culprit.domain.rules.measures.service_time import shares
-from culprit.domain.rules.rule import Condition, Rule, Threshold
+from culprit.domain.rules.rule import AnyCondition, Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _SOURCE = "thread_time: samples of system calls; unread data and accept queues of its sockets"
@@ -15,6 +16,12 @@ _LATE = Condition(
     shares.OLDEST, ">=", Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)")
 )
 _MANY_WAIT = Condition(shares.WAITING, ">=", Threshold("waiting", 2.0, "one is served, another one waits"))
+_QUEUED_LATE = Condition(
+    listeners.BURST_WAIT, ">=", Threshold("queue", 100.0, "users notice a tenth of a second (Miller 1968)")
+)
+_SEVERAL_QUEUE = Condition(
+    listeners.BURST_WAIT, ">=", Threshold("several", 100.0, "several connections came while it did not pause")
+)
 _ALL_BUSY = Condition(shares.BUSY_PART, ">=", Threshold("busy", 90.0, "percent: hardly any worker is free"))
 
 RULES: tuple[Rule, ...] = (
@@ -93,7 +100,7 @@ RULES: tuple[Rule, ...] = (
             "承担工作的线程长时间不停顿，请求在等待",
         ),
         summary=Text(
-            "Thread {thread} does the work of {name} and runs for {value} ms without a pause, while {waiting} requests "
+            "Thread {thread} does the work of {name} and runs for {value} ms without a pause; {waiting} requests "
             "wait on average.",
             "线程 {thread} 承担 {name} 的工作，连续运行 {value} ms 不停顿，期间平均有 {waiting} 个请求在等待。",
         ),
@@ -117,13 +124,14 @@ RULES: tuple[Rule, ...] = (
                 Threshold("share", 80.0, "of the CPU time: other threads do next to nothing"),
             ),
             Condition(
-                shares.RUNNING,
+                shares.AWAKE_ON_CPU,
                 ">=",
                 Threshold("running", 66.7, "percent: it computes, and hardly waits for a CPU"),
             ),
-            _LATE,
-            _MANY_WAIT,
+            AnyCondition((_LATE, _QUEUED_LATE)),
+            AnyCondition((_MANY_WAIT, _SEVERAL_QUEUE)),
         ),
+        harm=True,
         causes=("blocked-event-loop",),
         suspects=("blocked-event-loop", "cpu-hot-function"),
         caveats=Text(

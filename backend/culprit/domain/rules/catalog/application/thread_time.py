@@ -53,6 +53,7 @@ def _build_rule(
     causes: Sequence[str] = (),
     suspects: Sequence[str] = (),
     also: Sequence[Condition | AnyCondition] = (),
+    refuted_by: Sequence[str] = (),
     caveats: Text | None = None,
 ) -> Rule:
     return Rule(
@@ -67,6 +68,7 @@ def _build_rule(
         also=(*_SLOW, *also),
         causes=tuple(causes),
         suspects=tuple(suspects),
+        refuted_by=tuple(refuted_by),
         caveats=caveats,
         source=_SOURCE,
     )
@@ -83,6 +85,7 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.MECHANISM,
         causes=("slow-dependency",),
+        refuted_by=("F-NET-LOSS-TO-PEER",),
     ),
     _build_rule(
         "LOCAL-PEER",

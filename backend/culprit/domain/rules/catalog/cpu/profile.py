@@ -52,6 +52,35 @@ RULES: tuple[Rule, ...] = (
         "have 25 to 30 %",
     ),
     Rule(
+        id="F-JAVA-HOT-CLASS",
+        title=Text("One class takes most of the CPU of a Java program", "单个类占据 Java 程序的大部分 CPU"),
+        summary=Text(
+            "Of the CPU time of {threads} Java threads, {value} % went to threads that were in {class}.",
+            "{threads} 个 Java 线程的 CPU 时间中，{value} % 属于正处于 {class} 的线程。",
+        ),
+        measure=profile.JAVA_HOT_CLASS,
+        op=">",
+        thresholds=(
+            ("warn", Threshold("warn", 60.0, "more than all other classes together, as for functions")),
+            ("critical", Threshold("critical", 90.0, "hardly any other class")),
+        ),
+        also=(
+            Condition(
+                profile.SERVING_CPU, ">", Threshold("cpu_pct", 10.0, "below, the CPU use is irrelevant")
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("cpu", "utilization"),
+        related=_BUSY,
+        causes=("cpu-hot-function",),
+        caveats=Text(
+            "The innermost frame is read at a safepoint, near to what computes. A profile of the native code shows "
+            "Java functions only with symbols.",
+            "最内层帧在安全点处读取，接近真正计算的位置；只有带符号时，本机代码剖析才显示 Java 函数。",
+        ),
+        source="Thread.print of HotSpot, three times a second apart: innermost frame, cpu=",
+    ),
+    Rule(
         id="F-FLAME-DIFF",
         title=Text("CPU share of a function grew", "函数的 CPU 占比增长"),
         summary=Text(

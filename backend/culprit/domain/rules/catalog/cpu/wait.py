@@ -7,7 +7,7 @@ from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import requests
 from culprit.domain.rules.measures.cpu import wait
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
-from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
+from culprit.domain.rules.rule import AnyCondition, Condition, Guard, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 #: Tasks of a CPU that the scheduler serves within its latency target (sched_nr_latency in kernel/sched/fair.c, and the
@@ -123,6 +123,11 @@ RULES: tuple[Rule, ...] = (
                     "own_share_pct", 50.0, "the threads themselves use most of the CPUs, not other processes"
                 ),
             ),
+            Condition(
+                wait.RUNNABLE_PER_REQUEST,
+                ">",
+                Threshold("per_request", 2.0, "most of the threads work on no request that was taken"),
+            ),
         ),
         strength=Strength.MECHANISM,
         use=Use("cpu", "saturation"),
@@ -172,10 +177,19 @@ RULES: tuple[Rule, ...] = (
         also=(
             Condition(wait.LOST, ">", Threshold("lost_pct", TENTH, "less is not why the work is slow")),
             _SOME_WAIT,
-            Condition(
-                wait.RUNNABLE_PER_CPU,
-                "<=",
-                Threshold("runnable", CROWD, "above, the number of threads is the cause"),
+            AnyCondition(
+                (
+                    Condition(
+                        wait.RUNNABLE_PER_CPU,
+                        "<=",
+                        Threshold("runnable", CROWD, "above, the number of threads is the cause"),
+                    ),
+                    Condition(
+                        wait.RUNNABLE_PER_REQUEST,
+                        "<=",
+                        Threshold("per_request", 2.0, "unless most of the threads work on a request"),
+                    ),
+                )
             ),
         ),
         guards=(

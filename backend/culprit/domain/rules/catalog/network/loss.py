@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.application.pools import UNACKNOWLEDGED, UNSENT
+from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
 from culprit.domain.rules.measures.network.loss import (
     DATA_PER_HANDSHAKE,
     DATA_RETRANS_PCT,
@@ -108,6 +110,35 @@ RULES: tuple[Rule, ...] = (
             "对端前的防火墙丢弃 SYN 时，从本机看表现相同。",
         ),
         source="ss: SYN-SENT per destination; TcpExt.TCPSynRetrans against Tcp.RetransSegs",
+    ),
+    Rule(
+        id="F-NET-LOSS-TO-PEER",
+        title=Text("Requests to a peer are lost on the way", "发往对端的请求在途中丢失"),
+        summary=Text(
+            "{value} % of the requests of {name} that wait for {peer} are not acknowledged ({unsent} on average), and "
+            "data is retransmitted.",
+            "{name} 等待 {peer} 的请求中有 {value} % 未被确认（平均 {unsent} 个），且数据在重传。",
+        ),
+        measure=UNACKNOWLEDGED,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 50.0, "percent: more of them wait for the network than for the peer")),
+        ),
+        also=(
+            Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
+            Condition(
+                DATA_RETRANS_PCT, ">", Threshold("lost", 1.0, "TCP on a healthy LAN stays below 0.1 %")
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
+        causes=("packet-loss-upstream",),
+        refuted_by=OWN,
+        caveats=Text(
+            "A peer that does not read closes its window, and then data waits here too.",
+            "对端不读取时会关闭窗口，数据同样滞留在本机。",
+        ),
+        source="ss: data that is not acknowledged; tcp_info: unanswered requests; Tcp.RetransSegs",
     ),
     Rule(
         id="F-NET-LOSS-ELSEWHERE",

@@ -51,6 +51,35 @@ def _pool_use(view: HostView) -> Iterator[Measurement]:
             yield Measurement(min(100.0, 100.0 * waiting / connections), subject, cites, samples, (), detail)
 
 
+def _unacknowledged(view: HostView) -> Iterator[Measurement]:
+    """Of the requests that a process waits for at a peer, the percentage that the peer has not yet acknowledged."""
+    for pid, rows in _group_by_pid(view, "out").items():
+        for row in rows:
+            unsent, waiting = row.number("unsent") or 0.0, row.number("waiting") or 0.0
+            if unsent + waiting > 0:
+                detail: Detail = {
+                    "name": row.text("comm"),
+                    "peer": row.text("peer"),
+                    "unsent": round(unsent, 1),
+                    "waiting": round(waiting, 1),
+                }
+                subject = (("dst", row.text("peer")), ("pid", pid))
+                samples = round(row.number("samples") or 0)
+                yield Measurement(
+                    100.0 * unsent / (unsent + waiting), subject, (row.citation,), samples, (), detail
+                )
+
+
+def _unsent(view: HostView) -> Iterator[Measurement]:
+    """Connections to a peer on which data of this host is not acknowledged, on average."""
+    for pid, rows in _group_by_pid(view, "out").items():
+        for row in rows:
+            unsent = row.number("unsent")
+            if unsent is not None:
+                subject = (("dst", row.text("peer")), ("pid", pid))
+                yield Measurement(unsent, subject, (row.citation,), round(row.number("samples") or 0))
+
+
 def _queue_ratio(view: HostView) -> Iterator[Measurement]:
     """Requests in hand for each connection to the peer."""
     for row, requests in _list_full_pools(view):
@@ -120,6 +149,22 @@ POOL_USE = build_listed_measure(
     "等待应答的连接占比",
     _WAITS,
     _pool_use,
+)
+UNACKNOWLEDGED = build_listed_measure(
+    "peer.unacknowledged_pct",
+    "pct",
+    "Requests that the peer has not acknowledged",
+    "对端尚未确认的请求占比",
+    _WAITS,
+    _unacknowledged,
+)
+UNSENT = build_listed_measure(
+    "peer.unacknowledged_count",
+    "count",
+    "Connections with unacknowledged data",
+    "有未确认数据的连接数",
+    _WAITS,
+    _unsent,
 )
 QUEUE_RATIO = build_listed_measure(
     "pool.requests_per_connection",

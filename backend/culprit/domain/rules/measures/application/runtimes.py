@@ -11,11 +11,12 @@ from culprit.domain.profiles.stacks import SampleFilter
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
-from culprit.domain.rules.measures.derived import Detail, read_series, share_of
+from culprit.domain.rules.measures.derived import Detail, cite_rows, read_series, share_of
 from culprit.domain.rules.rule import MetricReading
-from culprit.domain.rules.view import HostView
+from culprit.domain.rules.view import HostView, TableRow
 
 _NEEDS = (("jvm_gc",),)
+_THREADS = (("proc_threads",),)
 _PROFILE = (("perf_record",),)
 #: The collector of Go and its helpers: marking in the background, and marking that an allocation has to do itself.
 GO_GC = r"^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcDrain|bgsweep|bgscavenge)"
@@ -44,6 +45,39 @@ def _read_jvm(column: str) -> Callable[[HostView], Iterator[Measurement]]:
                 yield Measurement(value, (("pid", row.text("pid")),), (row.citation,), count, (), detail)
 
     return read
+
+
+def _list_stops(view: HostView) -> Iterator[tuple[str, list[TableRow]]]:
+    """Yield each JVM and its threads that run while all threads of the program are stopped.
+
+    HotSpot names its threads: `VM Thread` runs operations at a safepoint, among them serial collections, and
+    `GC Thread#N` are the workers of its parallel phases. Concurrent phases have workers of other names.
+    """
+    rows: dict[str, list[TableRow]] = {}
+    for row in view.rows("threads"):
+        if row.text("comm") == "VM Thread" or row.text("comm").startswith("GC Thread#"):
+            rows.setdefault(row.text("pid"), []).append(row)
+    for pid, threads in rows.items():
+        if any(row.text("comm") == "VM Thread" for row in threads):
+            yield pid, threads
+
+
+def _longest_stop(view: HostView) -> Iterator[Measurement]:
+    """The longest time for which such a thread did not pause."""
+    for pid, rows in _list_stops(view):
+        longest = max(rows, key=lambda row: row.number("awake_ms") or 0.0)
+        detail: Detail = {"thread": longest.text("comm"), "pid": pid}
+        samples = round(longest.number("samples") or 0)
+        yield Measurement(
+            longest.number("awake_ms") or 0.0, (("pid", pid),), cite_rows(rows), samples, (), detail
+        )
+
+
+def _stopped_pct(view: HostView) -> Iterator[Measurement]:
+    """Percent of the time in which the busiest of these threads ran or waited for a CPU."""
+    for pid, rows in _list_stops(view):
+        busiest = max(row.number("running_pct") or 0.0 for row in rows)
+        yield Measurement(busiest, (("pid", pid),), cite_rows(rows), len(rows))
 
 
 def _lifetime(view: HostView) -> Iterator[Measurement]:
@@ -110,6 +144,12 @@ GC_PAUSE = build_listed_measure(
     "垃圾回收平均停顿",
     _NEEDS,
     _read_jvm("mean_pause"),
+)
+LONGEST_STOP = build_listed_measure(
+    "jvm.longest_stop_ms", "ms", "Longest stop of a JVM", "JVM 最长停顿", _THREADS, _longest_stop
+)
+STOPPED = build_listed_measure(
+    "jvm.stopped_pct", "pct", "Time in which a JVM is stopped", "JVM 停顿时间占比", _THREADS, _stopped_pct
 )
 FULL_COLLECTIONS = build_listed_measure(
     "jvm.full_collections_count",

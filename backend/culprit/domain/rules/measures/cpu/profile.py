@@ -12,6 +12,7 @@ from collectors.contract import Sentence, Text
 from culprit.domain.profiles.search import list_top_functions, match_names
 from culprit.domain.profiles.stacks import SampleFilter
 from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, Stacks, TableRow
@@ -225,6 +226,26 @@ def _java_locks(view: HostView) -> Iterator[Measurement]:
             yield Measurement(row.number("waiters") or 0.0, subject, (row.citation,), detail=detail)
 
 
+def _java_hot_class(view: HostView) -> Iterator[Measurement]:
+    """Percent of the CPU time of Java threads, between three dumps, of those whose innermost frame is in one class."""
+    used: dict[str, float] = {}
+    rows = [row for row in view.rows("java_threads") if (row.number("cpu") or 0.0) > 0]
+    for row in rows:
+        name = read_java_class(row.text("top_frame"))
+        used[name] = used.get(name, 0.0) + (row.number("cpu") or 0.0)
+    if rows:
+        top = max(sorted(used), key=lambda name: used[name])
+        share = used[top] / sum(used.values()) if top else 0.0
+        detail: dict[str, str | int | float] = {"class": top or "-", "threads": len(rows)}
+        interval = estimate_share(share, len(rows))
+        yield Measurement(100.0 * share, (), cite_rows(rows), len(rows), (), detail, interval=interval)
+
+
+def read_java_class(frame: str) -> str:
+    """Return the outermost class of a frame such as `java.util.regex.Pattern$Loop.match`."""
+    return frame.rpartition(".")[0].partition("$")[0]
+
+
 #: Frames in which a thread of Java waits for bytes of a connection; it is RUNNABLE by its own word.
 SOCKET_READ = re.compile(
     r"(java\.net\.SocketInputStream\.socketRead|sun\.nio\.ch\.(Net\.poll|SocketDispatcher\.read|NioSocketImpl\.park))"
@@ -316,6 +337,13 @@ JAVA_LOCKS = Measure(
     title=Text("Java threads that wait for one monitor", "等待同一监视器的 Java 线程数"),
     needs=(("jstack",),),
     read=lambda view: list(_java_locks(view)),
+)
+JAVA_HOT_CLASS = Measure(
+    id="java.hottest_class_pct",
+    unit="pct",
+    title=Text("CPU of Java threads that are in one class", "集中于同一个类的 Java 线程 CPU 占比"),
+    needs=(("jstack",),),
+    read=lambda view: list(_java_hot_class(view)),
 )
 OWNER_READS = Measure(
     id="lock.waiting_for_a_reader",

@@ -20,6 +20,7 @@ from culprit.domain.rules.measures.cpu.run_queue import (
 )
 from culprit.domain.rules.measures.derived import merge_citations, read_series
 from culprit.domain.rules.measures.places import is_capture_group
+from culprit.domain.rules.measures.service_time.shares import get_service_times
 from culprit.domain.rules.rule import Measure, MetricReading
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -45,6 +46,22 @@ def _runnable(view: HostView) -> Iterator[Measurement]:
                 crowd, runnable / max(1.0, allowed), [*crowd.cites, *cite_allowed_cpus(view, crowd)],
                 runnable=round(runnable, 1), cpus=round(allowed, 2), processes=crowd.processes,
             )  # fmt: skip
+
+
+def _runnable_per_request(view: HostView) -> Iterator[Measurement]:
+    """Runnable threads of a crowd for each request that its services have taken; fewer than one count as one.
+
+    A thread that works on a request is load: with fewer threads, the same work waits in a queue.
+    """
+    span = get_covered_seconds(view)
+    accounts = get_service_times(view).accounts
+    for crowd in list_crowds(view):
+        if span > 0:
+            mine = [item for item in accounts if item.service.pids & {str(pid) for pid in crowd.pids}]
+            taken = sum(item.waiting for item in mine)
+            cites = (*crowd.cites, *(citation for item in mine for citation in item.sources))
+            runnable = (crowd.run_s + crowd.wait_s) / span
+            yield _measured(crowd, runnable / max(1.0, taken), cites, taken=round(taken, 1))
 
 
 def _delay(view: HostView) -> Iterator[Measurement]:
@@ -235,6 +252,13 @@ RUNNABLE_PER_CPU = Measure(
     title=Text("Runnable threads per CPU that they may use", "每个可用 CPU 上的可运行线程数"),
     needs=(SCHEDSTAT, ("cgroup_cpu",)),
     read=lambda view: list(_runnable(view)),
+)
+RUNNABLE_PER_REQUEST = Measure(
+    id="sched.runnable_per_request",
+    unit="ratio",
+    title=Text("Runnable threads for each request", "每个请求对应的可运行线程数"),
+    needs=(SCHEDSTAT,),
+    read=lambda view: list(_runnable_per_request(view)),
 )
 DELAY = Measure(
     id="sched.delay_ms_per_turn",

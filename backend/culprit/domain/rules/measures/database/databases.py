@@ -37,17 +37,30 @@ def _lock_wait(view: HostView) -> Reading:
     waiting = {
         row.text("pid"): row for row in rows if row.text("wait_type") == "Lock" and row.text("blocked_by")
     }
-    results = []
-    for pid, row in waiting.items():
-        age = row.number("state_age")
-        if age is not None:
-            head = _first_of(waiting, pid)
-            cites = cite_rows([row], waiting.values(), (row for row in rows if row.text("pid") == head))
-            detail: Detail = {"head": head, "sessions": len(waiting), "query": row.text("query")[:80]}
-            results.append(Measurement(age, (("pid", pid),), cites, len(waiting), (), detail))
-    if results or view.has_data("db_sessions"):
-        return results
-    return MissingData(view.missing_reason(("db_sessions",)))
+    ages = {pid: age for pid, row in waiting.items() if (age := row.number("state_age")) is not None}
+    if ages:
+        pid = max(sorted(ages), key=lambda item: ages[item])
+        row, head = waiting[pid], _first_of(waiting, pid)
+        server, sources = _find_server(view, pid)
+        cites = cite_rows([row], waiting.values(), (row for row in rows if row.text("pid") == head), sources)
+        detail: Detail = {"head": head, "sessions": len(waiting), "query": row.text("query")[:80]}
+        return [Measurement(ages[pid], (("pid", server),), cites, len(waiting), (), detail)]
+    return [] if view.has_data("db_sessions") else MissingData(view.missing_reason(("db_sessions",)))
+
+
+def _find_server(view: HostView, session: str) -> tuple[str, list[TableRow]]:
+    """Return the server process of the sessions, or the session where it is not known, and the rows that show it.
+
+    Sessions may begin after the first look. All rows are from one server, so its process is the parent of any session
+    that was there, or the only server of the host.
+    """
+    sessions = view.rows("db_sessions")
+    pids = {pid for row in sessions for pid in (row.text("pid"), *row.text("blocked_by").split())}
+    processes = {row.text("pid"): row for row in view.rows("processes") if POSTGRES.match(row.text("comm"))}
+    servers = {pid for pid, row in processes.items() if row.text("ppid") not in processes}
+    known = {processes[pid].text("ppid") for pid in pids if pid in processes} & servers
+    candidates = known or servers
+    return (candidates.pop() if len(candidates) == 1 else session), [*sessions, *processes.values()]
 
 
 def _idle_blocker(view: HostView) -> Reading:

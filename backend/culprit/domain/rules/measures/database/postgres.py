@@ -79,6 +79,14 @@ def _sync_ms(view: HostView) -> Iterator[Measurement]:
         )
 
 
+def _sync_share(view: HostView) -> Iterator[Measurement]:
+    """Percent of the time that checkpoints spent in fsync. A checkpoint counts when it ends."""
+    row = index_counters(view, _COUNTERS).get("checkpoint_sync_time")
+    ms_per_s = row.number("change") if row is not None else None
+    if row is not None and ms_per_s is not None:
+        yield Measurement(ms_per_s / 10.0, (), (row.citation,), round(row.number("grown") or 0.0))
+
+
 def _dead_rows(view: HostView) -> Iterator[Measurement]:
     """Dead rows of a table for each hundred live ones."""
     for row in view.rows("postgres_tables"):
@@ -134,6 +142,14 @@ SYNC_MS = build_listed_measure(
     "检查点 fsync 耗时",
     _NEEDS,
     _sync_ms,
+)
+SYNC_SHARE = build_listed_measure(
+    "postgres.checkpoint_sync_pct",
+    "pct",
+    "Time in fsync of checkpoints",
+    "检查点 fsync 时间占比",
+    _NEEDS,
+    _sync_share,
 )
 REQUESTED = build_listed_measure(
     "postgres.checkpoints_requested_per_s", "per_s", "Checkpoints because the log was full", "因日志写满而触发的检查点",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from collectors.contract import Text
@@ -92,6 +93,49 @@ def _measure_queue_wait(view: HostView) -> Sequence[Measurement]:
     return results
 
 
+def _measure_burst_wait(view: HostView) -> Sequence[Measurement]:
+    """Return for how long the first connection of the longest queue of a listener had waited, in ms, at least.
+
+    Connections of all listeners count as arrivals. Those behind the first one arrived later, one after the other.
+    """
+    arrivals = read_event_rate(view, "tcp.passive_opens_per_s")
+    if not arrivals.value or not arrivals.citations:
+        return ()
+    results = []
+    for row in _list_sampled_rows(view):
+        behind = max(0.0, read_cell(row, "queue_max") - 1.0)
+        low, high = (
+            1000.0 * behind / rate if rate > 0 else math.inf
+            for rate in (arrivals.interval.high, arrivals.interval.low)
+        )
+        results.append(
+            Measurement(
+                1000.0 * behind / arrivals.value,
+                build_listener_subject(row),
+                merge_citations((row.citation, *arrivals.citations)),
+                int(read_cell(row, "samples")),
+                interval=Interval("events", low, high if behind else 0.0),
+            )
+        )
+    return results
+
+
+def _measure_absence(view: HostView) -> Iterator[Measurement]:
+    """Percent of the samples in which nothing listened on a port that was listened on in others."""
+    rows = view.rows("listeners")
+    longest = max(rows, key=lambda row: read_cell(row, "samples"), default=None)
+    samples = int(read_cell(longest, "samples")) if longest is not None else 0
+    for row in rows if longest is not None and samples >= MIN_SAMPLES else ():
+        share = 1.0 - read_cell(row, "samples") / samples
+        detail: Detail = {
+            "port": int(read_cell(row, "port")), "present": int(read_cell(row, "samples")), "samples": samples,
+        }  # fmt: skip
+        cites = cite_rows((row, longest)) if longest is not None else ()
+        interval = estimate_share(share, samples)
+        subject = build_listener_subject(row)
+        yield Measurement(100.0 * share, subject, cites, samples, detail=detail, interval=interval)
+
+
 def _threads_of(view: HostView) -> Mapping[str, list[TableRow]]:
     table_rows: dict[str, list[TableRow]] = {}
     for row in view.rows("threads"):
@@ -164,6 +208,23 @@ QUEUE_WAIT = _measure(
     _measure_queue_wait,
     "ss_listen",
     "snmp",
+)
+BURST_WAIT = _measure(
+    "listener.burst_wait_ms",
+    "ms",
+    "Wait of the first connection in the longest queue",
+    "最长队列中首个连接的等待",
+    _measure_burst_wait,
+    "ss_listen",
+    "snmp",
+)
+ABSENT = _measure(
+    "listener.absent_pct",
+    "pct",
+    "Samples without a listener on the port",
+    "端口未处于监听状态的采样占比",
+    lambda view: list(_measure_absence(view)),
+    "ss_listen",
 )
 RUNNABLE_PCT = _measure(
     "listener.runnable_pct",

@@ -109,8 +109,8 @@ class TimeAccount:
 class ServiceTimes:
     """The accounts of services whose requests wait or that were asked about, and of those that they wait for.
 
-    The first are those that no other account waits for, the most waiting requests first. `services` are known without
-    samples of threads too.
+    A request waits too if a sample found it in a queue. The first accounts are those that no other one waits for, the
+    most waiting requests first. `services` are known without samples of threads too.
     """
 
     accounts: tuple[TimeAccount, ...] = ()
@@ -137,7 +137,12 @@ def read_service_times(view: HostView) -> ServiceTimes:
     if not view.rows("process_time"):
         return ServiceTimes((), services)
     every = _build_accounts(view, services)
-    roots = [item for item in every if item.waiting + item.queued > 0 or item.is_target]
+    queues = {row.text("pid") for row in view.rows("listeners") if (row.number("queue_max") or 0.0) > 1}
+    roots = [
+        item
+        for item in every
+        if item.waiting + item.queued > 0 or item.is_target or item.service.pids & queues
+    ]
     times = ServiceTimes(tuple(every), services)
     chosen = {id(item): item for root in roots for item in times.list_chain(root)}
     called = {

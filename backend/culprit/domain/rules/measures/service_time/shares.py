@@ -144,6 +144,20 @@ def _awake(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterato
         )
 
 
+def _awake_on_cpu(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Percent of the time in which threads of the service were not asleep that they were on a CPU."""
+    del view, times
+    running, runnable, held = (
+        sum(amount.number for (name, _), amount in account.amounts.items() if name == activity)
+        for activity in ("running", RUNNABLE, "throttled")
+    )
+    awake = running + runnable + held
+    if awake > 0:
+        yield Measurement(
+            100.0 * running / awake, account.service.subject, _cite_time(account), account.samples
+        )
+
+
 def _contended(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     """Percent of the time that goes to what requests share, so that more workers would not shorten it."""
     del view
@@ -171,12 +185,22 @@ def _sum_contended(times: ServiceTimes, account: TimeAccount, path: tuple[frozen
     return Share(*(min(1.0, sum(getattr(part, end) for part in parts)) for end in ("value", "low", "high")))
 
 
+def _list_related_pids(times: ServiceTimes, account: TimeAccount) -> set[str]:
+    """Return the processes of a service and of those that it waits for.
+
+    Where the diagnosis is about a control group, all of its services that take requests belong together.
+    """
+    named = [item for item in times.accounts if account.is_target and item.is_target and item.citations]
+    chain = [item for start in (account, *named) for item in times.list_chain(start)]
+    return {pid for item in chain for pid in item.service.pids}
+
+
 def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     """Percent of the used CPU time that went to processes outside of the service and of those that it waits for.
 
     Only processes count that ran on CPUs that the service may use.
     """
-    related = {pid for item in times.list_chain(account) for pid in item.service.pids}
+    related = _list_related_pids(times, account)
     crowds = [crowd for crowd in list_crowds(view) if {str(pid) for pid in crowd.pids} & account.service.pids]
     allowed = frozenset[int]().union(*(crowd.allowed for crowd in crowds))
     places = {row.text("pid"): row.number("last_cpu") for row in view.rows("processes")}
@@ -204,7 +228,7 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
     """
     rows = view.rows("processes") or view.rows("process_time")
     parents = {row.text("pid"): row.text("ppid") for row in rows}
-    related = {pid for item in times.list_chain(account) for pid in item.service.pids}
+    related = _list_related_pids(times, account)
     above = {pid for item in related for pid in _list_ancestors(item, parents)}
     used: defaultdict[str, float] = defaultdict(float)
     users = [user for user in list_cpu_users(view) if user.pid not in related]
@@ -325,6 +349,13 @@ LONGEST_AWAKE = Measure(
     "service.longest_awake_ms", "ms", Text("Longest time without a pause of a thread", "线程最长连续不停顿时间"), NEEDS,
     _read(_awake),
 )  # fmt: skip
+AWAKE_ON_CPU = Measure(
+    "service.awake_on_cpu_pct",
+    "pct",
+    Text("On a CPU while awake", "未休眠时占用 CPU 的比例"),
+    NEEDS,
+    _read(_awake_on_cpu),
+)
 CONTENDED = Measure(
     "time.contended_pct", "pct", Text("Time for what requests share", "请求争用共享资源的时间"), NEEDS,
     _read(_contended),

@@ -24,6 +24,9 @@ from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_
 from culprit.domain.rules.measures.service_time.services import LocalService, normalize_target, sum_column
 from culprit.domain.rules.view import TableRow
 
+#: Threads are sampled one after the other, so that one that never woke was seen asleep for a little less than all time.
+_NEARLY_ALL = 0.95
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadAmounts:
@@ -53,11 +56,29 @@ def read_thread_amounts(
     for process in service.rows:
         for kind, key, amount in _read_process(process, rows.get(process.text("pid"), ()), window_ms):
             parts[kind][key].append(amount)
-            free += amount.number if kind == "idle" and process.text("pid") not in parents else 0.0
+            if kind == "idle" and process.text("pid") not in parents:
+                free += amount.number
+        free -= _count_never_woken(rows.get(process.text("pid"), ()), window_ms)
     sums = {
         kind: {key: add_amounts(items) for key, items in by_key.items()} for kind, by_key in parts.items()
     }
-    return ThreadAmounts(throttled.split(service.group, sums["busy"]), sums["idle"], sums["ambiguous"], free)
+    busy = throttled.split(service.group, sums["busy"])
+    return ThreadAmounts(busy, sums["idle"], sums["ambiguous"], max(0.0, free))
+
+
+def _count_never_woken(rows: Sequence[TableRow], window_ms: float) -> int:
+    """Return how many threads slept through the whole window waiting for events of no listening socket.
+
+    Such a thread takes no requests: it serves signals, timers or a debugger.
+    """
+    return sum(
+        int((row.number("exact_ms") or 0.0) / (_NEARLY_ALL * window_ms))
+        for row in rows
+        if row.text("activity") == "events"
+        and not row.text("target")
+        and window_ms > 0
+        and (row.number("longest_ms") or 0.0) >= _NEARLY_ALL * window_ms
+    )
 
 
 def get_window_ms(rows: Sequence[TableRow]) -> float:
