@@ -14,8 +14,11 @@ PACKAGES: tuple[ModuleType, ...] = (development, holdout)
 #: Held-out scenarios whose first rounds were read to improve rules, on 27 November 2026. They count as development.
 REVEALED = frozenset(
     {
-        "disk-full", "fuse-hang", "go-gc-pressure", "gunicorn-workers", "haproxy-maxconn", "host-out-of-cpu",
-        "log-flood", "tracer-attached",
+        "connection-churn", "cpu-quota", "crash-loop", "deleted-open-file", "deploy-before", "disk-full", "fuse-hang",
+        "go-gc-pressure", "gunicorn-workers", "haproxy-maxconn", "host-out-of-cpu", "inodes-exhausted", "jvm-gc-pause",
+        "lock-in-runtime", "lock-in-runtime-jvm", "log-flood", "memcg-page-cache-thrash", "node-event-loop-blocked",
+        "packet-loss-to-database", "postgres-checkpoint-storm", "postgres-lock-wait", "redis-slow-command",
+        "tracer-attached", "worker-leak",
     }
 )  # fmt: skip
 
