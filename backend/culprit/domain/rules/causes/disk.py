@@ -166,6 +166,7 @@ CAUSES: tuple[Cause, ...] = (
             "df shows the space, and no deleted file is left.", "df 显示空间已释放，且无遗留的已删除文件。"
         ),
         explains=("disk-full",),
+        proven_by=("deleted-open-file",),
     ),
     Cause(
         id="array-rebuild",

@@ -52,6 +52,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         verify=Text("At least 5 % of the inodes are free.", "可用 inode 不低于 5%。"),
         explains=("worker-pool-exhausted",),
+        proven_by=("inodes-exhausted",),
     ),
     Cause(
         id="process-limit",

@@ -152,5 +152,6 @@ CAUSES: tuple[Cause, ...] = (
             *("worker-pool-exhausted", "direct-reclaim-stall"),
         ),
         mechanisms=("disk", "fault"),
+        proven_by=("memcg-page-cache-thrash",),
     ),
 )

@@ -164,6 +164,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("worker-pool-exhausted", "listen-queue-overflow", "slow-dependency"),
         tested_by=("worker_pools", "server_logs"),
+        proven_by=("nginx-connection-limit",),
     ),
     Cause(
         id="log-flood",

@@ -37,6 +37,7 @@ CAUSES: tuple[Cause, ...] = (
             "cpu-exhausted",
         ),
         tested_by=("jvm_gc", "perf_record"),
+        proven_by=("go-gc-pressure",),
     ),
     Cause(
         id="heap-almost-full",

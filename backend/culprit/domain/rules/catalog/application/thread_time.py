@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Severity, Strength
-from culprit.domain.rules.measures.service_time import shares
+from culprit.domain.rules.measures.service_time import neighbors, shares
 from culprit.domain.rules.rule import AnyCondition, Condition, Measure, Rule, Threshold
 from culprit.domain.rules.use_method import Resource, Use
 
@@ -246,12 +246,12 @@ RULES: tuple[Rule, ...] = (
         suspects=("cpu-neighbour-contention",),
         also=(
             Condition(
-                shares.OTHERS,
+                neighbors.OTHERS,
                 ">=",
                 Threshold("others", 50.0, "percent of the used CPU time: the larger part"),
             ),
             Condition(
-                shares.NEIGHBOR,
+                neighbors.NEIGHBOR,
                 ">=",
                 Threshold("neighbor", 50.0, "percent: more than all other programs together"),
             ),

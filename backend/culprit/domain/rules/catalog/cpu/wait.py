@@ -23,6 +23,7 @@ _SOME_WAIT = Condition(
     Threshold("waiting", LEAST_WAITING, "with less, no thread lost a tenth of its time"),
 )
 _MOSTLY_WAITS = Condition(wait.LOST, ">", Threshold("lost_pct", 50.0, "threads wait longer than they run"))
+_SERVES = Condition(wait.SERVES, "==", Threshold("serves", 1.0, "a program without clients makes none wait"))
 _ENOUGH_PERIODS = Guard(
     Condition(
         wait.PERIODS,
@@ -79,6 +80,7 @@ RULES: tuple[Rule, ...] = (
         ),
         also=(
             _SOME_WAIT,
+            _SERVES,
             Condition(
                 MetricReading("cpu.total_busy_pct", "held"),
                 ">",
@@ -239,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         thresholds=(
             ("warn", Threshold("warn", THIRD, "the largest of three users of a full CPU has a third")),
         ),
-        also=(_MOSTLY_WAITS, _SOME_WAIT),
+        also=(_MOSTLY_WAITS, _SOME_WAIT, _SERVES),
         strength=Strength.MECHANISM,
         use=Use("cpu", "saturation"),
         suspects=("cpu-neighbour-contention",),

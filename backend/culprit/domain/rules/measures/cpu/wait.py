@@ -19,7 +19,7 @@ from culprit.domain.rules.measures.cpu.run_queue import (
     list_crowds,
 )
 from culprit.domain.rules.measures.derived import merge_citations, read_series
-from culprit.domain.rules.measures.places import is_capture_group
+from culprit.domain.rules.measures.places import is_capture_group, is_inside_group
 from culprit.domain.rules.measures.service_time.shares import get_service_times
 from culprit.domain.rules.rule import Measure, MetricReading
 from culprit.domain.rules.view import HostView, TableRow
@@ -62,6 +62,25 @@ def _runnable_per_request(view: HostView) -> Iterator[Measurement]:
             cites = (*crowd.cites, *(citation for item in mine for citation in item.sources))
             runnable = (crowd.run_s + crowd.wait_s) / span
             yield _measured(crowd, runnable / max(1.0, taken), cites, taken=round(taken, 1))
+
+
+def _serves(view: HostView) -> Iterator[Measurement]:
+    """Whether someone waits for a crowd: it has a listening socket, or the capture is about it.
+
+    Where no socket was read, all are taken to serve.
+    """
+    services = get_service_times(view).services.services
+    serving = {pid for item in services if item.ports for pid in item.pids}
+    for crowd in list_crowds(view):
+        mine = {str(pid) for pid in crowd.pids}
+        is_named = str(view.target.get("pid")) in mine or _is_in_target_group(view, crowd)
+        value = float(not serving or is_named or bool(mine & serving))
+        yield _measured(crowd, value, [*crowd.cites, *(row.citation for row in view.rows("listeners"))])
+
+
+def _is_in_target_group(view: HostView, crowd: Crowd) -> bool:
+    group = view.target.get("cgroup")
+    return isinstance(group, str) and group not in ("", "/") and is_inside_group(crowd.group, group)
 
 
 def _delay(view: HostView) -> Iterator[Measurement]:
@@ -259,6 +278,13 @@ RUNNABLE_PER_REQUEST = Measure(
     title=Text("Runnable threads for each request", "每个请求对应的可运行线程数"),
     needs=(SCHEDSTAT,),
     read=lambda view: list(_runnable_per_request(view)),
+)
+SERVES = Measure(
+    id="sched.serves",
+    unit="bool",
+    title=Text("Clients wait for these threads", "存在等待这些线程的客户端"),
+    needs=(SCHEDSTAT,),
+    read=lambda view: list(_serves(view)),
 )
 DELAY = Measure(
     id="sched.delay_ms_per_turn",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterator
 from weakref import WeakKeyDictionary
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import Interval
-from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING, list_crowds
-from culprit.domain.rules.measures.derived import cite_rows, merge_citations
+from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
+from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.measures.service_time.accounts import (
     ServiceTimes,
     TimeAccount,
-    list_cpu_users,
     read_service_times,
 )
 from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE
@@ -42,7 +39,7 @@ def get_service_times(view: HostView) -> ServiceTimes:
     return _times[view]
 
 
-def _read(build: Build) -> Callable[[HostView], Reading]:
+def read_accounts(build: Build) -> Callable[[HostView], Reading]:
     """Return how a measure is read from every account."""
 
     def read(view: HostView) -> Reading:
@@ -185,71 +182,6 @@ def _sum_contended(times: ServiceTimes, account: TimeAccount, path: tuple[frozen
     return Share(*(min(1.0, sum(getattr(part, end) for part in parts)) for end in ("value", "low", "high")))
 
 
-def _list_related_pids(times: ServiceTimes, account: TimeAccount) -> set[str]:
-    """Return the processes of a service and of those that it waits for.
-
-    Where the diagnosis is about a control group, all of its services that take requests belong together.
-    """
-    named = [item for item in times.accounts if account.is_target and item.is_target and item.citations]
-    chain = [item for start in (account, *named) for item in times.list_chain(start)]
-    return {pid for item in chain for pid in item.service.pids}
-
-
-def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
-    """Percent of the used CPU time that went to processes outside of the service and of those that it waits for.
-
-    Only processes count that ran on CPUs that the service may use.
-    """
-    related = _list_related_pids(times, account)
-    crowds = [crowd for crowd in list_crowds(view) if {str(pid) for pid in crowd.pids} & account.service.pids]
-    allowed = frozenset[int]().union(*(crowd.allowed for crowd in crowds))
-    places = {row.text("pid"): row.number("last_cpu") for row in view.rows("processes")}
-    users = [
-        user
-        for user in list_cpu_users(view)
-        if not allowed or (place := places.get(user.pid)) is None or place in allowed
-    ]
-    others = [user for user in users if user.pid not in related]
-    total = sum(user.share for user in users)
-    if total:
-        busiest = ", ".join(f"{user.name} {100 * user.share:.0f} %" for user in others[:3]) or "-"
-        detail: Detail = {"name": account.service.name, "busiest": busiest}
-        rows = (citation for crowd in crowds for citation in (*crowd.cites, *crowd.allowed_cites))
-        cites = (*merge_citations((*(user.citation for user in users), *rows)), *account.sources)
-        share = 100.0 * sum(user.share for user in others) / total
-        yield Measurement(share, account.service.subject, cites, len(users), (), detail)
-
-
-def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
-    """Percent of the CPU time of other programs that one of them used, its children included.
-
-    A program is a process whose parent is an ancestor of the service too, such as a unit of systemd, a container or a
-    job of cron. Where none of them uses most of the time, the host has more work than CPUs.
-    """
-    rows = view.rows("processes") or view.rows("process_time")
-    parents = {row.text("pid"): row.text("ppid") for row in rows}
-    related = _list_related_pids(times, account)
-    above = {pid for item in related for pid in _list_ancestors(item, parents)}
-    used: defaultdict[str, float] = defaultdict(float)
-    users = [user for user in list_cpu_users(view) if user.pid not in related]
-    for user in users:
-        path = [user.pid, *_list_ancestors(user.pid, parents)]
-        used[next((pid for pid, parent in pairwise(path) if parent in above), path[-1])] += user.share
-    total = sum(used.values())
-    if total > 0:
-        share = 100.0 * max(used.values()) / total
-        yield Measurement(share, account.service.subject, (*cite_rows(rows), *account.sources), len(users))
-
-
-def _list_ancestors(pid: str, parents: Mapping[str, str]) -> list[str]:
-    """Return the ancestors of a process, the nearest first, without init."""
-    result: list[str] = []
-    while (parent := parents.get(pid, "0")) not in ("0", "1") and parent not in result:
-        result.append(parent)
-        pid = parent
-    return result
-
-
 def _cite_time(account: TimeAccount, *idle: Amount) -> tuple[Citation, ...]:
     """Return the rows of the busy time of a service, then all rows that its account is computed from."""
     rows = (citation for amount in (*account.amounts.values(), *idle) for citation in amount.citations)
@@ -293,7 +225,7 @@ def _share_of(
             yield _measure(account, activity, targets, share, "")
 
     prefix = {None: "", True: "local_", False: "remote_"}[is_local]
-    return Measure(f"time.{prefix}{activity}_pct", "pct", title, NEEDS, _read(build))
+    return Measure(f"time.{prefix}{activity}_pct", "pct", title, NEEDS, read_accounts(build))
 
 
 def _measure(
@@ -326,54 +258,44 @@ OLDEST = Measure(
     "ms",
     Text("Longest wait of a request", "请求最长等待"),
     NEEDS,
-    _read(_oldest),
+    read_accounts(_oldest),
 )
 WAITING = Measure(
-    "service.requests_waiting", "count", Text("Requests that wait", "等待中的请求"), NEEDS, _read(_waiting)
+    "service.requests_waiting",
+    "count",
+    Text("Requests that wait", "等待中的请求"),
+    NEEDS,
+    read_accounts(_waiting),
 )
 QUEUED = Measure(
     "service.requests_queued", "count", Text("Requests that no thread has taken", "尚无线程接手的请求"), NEEDS,
-    _read(_queued),
+    read_accounts(_queued),
 )  # fmt: skip
 IS_NAMED = Measure(
-    "service.is_named", "bool", Text("The diagnosis is about it", "诊断对象"), NEEDS, _read(_is_named)
+    "service.is_named", "bool", Text("The diagnosis is about it", "诊断对象"), NEEDS, read_accounts(_is_named)
 )
 THREADS = Measure(
-    "service.threads_count", "count", Text("Threads that serve", "服务线程数"), NEEDS, _read(_threads)
+    "service.threads_count", "count", Text("Threads that serve", "服务线程数"), NEEDS, read_accounts(_threads)
 )
 BUSY_PART = Measure(
     "service.busy_threads_pct", "pct", Text("Serving threads that are busy", "忙碌的服务线程占比"), NEEDS,
-    _read(_busy_part),
+    read_accounts(_busy_part),
 )  # fmt: skip
 LONGEST_AWAKE = Measure(
     "service.longest_awake_ms", "ms", Text("Longest time without a pause of a thread", "线程最长连续不停顿时间"), NEEDS,
-    _read(_awake),
+    read_accounts(_awake),
 )  # fmt: skip
 AWAKE_ON_CPU = Measure(
     "service.awake_on_cpu_pct",
     "pct",
     Text("On a CPU while awake", "未休眠时占用 CPU 的比例"),
     NEEDS,
-    _read(_awake_on_cpu),
+    read_accounts(_awake_on_cpu),
 )
 CONTENDED = Measure(
     "time.contended_pct", "pct", Text("Time for what requests share", "请求争用共享资源的时间"), NEEDS,
-    _read(_contended),
+    read_accounts(_contended),
 )  # fmt: skip
-NEIGHBOR = Measure(
-    "time.cpu_of_neighbor_pct",
-    "pct",
-    Text("CPU time of one program among all others", "单个程序占其他程序 CPU 时间的比例"),
-    NEEDS,
-    _read(_neighbor),
-)
-OTHERS = Measure(
-    "time.cpu_of_others_pct",
-    "pct",
-    Text("CPU time of other processes", "其他进程的 CPU 时间"),
-    NEEDS,
-    _read(_others),
-)
 REMOTE_PEER = _share_of(
     PEER, Text("Time waiting for a remote peer", "等待远端的时间"), per_target=True, is_local=False
 )

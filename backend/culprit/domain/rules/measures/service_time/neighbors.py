@@ -1,0 +1,97 @@
+"""Measures of neighbors: who uses the CPUs that a service waits for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.cpu.run_queue import list_crowds
+from culprit.domain.rules.measures.derived import cite_rows, merge_citations
+from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount, list_cpu_users
+from culprit.domain.rules.measures.service_time.shares import NEEDS, Detail, read_accounts
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView
+
+
+def _list_related_pids(times: ServiceTimes, account: TimeAccount) -> set[str]:
+    """Return the processes of a service and of those that it waits for.
+
+    Where the diagnosis is about a control group, all of its services that take requests belong together.
+    """
+    named = [item for item in times.accounts if account.is_target and item.is_target and item.citations]
+    chain = [item for start in (account, *named) for item in times.list_chain(start)]
+    return {pid for item in chain for pid in item.service.pids}
+
+
+def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Percent of the used CPU time that went to processes outside of the service and of those that it waits for.
+
+    Only processes count that ran on CPUs that the service may use.
+    """
+    related = _list_related_pids(times, account)
+    crowds = [crowd for crowd in list_crowds(view) if {str(pid) for pid in crowd.pids} & account.service.pids]
+    allowed = frozenset[int]().union(*(crowd.allowed for crowd in crowds))
+    places = {row.text("pid"): row.number("last_cpu") for row in view.rows("processes")}
+    users = [
+        user
+        for user in list_cpu_users(view)
+        if not allowed or (place := places.get(user.pid)) is None or place in allowed
+    ]
+    others = [user for user in users if user.pid not in related]
+    total = sum(user.share for user in users)
+    if total:
+        busiest = ", ".join(f"{user.name} {100 * user.share:.0f} %" for user in others[:3]) or "-"
+        detail: Detail = {"name": account.service.name, "busiest": busiest}
+        rows = (citation for crowd in crowds for citation in (*crowd.cites, *crowd.allowed_cites))
+        cites = (*merge_citations((*(user.citation for user in users), *rows)), *account.sources)
+        share = 100.0 * sum(user.share for user in others) / total
+        yield Measurement(share, account.service.subject, cites, len(users), (), detail)
+
+
+def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Percent of the CPU time of other programs that one of them used, its children included.
+
+    A program is a process whose parent is an ancestor of the service too, such as a unit of systemd, a container or a
+    job of cron. Where none of them uses most of the time, the host has more work than CPUs.
+    """
+    rows = view.rows("processes") or view.rows("process_time")
+    parents = {row.text("pid"): row.text("ppid") for row in rows}
+    related = _list_related_pids(times, account)
+    above = {pid for item in related for pid in _list_ancestors(item, parents)}
+    used: defaultdict[str, float] = defaultdict(float)
+    users = [user for user in list_cpu_users(view) if user.pid not in related]
+    for user in users:
+        path = [user.pid, *_list_ancestors(user.pid, parents)]
+        used[next((pid for pid, parent in pairwise(path) if parent in above), path[-1])] += user.share
+    total = sum(used.values())
+    if total > 0:
+        share = 100.0 * max(used.values()) / total
+        yield Measurement(share, account.service.subject, (*cite_rows(rows), *account.sources), len(users))
+
+
+def _list_ancestors(pid: str, parents: Mapping[str, str]) -> list[str]:
+    """Return the ancestors of a process, the nearest first, without init."""
+    result: list[str] = []
+    while (parent := parents.get(pid, "0")) not in ("0", "1") and parent not in result:
+        result.append(parent)
+        pid = parent
+    return result
+
+
+NEIGHBOR = Measure(
+    "time.cpu_of_neighbor_pct",
+    "pct",
+    Text("CPU time of one program among all others", "单个程序占其他程序 CPU 时间的比例"),
+    NEEDS,
+    read_accounts(_neighbor),
+)
+OTHERS = Measure(
+    "time.cpu_of_others_pct",
+    "pct",
+    Text("CPU time of other processes", "其他进程的 CPU 时间"),
+    NEEDS,
+    read_accounts(_others),
+)
