@@ -101,6 +101,11 @@ RULES: tuple[Rule, ...] = (
                 Threshold("stopped", 1.0, "percent: every hundredth request meets a stop"),
             ),
             Condition(
+                runtimes.STOP_ON_CPU,
+                ">=",
+                Threshold("on_cpu", 66.7, "percent: it computes, and hardly waits for a CPU"),
+            ),
+            Condition(
                 shares.OLDEST,
                 ">=",
                 Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),

@@ -73,6 +73,15 @@ def _longest_stop(view: HostView) -> Iterator[Measurement]:
         )
 
 
+def _stop_on_cpu(view: HostView) -> Iterator[Measurement]:
+    """Percent of the time in which these threads did not sleep that they were on a CPU."""
+    for pid, rows in _list_stops(view):
+        awake = sum(row.number("running_pct") or 0.0 for row in rows)
+        on_cpu = sum(row.number("cpu_pct") or 0.0 for row in rows)
+        if awake > 0:
+            yield Measurement(min(100.0, 100.0 * on_cpu / awake), (("pid", pid),), cite_rows(rows), len(rows))
+
+
 def _stopped_pct(view: HostView) -> Iterator[Measurement]:
     """Percent of the time in which the busiest of these threads ran or waited for a CPU."""
     for pid, rows in _list_stops(view):
@@ -147,6 +156,14 @@ GC_PAUSE = build_listed_measure(
 )
 LONGEST_STOP = build_listed_measure(
     "jvm.longest_stop_ms", "ms", "Longest stop of a JVM", "JVM 最长停顿", _THREADS, _longest_stop
+)
+STOP_ON_CPU = build_listed_measure(
+    "jvm.stop_on_cpu_pct",
+    "pct",
+    "On a CPU while the program is stopped",
+    "暂停期间占用 CPU 的比例",
+    _THREADS,
+    _stop_on_cpu,
 )
 STOPPED = build_listed_measure(
     "jvm.stopped_pct", "pct", "Time in which a JVM is stopped", "JVM 停顿时间占比", _THREADS, _stopped_pct
