@@ -22,6 +22,7 @@ from culprit.launcher.paths import ROOT
 from collectors.registry import COLLECTORS
 from collectors.tests.fixture_files import fixture_folder
 from lab.faults import load_scenarios
+from lab.real import load_real_scenarios
 
 SCORE = ROOT / "bench" / "results" / "score.json"
 GOLDEN = "collectors/tests/catalog/test_collectors.py::test_golden"
@@ -88,8 +89,14 @@ def _rule(name: str, states: dict[str, list[str]]) -> Json:
 
 
 def _cause(name: str, rounds: list[Json]) -> Json:
-    scenario_ids = sorted(key for key, item in load_scenarios().items() if item.causes == (name,))
-    mine = [item for item in rounds if item["scenario"] in scenario_ids]
+    """A cause is proven by the rounds of its faults. Of two right names for a fault, a round proves the one it got."""
+    scenarios = {**load_scenarios(), **load_real_scenarios()}
+    scenario_ids = sorted(key for key, item in scenarios.items() if name in item.causes)
+    mine = [
+        item
+        for item in rounds
+        if item["scenario"] in scenario_ids and _get_first(item) in {name, *_list_wrong(item)}
+    ]
     if not scenario_ids:
         return {
             "promise": name,
@@ -120,9 +127,18 @@ def _scored(rounds: list[Json], names: list[str]) -> Json:
     )
 
 
+def _get_first(item: Json) -> str:
+    return item["named"][0][0] if item["named"] else ""
+
+
+def _list_wrong(item: Json) -> set[str]:
+    """The first name of a round if it is wrong; empty if it is right."""
+    return {_get_first(item)} - set(item["truth"])
+
+
 def _right(item: Json) -> bool:
     named = item["named"]
-    first = bool(named) and named[0][0] in item["truth"] if item["truth"] else True
+    first = _get_first(item) in item["truth"] if item["truth"] else True
     return first and not any(sure == "likely" and name not in item["truth"] for name, sure in named)
 
 
