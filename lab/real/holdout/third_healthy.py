@@ -146,7 +146,7 @@ SCENARIOS = (
     ),
     Scenario(
         "orders-and-archive", "healthy", "healthy", (),
-        "A volume for which nobody waits is read at its limit, and apps wait for updates by design.",
+        "A volume that no request needs is read at its limit, and apps wait for updates by design.",
         _scrub_and_updates, needs=("nginx", "gunicorn", "mkfs.ext4"), software=("gunicorn", "nginx"), seconds=10.0,
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "programs" / "web"))
 from web_clients import send_request
 
 
-async def visit(options: argparse.Namespace, draw: random.Random, delay_s: float, log: TextIO) -> None:
+async def visit_page(options: argparse.Namespace, draw: random.Random, delay_s: float, log: TextIO) -> None:
     """Send one request after `delay_s`."""
     path = draw.choice(options.path).replace("{n}", str(draw.randrange(10_000)))
     await asyncio.sleep(delay_s)
@@ -28,7 +28,7 @@ async def send_groups(options: argparse.Namespace, draw: random.Random, log: Tex
     async with asyncio.TaskGroup() as tasks:
         while True:
             for _ in range(draw.randrange(options.group * 3 // 4, options.group * 5 // 4)):
-                tasks.create_task(visit(options, draw, draw.uniform(0, 0.02), log))
+                tasks.create_task(visit_page(options, draw, draw.uniform(0, 0.02), log))
             await asyncio.sleep(options.pause_s * draw.uniform(0.8, 1.2))
 
 
@@ -36,7 +36,7 @@ async def send_singles(options: argparse.Namespace, draw: random.Random, log: Te
     """Let visitors arrive at random times."""
     async with asyncio.TaskGroup() as tasks:
         while True:
-            tasks.create_task(visit(options, draw, 0.0, log))
+            tasks.create_task(visit_page(options, draw, 0.0, log))
             await asyncio.sleep(draw.expovariate(options.rate))
 
 
