@@ -180,13 +180,15 @@ function addresses(t,  e, p, n, d) {
     if (!unanswered || t < net_due) return
     for (e in wanted) {
         p = wanted[e]; if (e in addr || p in net_read || n >= 3) continue
-        n++; net_read[p]; inet(p, "tcp"); inet(p, "tcp6"); inet(p, "udp"); inet(p, "udp6"); unix(p)
+        # TCP last, because the kernel walks all its buckets for each of these files.
+        n++; net_read[p]; unix(p); inet(p, "udp"); inet(p, "udp6"); if (open_questions()) inet(p, "tcp"); if (open_questions()) inet(p, "tcp6")
     }
     unanswered = 0
     for (e in wanted) if (e in addr) delete wanted[e]; else if (wanted[e] in net_read) { other[e]; delete wanted[e] } else unanswered++
     for (p in net_read) delete net_read[p]
     d = 50 * (now() - t); net_due = t + (d < 800 ? 800 : d)
 }
+function open_questions(  e) { for (e in wanted) if (!(e in addr)) return 1; return 0 }
 function inet(p, kind,  f, x, w, l, n, i, e, here, own_, far, tcp) {
     f = "/proc/" p "/net/" kind; tcp = kind ~ /tcp/
     while ((getline x < f) > 0) {

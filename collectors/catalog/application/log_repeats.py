@@ -37,7 +37,7 @@ _REPEATS = (
 
 #: Of the target, else of the 30 processes that wrote most: regular files that are open for writing and grew, four to
 #: a process. What they grew by, 64 kB of it at most, is compared line by line; lines of fewer than eight bytes and
-#: repetitions within one file are normal. The files are reached through the process, in any namespace.
+#: repetitions within one file are normal. A file is read only where its process has another one. The files are reached through the process, in any namespace.
 _SH = (
     READ_END
     + r"""
@@ -70,19 +70,22 @@ awk 'NR == FNR { size[$1] = $2; node[$1] = $3; next }
     if ((w[3], $3) in had) next
     had[w[3], $3] = 1
     print w[3], $2 - size[$1], $1
-  }' .first .last | sort -k1,1n -k2,2nr | awk '{ if (n[$1]++ < 4) print }' | while read -r p g f; do
+  }' .first .last | sort -k1,1n -k2,2nr | awk '$1 != p { if (n > 1) printf "%s", b; p = $1; n = 0; b = "" }
+  n++ < 4 { b = b $0 "\n" }
+  END { if (n > 1) printf "%s", b }' | while read -r p g f; do
   grep -qs '^flags:.*[12]$' /proc/$p/fdinfo/${f##*/} && echo "$p $g $f"
 done > .grown
 name() { readlink "$1" | tr -d '\000-\037=' | cut -c1-200; }
 while read -r p g f; do
-  t=$g
-  [ $t -le 65536 ] || t=65536
-  read_end "$f" $t > .a 2>/dev/null
+  a=$g
+  [ $a -le 65536 ] || a=65536
   while read -r q h o; do
     [ "$q" = "$p" ] && [ "$o" != "$f" ] || continue
     [ "$h" -lt "$g" ] || { [ "$h" = "$g" ] && [ "${o##*/}" -gt "${f##*/}" ]; } || continue
     t=$h
     [ $t -le 65536 ] || t=65536
+    [ -z "$a" ] || read_end "$f" $a > .a 2>/dev/null
+    a=
     read_end "$o" $t > .b 2>/dev/null
     c=
     read -r c </proc/$p/comm

@@ -95,11 +95,18 @@ e=
 W='"""
     + "|".join(sorted(KIND_OF))
     + r"""'
+find_lines() {
+  m=$1 o=$2 r=$3
+  shift 3
+  [ $# -gt 8000 ] || { grep $o "$r" "$@"; return; }
+  printf '%s\n' "$@" | head -n 20000 | xargs grep $o "$r" | head -n $m
+}
 look() {
   read -r u x </proc/uptime
   echo "@ $1 $u"
-  h=$(printf '%s\n' /proc/[0-9]*/task/[0-9]*/wchan | head -n 20000 | xargs grep -sHxE "$W" | head -n 200)
+  h=$(find_lines 200 -sHxE "$W" /proc/[0-9]*/task/[0-9]*/wchan)
   [ -n "$h" ] || return 0
+  [ ${#h} -le 8000 ] || h=$(echo "$h" | head -n 200)
   echo "$h"
   ls -ld $(echo "$h" | sed 's|wchan:.*|syscall|' | xargs grep -sH '' | awk '{ split($1, w, "/"); a = $2 }
     length(a) < 8 && a ~ /^0x[0-9a-f]+$/ { n = 0
@@ -107,10 +114,11 @@ look() {
       print "/proc/" w[3] "/task/" w[5] "/fd/" n }') /dev/null 2>/dev/null | sed -n 's|^l.* \(/proc/[^ ]* -> \)|\1|p'
   P="$P $(echo "$h" | sed 's|/proc/\([0-9]*\)/.*|\1|' | sort -u | tr '\n' ' ')"
 }
-awk '{ for (i = 7; $i != "-"; i++) { } print "mount " $1 " " $(i + 1) " " substr($6, 1, 2) " " substr($(i + 3), 1, 2) \
-  " " ($(i + 3) ~ /emergency_ro|shutdown/) " " $5 }' /proc/self/mountinfo | grep -vE \
-  '^mount [0-9]+ (proc|sysfs|cgroup2?|devpts|mqueue|debugfs|tracefs|securityfs|bpf|configfs|nsfs|devtmpfs) ' |
-  head -n 500
+awk '{ for (i = 7; $i != "-"; i++) { } }
+  $(i + 1) !~ /^(proc|sysfs|cgroup2?|devpts|mqueue|debugfs|tracefs|securityfs|bpf|configfs|nsfs|devtmpfs)$/ {
+    print "mount " $1 " " $(i + 1) " " substr($6, 1, 2) " " substr($(i + 3), 1, 2) \
+      " " ($(i + 3) ~ /emergency_ro|shutdown/) " " $5
+    if (++n == 500) exit }' /proc/self/mountinfo
 P=
 s=$((SECS / 6))
 [ $s -gt 0 ] || s=1
@@ -124,24 +132,24 @@ while [ $i -lt $n ] && [ -z "$e" ]; do
   look $i
 done
 echo "@ end 0"
-for p in $(echo $P | tr ' ' '\n' | sort -u | head -n 100); do
+[ -z "$P" ] || for p in $(echo $P | tr ' ' '\n' | sort -u | head -n 100); do
   grep -sH '' /proc/$p/stat
   grep -sHE '^[0-9]+:([^:]*,)?(memory|blkio|name=systemd)?:/' /proc/$p/cgroup
 done
-printf '%s\n' /proc/[0-9]*/status | head -n 20000 |
-  xargs grep -sHE '^(State:.*[Tt] \(|TracerPid:.*[1-9])' | head -n 100 >.held
-cat .held
-awk -F: '{ t = $3; sub(/status$/, "comm", $1); print $1 }
-  $2 ~ /^T/ { gsub(/[^0-9]/, "", t); print "/proc/" t "/comm" }' .held | sort -u | xargs grep -sH '' /dev/null
+find_lines 100 -sHE '^(State:.*[Tt] \(|TracerPid:.*[1-9])' /proc/[0-9]*/status | head -n 100 >.held
+[ ! -s .held ] || { cat .held; awk -F: '{ t = $3; sub(/status$/, "comm", $1); print $1 }
+  $2 ~ /^T/ { gsub(/[^0-9]/, "", t); print "/proc/" t "/comm" }' .held | sort -u | xargs grep -sH '' /dev/null; }
 rm -f .held
 find /sys/fs/cgroup '(' -name freezer.state -o -name cgroup.freeze ')' 2>/dev/null | head -n 2000 |
   xargs grep -sHxE 'FROZEN|1' /dev/null | sed 's|/[a-z.]*:.*||' | head -n 50 | while IFS= read -r g; do
   read -r p x <"$g/cgroup.procs" 2>/dev/null && echo "frozen $p ${g#/sys/fs/cgroup}"
 done
-awk '{ print "lock " $0 }' /proc/locks | head -n 2000 | awk '{ k = $2; a[k] = a[k] $0 "\n" } $3 == "->" { w[k] = 1 }
-  END { for (k in w) printf "%s", a[k] }' | head -n 200 >.locks
-cat .locks
-awk '$3 != "->" && $6 ~ /^[0-9]+$/ { print "/proc/" $6 "/comm" }' .locks | sort -u | xargs grep -sH '' /dev/null
+awk 'NR > 2000 { exit } { a[$1] = a[$1] "lock " $0 "\n" } $2 == "->" { w[$1] = 1 }
+  END { for (k in w) printf "%s", a[k] }' /proc/locks | head -n 200 >.locks
+[ ! -s .locks ] || {
+  cat .locks
+  awk '$3 != "->" && $6 ~ /^[0-9]+$/ { print "/proc/" $6 "/comm" }' .locks | sort -u | xargs grep -sH '' /dev/null
+}
 rm -f .locks
 exit 0
 """

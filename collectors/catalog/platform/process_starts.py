@@ -22,6 +22,7 @@ from collectors.contract import (
 from collectors.parse.tables import field_lines
 from collectors.parse.tables.field_lines import FieldColumn
 from collectors.shell.dedent import strip_indent
+from collectors.shell.ticks import TICKS
 
 _MAX_BYTES = 1 << 18
 _STARTS = (
@@ -42,12 +43,15 @@ _UNITS = (
 #: The names in /proc are listed once a second, and only processes that were not there before are read. What begins
 #: and ends between two samples is missed. The exit status of a process is readable only while its parent has not
 #: waited for it. Processes of the capture itself (its session, its control group) are left out. systemd is asked about at most five units whose processes it started during the capture.
-_SH = r"""
+_SH = (
+    TICKS
+    + r"""
 LC_ALL=C
 export LC_ALL
+tick_every 1 "echo /proc/[0-9]*"
 trap ': > .over' TERM
 : > .err
-(trap '' TERM; exec awk -v secs="$SECS" -v self="$$" '
+(trap '' TERM; exec awk -v tick="$TICK" -v secs="$SECS" -v self="$$" '
   function now(  u) { getline u < "/proc/uptime"; close("/proc/uptime"); return u + 0 }
   function over(  l, k) { k = (getline l < ".over"); close(".over"); return k >= 0 }
   function read_stat(p,  f, l, k, i, c, r) {
@@ -63,9 +67,10 @@ trap ': > .over' TERM
     if (group[p] ~ /\/culprit-[0-9a-f-]+( |$)/) { mine[p] = 1; delete name[p]; started--; return }
     gsub(/[\t=]/, "_", group[p]) }
   BEGIN {
-    mine[self] = 1; read_stat(self); session = S[4]; begin = t = now(); end = t + secs; c = "echo /proc/[0-9]*"
+    mine[self] = 1; read_stat(self); session = S[4]; begin = t = now(); end = t + secs
+    c = "echo /proc/[0-9]*"; c | getline l; close(c)
     while (1) {
-      looks++; c | getline l; close(c); n = split(l, P, " ")
+      looks++; n = split(l, P, " ")
       for (i = 1; i <= n; i++) {
         p = substr(P[i], 7)
         if (looks == 1) old[p] = 1
@@ -77,7 +82,8 @@ trap ': > .over' TERM
         if (++m > 200 || !read_stat(p)) continue
         name[p] = comm_; used[p] = (S[12] + S[13]) / 100
         if (S[1] == "Z") { if (++dead[p] == 1) { died[p] = t; if (S[50] > 0) fail[p] = 1 } } }
-      if (over() || t + 1 > end || system("sleep 1")) break
+      if (over() || t + 1 > end) break
+      if (tick) { getline l < tick; close(tick) } else { if (system("sleep 1")) break; c | getline l; close(c) }
       t = now() }
     for (p in name) { if (p in mine) continue
       g = parent[p] SUBSEP name[p]; n_[g]++; if (p in gone) e_[g]++
@@ -102,8 +108,9 @@ wait $!
   timeout 3 systemctl show "$u" -p NRestarts,Result,ExecMainStatus,ActiveState 2> .err | awk -F= -v u="$u" '{ v[$1] = $2 }
     END { if ("NRestarts" in v) printf "unit\tunit=%s\trestarts=%s\tresult=%s\tstatus=%s\tstate=%s\n", u, v["NRestarts"], v["Result"], v["ExecMainStatus"], v["ActiveState"] }'
 done < .units
-rm -f .err .over .units
+end_ticks .err .over .units
 """
+)
 
 
 def parse_process_starts(parts: Mapping[str, Part], context: Context) -> Parsed:
