@@ -25,6 +25,8 @@ PLAIN_MAX = 96 * 1024
 UNPACK = "| { gzip -dc || busybox gzip -dc || zcat; } 2>/dev/null"
 WORD = 1000  # the longest word of some csh versions; a multiple of four, so that each word is valid base64
 END_MARK = "CULPRIT-END"
+#: The lines around what only the main shell needs. The guard runs without it: a small process starts others quickly.
+JOBS_MARKS = (": CULPRIT-JOBS", ": CULPRIT-PARTS")
 WHOLE_HOST = Scope()
 PARTS = (
     "base.sh",
@@ -222,15 +224,19 @@ def _assemble_program(
         f"SCOPE_VALUE={_quote_shell(scope.value)}",
         *(watcher_lines or ["WATCHER="]),
     ]
+    head.append(f"SCAN={_quote_shell(_strip_comments(_read_script('scan.awk')))}")
     texts: dict[str, str] = {}
+    job_lines: list[str] = []
     # Scripts with a common beginning have about the same length. Next to each other, they compress better.
     for number, job in sorted(enumerate(jobs, 1), key=lambda item: _measure_scripts(item[1])):
-        head += _build_job_lines(number, job, texts)
-    head.append(f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")
-    head += [
-        f"{name}={_quote_shell(_strip_comments(_read_script(file)))}"
-        for name, file in (("SCAN", "scan.awk"), ("SAMPLER", "sampler.awk"))
+        job_lines += _build_job_lines(number, job, texts)
+    job_lines += [
+        f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}",
+        f"SAMPLER={_quote_shell(_strip_comments(_read_script('sampler.awk')))}",
     ]
+    if any(f"\n{mark}" in line for line in job_lines for mark in JOBS_MARKS):
+        raise ValueError("a script has a line that marks the jobs")
+    head += [JOBS_MARKS[0], *job_lines, JOBS_MARKS[1]]
     parts = [part for part in PARTS if watcher_lines or part not in WATCHER_PARTS]
     body = [_read_script(part) if plain else _strip_comments(_read_script(part)) for part in parts]
     intro = [_read_script("standalone.sh")] if standalone else []

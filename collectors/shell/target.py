@@ -13,11 +13,21 @@ PYTHON_REMEDY = "python3 3.6 or later in /usr/bin (dnf install python3, apt-get 
 
 
 def _build_program() -> str:
-    """The helper without its docstring and comment lines."""
+    """The helper without comment lines and docstrings, but for those that are all of their class."""
     source = (files("collectors") / "runner" / "scripts" / "enter_target.py").read_text(encoding="ascii")
     body = source.partition('"""\n')[2]
-    lines = (line for line in body.splitlines() if line.strip() and not line.lstrip().startswith("#"))
-    return "\n".join(lines)
+    lines = [line for line in body.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    kept = [
+        line for line, after in zip(lines, [*lines[1:], ""], strict=True) if not _is_docstring(line, after)
+    ]
+    return "\n".join(kept)
+
+
+def _is_docstring(line: str, after: str) -> bool:
+    text = line.strip()
+    indent = line[: -len(text)]
+    whole = text.startswith('"""') and text.endswith('"""') and len(text) > 6
+    return whole and after.startswith(indent) and not after[len(indent) :].startswith(" ")
 
 
 #: Defines `enter_target MODE WHAT MAX_BYTES SECONDS REST...`. The Python is one of the host's, at a fixed path that

@@ -78,7 +78,7 @@ moved() {
         { s[$1] += $4 } END { for (p in s) printf "%s %s %.0f\n", t, p, s[p] }'
 }
 pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && ($2 in a) && $3 > a[$2] {
-    printf "%.0f %s\n", $3 - a[$2], $2 }' | sort -rn | head -n 15 | cut -d ' ' -f 2
+    printf "%.0f %s\n", $3 - a[$2], $2 }' | sort -rn | awk 'NR <= 15 { print $2 }'
     grep -s -e ^FDSize: -e '^Max open files' [0-9]*/status [0-9]*/limits | awk -F '[/: \t]+' '
         $2 == "status" { size[$1] = $4 } $2 == "limits" { most[$1] = $6 }
         END { for (p in size) { print "size", size[p], p
@@ -86,7 +86,7 @@ pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && 
         sort -k1,1 -k2,2nr | awk '$1 != was { was = $1; n = 0 } n++ < 10 { print $3 }')
 SECS=$((SECS - 1))
 dirs=$(for one in ${TARGET_PIDS-} $pids; do echo "$one"; done |
-    awk '!seen[$0]++ { print $0 "/fd" }' | head -n 512)
+    awk '!seen[$0]++ && n++ < 512 { print $0 "/fd" }')
 [ -n "$dirs" ] || exit 69
 reading() {
     read -r up rest < uptime

@@ -44,10 +44,11 @@ LC_ALL=C
 export LC_ALL
 trap : TERM
 sleep "$SECS" & wait $!
-now=$(date +%s)
+now=$(date '+%s %z')
+z=${now#* }
+now=${now% *}
 b=$(awk '/^btime/ { print $2 }' /proc/stat)
 h=$(getconf CLK_TCK 2>/dev/null || echo 100)
-z=$(date +%z)
 printf 'change\tt=%s\tkind=boot\twhat=boot\n' "$b"
 cat /var/log/dpkg.log.1 /var/log/dpkg.log 2>/dev/null | tail -n 40000 | awk -v z="$z" -v from=$((now - 259200)) '
   $3 ~ /^(install|upgrade|remove|purge)$/ { y = substr($1, 1, 4); m = substr($1, 6, 2); d = substr($1, 9, 2); if (m < 3) { y--; m += 12 }
@@ -57,7 +58,7 @@ cat /var/log/dpkg.log.1 /var/log/dpkg.log 2>/dev/null | tail -n 40000 | awk -v z
 command -v rpm >/dev/null && timeout 8 rpm -qa --qf 'change\tt=%{INSTALLTIME}\tkind=package\twhat=installed %{NAME} %{VERSION}-%{RELEASE}\n' 2>/dev/null | sort -t= -k2rn | head -n 300
 [ -f /lib/apk/db/installed ] && stat -c 'change	t=%Y	kind=package	what=apk database' /lib/apk/db/installed
 timeout 5 find /etc -xdev -maxdepth 5 -type f -mmin -4320 -exec stat -c 'change	t=%Y	kind=file	what=%n' {} + 2>/dev/null | head -n 200
-timeout 4 systemctl show '*.service' -p Id,ActiveEnterTimestampMonotonic,NRestarts 2>/dev/null | awk -F= -v b="$b" '
+[ -d /run/systemd/system ] && timeout 4 systemctl show '*.service' -p Id,ActiveEnterTimestampMonotonic,NRestarts 2>/dev/null | awk -F= -v b="$b" '
   $1 == "Id" { i = $2 } $1 ~ /^Active/ { a = $2 / 1e6 } $1 == "NRestarts" { n = $2 }
   $0 == "" { p() } END { p() } function p() { if (i != "" && a > 120) printf "change\tt=%d\tkind=service\twhat=%s%s\n", b + a, i, (n > 0 ? " (" n " restarts)" : ""); i = ""; a = n = 0 }' | tail -n 100
 timeout 3 docker ps -a --format 'change	kind=container	at={{.CreatedAt}}	what={{.Names}} {{.Image}}' 2>/dev/null | head -n 100

@@ -39,12 +39,13 @@ export LC_ALL
 trap : TERM
 sleep "$SECS" & wait $!
 run() { timeout 3 "$@" 2>/dev/null; }
-(run adjtimex -p || run busybox adjtimex) | awk '/offset:/ && !/tick|freq/ { o = $2 } / status:/ { s = $2 } /maxerror:/ { m = $2 }
+have() { command -v "$1" >/dev/null 2>&1; }
+({ have adjtimex && run adjtimex -p; } || run busybox adjtimex) | awk '/offset:/ && !/tick|freq/ { o = $2 } / status:/ { s = $2 } /maxerror:/ { m = $2 }
   END { if (s == "") exit; printf "clock\tsource=kernel\tsynchronised=%s\toffset_ms=%.6f\terror_ms=%.3f\n", int(s / 64) % 2 ? "no" : "yes", int(s / 8192) % 2 ? o / 1e6 : o / 1e3, m / 1e3 }'
-run chronyc -n tracking | awk -F' *: *' '/^Leap/ { l = $2 } /^System time/ { split($2, a, " "); o = a[1] * 1000; if (a[3] == "slow") o = -o } /^Root disp/ { split($2, a, " "); d = a[1] * 1000 } /^Stratum/ { s = $2 }
+have chronyc && run chronyc -n tracking | awk -F' *: *' '/^Leap/ { l = $2 } /^System time/ { split($2, a, " "); o = a[1] * 1000; if (a[3] == "slow") o = -o } /^Root disp/ { split($2, a, " "); d = a[1] * 1000 } /^Stratum/ { s = $2 }
   END { if (l != "") printf "clock\tsource=chrony\tsynchronised=%s\toffset_ms=%.6f\terror_ms=%.3f\tdetail=stratum %s\n", l == "Not synchronised" ? "no" : "yes", o, d, s }'
-run ntpq -pn | awk '/^[*o]/ { printf "clock\tsource=ntpd\tsynchronised=yes\toffset_ms=%s\terror_ms=%s\tdetail=stratum %s\n", $9, $10, $3; f = 1 } END { if (NR > 2 && !f) print "clock\tsource=ntpd\tsynchronised=no" }'
-run timedatectl show | awk -F= '{ v[$1] = $2 } END { if ("NTPSynchronized" in v) printf "clock\tsource=timedatectl\tsynchronised=%s\tdetail=NTP %s\n", v["NTPSynchronized"], v["NTP"] }'
+have ntpq && run ntpq -pn | awk '/^[*o]/ { printf "clock\tsource=ntpd\tsynchronised=yes\toffset_ms=%s\terror_ms=%s\tdetail=stratum %s\n", $9, $10, $3; f = 1 } END { if (NR > 2 && !f) print "clock\tsource=ntpd\tsynchronised=no" }'
+have timedatectl && run timedatectl show | awk -F= '{ v[$1] = $2 } END { if ("NTPSynchronized" in v) printf "clock\tsource=timedatectl\tsynchronised=%s\tdetail=NTP %s\n", v["NTPSynchronized"], v["NTP"] }'
 read -r c 2>/dev/null < /sys/devices/system/clocksource/clocksource0/current_clocksource && printf 'source\tname=%s\n' "$c"
 for p in /proc/[0-9]*/comm; do read -r n 2>/dev/null < "$p" && case $n in chronyd | ntpd | systemd-timesyn | ptp4l | phc2sys | openntpd) printf 'daemon\tname=%s\n' "$n" ;; esac; done | sort -u
 echo "end"

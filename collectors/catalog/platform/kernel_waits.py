@@ -108,11 +108,18 @@ look() {
   [ -n "$h" ] || return 0
   [ ${#h} -le 8000 ] || h=$(echo "$h" | head -n 200)
   echo "$h"
-  ls -ld $(echo "$h" | sed 's|wchan:.*|syscall|' | xargs grep -sH '' | awk '{ split($1, w, "/"); a = $2 }
+  set --
+  for l in $h; do
+    set -- "$@" "${l%wchan:*}syscall"
+    p=${l#/proc/}
+    p=${p%%/*}
+    case " $P " in *" $p "*) ;; *) P="$P $p" ;; esac
+  done
+  h=$(grep -sH '' "$@" | awk '{ split($1, w, "/"); a = $2 }
     length(a) < 8 && a ~ /^0x[0-9a-f]+$/ { n = 0
       for (i = 3; i <= length(a); i++) n = n * 16 + index("0123456789abcdef", substr(a, i, 1)) - 1
-      print "/proc/" w[3] "/task/" w[5] "/fd/" n }') /dev/null 2>/dev/null | sed -n 's|^l.* \(/proc/[^ ]* -> \)|\1|p'
-  P="$P $(echo "$h" | sed 's|/proc/\([0-9]*\)/.*|\1|' | sort -u | tr '\n' ' ')"
+      print "/proc/" w[3] "/task/" w[5] "/fd/" n }')
+  [ -z "$h" ] || ls -ld $h /dev/null 2>/dev/null | sed -n 's|^l.* \(/proc/[^ ]* -> \)|\1|p'
 }
 awk '{ for (i = 7; $i != "-"; i++) { } }
   $(i + 1) !~ /^(proc|sysfs|cgroup2?|devpts|mqueue|debugfs|tracefs|securityfs|bpf|configfs|nsfs|devtmpfs)$/ {
@@ -132,10 +139,17 @@ while [ $i -lt $n ] && [ -z "$e" ]; do
   look $i
 done
 echo "@ end 0"
-[ -z "$P" ] || for p in $(echo $P | tr ' ' '\n' | sort -u | head -n 100); do
-  grep -sH '' /proc/$p/stat
-  grep -sHE '^[0-9]+:([^:]*,)?(memory|blkio|name=systemd)?:/' /proc/$p/cgroup
-done
+[ -z "$P" ] || {
+  set --
+  s=
+  for p in $P; do
+    [ $# -lt 100 ] || break
+    set -- "$@" /proc/$p/cgroup
+    s="$s /proc/$p/stat"
+  done
+  grep -sH '' $s
+  grep -sHE '^[0-9]+:([^:]*,)?(memory|blkio|name=systemd)?:/' "$@"
+}
 find_lines 100 -sHE '^(State:.*[Tt] \(|TracerPid:.*[1-9])' /proc/[0-9]*/status | head -n 100 >.held
 [ ! -s .held ] || { cat .held; awk -F: '{ t = $3; sub(/status$/, "comm", $1); print $1 }
   $2 ~ /^T/ { gsub(/[^0-9]/, "", t); print "/proc/" t "/comm" }' .held | sort -u | xargs grep -sH '' /dev/null; }

@@ -49,8 +49,9 @@ limited() {
     case $k,$o, in cgroup2,* | cgroup,*,pids,*) ;; *) continue ;; esac
     {
       while [ -n "$g" ]; do echo "$g"; g=${g%/*}; done
-      (cd "$d" && find . -name pids.max -exec grep -Lx max {} + | sed -n 's|^\.\(.*\)/pids.max$|\1|p')
-    } | awk '!seen[$0]++' | head -n 200 | sed "s|^|$d$T|"
+      (cd "$d" && find . -name pids.max -exec grep -Lx max {} +)
+    } | awk -v d="$d$T" 'sub(/^\./, "") { sub(/\/pids\.max$/, "") }
+      !seen[$0]++ && n++ < 200 { print d $0 }'
   done </proc/self/mounts 2>/dev/null
 }
 read_groups() {
@@ -68,11 +69,12 @@ sleep "$SECS" &
 wait $!
 emit() { printf "l\t%s\t%s\t%s\t%s\t%s\t%s\n" "$@"; }
 printf "limit\tname\tused\tmax\tscope\twhere\tcomm\n"
-set -- $(cat /proc/sys/fs/file-nr)
-emit open_files $(($1 - $2)) "$3" host "" ""
 read -r a a a b x </proc/loadavg
-emit threads "${b#*/}" "$(cat /proc/sys/kernel/threads-max)" host "" ""
-emit pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
+# The shell reads byte by byte, of which these files give only the first.
+set -- $(cat /proc/sys/fs/file-nr /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max)
+emit open_files $(($1 - $2)) "$3" host "" ""
+emit threads "${b#*/}" "$4" host "" ""
+emit pids "${b#*/}" "$5" host "" ""
 { printf '%s\n' "$B"; echo =; read_groups; } | awk -F '\t' '
   $0 == "=" { late = 1; next }
   !late { n[$1] = $4; next }
@@ -90,7 +92,7 @@ F=$(awk '$1 ~ /:Uid:$/ && $2 != 0 && m++ < 300 && n[$2]++ < 20 { sub(/status:.*/
 rm -f .status
 F= G=
 {
-  for p in $(printf '%s\n' $P ${TARGET_PIDS-} | awk '!seen[$0]++' | head -n 100); do
+  for p in $(printf '%s\n' $P ${TARGET_PIDS-} | awk '!seen[$0]++ && n++ < 100'); do
     F="$F /proc/$p/limits" G="$G /proc/$p/comm"
     [ -r /proc/$p/fd ] || continue
     set -- /proc/$p/fd/*

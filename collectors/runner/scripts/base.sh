@@ -41,7 +41,7 @@ is_applet() {
 }
 
 find_tools() {
-  for t_ in awk cat date df du find flock grep gzip ionice ls mkdir mv nice readlink rm rmdir sleep tail tr wc xargs zstd; do
+  for t_ in awk cat date df du find flock grep gzip ionice ls mkdir mv nice readlink rm rmdir sed sleep tail tr wc xargs zstd; do
     find_tool "$t_" "T_$t_"
   done
   find_tool sha256sum SHA

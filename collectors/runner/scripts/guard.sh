@@ -2,6 +2,7 @@
 # heartbeat, closes the session or cancels, at the deadline, or when the main shell dies. It never writes to stdout.
 
 run_guard() {
+  unset q
   trap 'HB=1' USR1
   trap 'EV=finish' USR2
   trap 'EV=eof' TERM

@@ -22,11 +22,11 @@ run_setup() {
   choose_scope
   CULPRIT_RUN=$RUN
   export CULPRIT_RUN CULPRIT_SH BEGUN END T0 LIMITER PROGF FORK_MS TCK SRC
-  start_role main "exec $SCOPE"
+  start_role main "exec $SCOPE" "$T_cat"
 }
 
-# Start role $1 with the command prefix $2. The text of the program goes through a pipe: as an argument it would be too
-# long for the kernel and for process lists, and a file would need a disk.
+# Start role $1 with the command prefix $2 and a command that passes on what it needs of the program. The text goes
+# through a pipe: as an argument it would be too long for the kernel and for process lists, and a file would need a disk.
 start_role() {
   CULPRIT_ROLE=$1
   export CULPRIT_ROLE
@@ -43,7 +43,7 @@ start_role() {
 $q
 X
   fi
-  $2 $SH -c "q=\$($T_cat <&8); exec 8<&-; eval \"\$q\""
+  $2 $SH -c "q=\$($3 <&8); exec 8<&-; eval \"\$q\""
 }
 
 # Directories that other users can reach are used only after the guard started, so that the run always ends in time.
@@ -183,9 +183,11 @@ run_main() {
   EV= GUARD=
   trap 'hangup' HUP TERM INT
   trap 'stop_everything' USR1
+  PASS=$T_cat
+  [ -z "$T_sed" ] || PASS="$T_sed '/^: CULPRIT-JOBS/,/^: CULPRIT-PARTS/d'"
   (
     trap '' INT
-    start_role guard "$SID"
+    start_role guard "$SID" "$PASS"
     kill -s USR1 $$
     echo 0 >&5
   ) &
