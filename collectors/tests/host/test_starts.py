@@ -79,7 +79,7 @@ def test_pauses_start_no_programs(name: str, tmp_path: Path) -> None:
         folder = tmp_path / seconds
         folder.mkdir()
         counts.append(count_started(["/bin/dash", str(file)], folder, SECS=seconds))
-    # What a look finds may be asked about: owners of sockets, units.
-    asked = ("ss", "sh", "systemctl", "timeout", "sort", "head")
-    short, long = ({name: n for name, n in count.items() if name not in asked} for count in counts)
+    # What a look finds may be queried: owners of sockets, units.
+    queried = ("ss", "sh", "systemctl", "timeout", "sort", "head")
+    short, long = ({name: n for name, n in count.items() if name not in queried} for count in counts)
     assert short == long
