@@ -54,7 +54,7 @@ LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "m
 # Real software of lab/real, by package: several have no program of their own, or one whose name has a version.
 REAL_SOFTWARE = tuple(
     """nginx-light php-fpm php-mysql php-pgsql haproxy gunicorn python3-flask mariadb-server redis-server postgresql
-    golang-go default-jdk-headless nodejs wrk apache2-utils sysbench dnsmasq-base sshfs fuse3 memcached
+    golang-go default-jdk-headless nodejs wrk apache2 apache2-utils sysbench dnsmasq-base sshfs fuse3 memcached
     strace""".split()  # noqa: SIM905
 )
 SETS = {
