@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import errno
 import random
 import resource
@@ -33,9 +34,18 @@ class Visitor:
         pause_s = self.options.visitors / self.options.rate
         await asyncio.sleep(self.draw.uniform(0, self.options.arrive_s))
         while True:
-            await asyncio.sleep(self.draw.expovariate(1 / pause_s))
+            await self.wait(self.draw.expovariate(1 / pause_s))
             path = self.draw.choice(self.options.path or ["/"])
             await self.request(path.replace("{n}", str(self.draw.randrange(self.options.range))))
+
+    async def wait(self, pause_s: float) -> None:
+        """Wait until the next request; with --close, close the connection as soon as the server has closed it."""
+        start = time.monotonic()
+        if self.options.close and self.connection:
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                await asyncio.wait_for(self.connection[0].read(1), pause_s)
+                self.disconnect()
+        await asyncio.sleep(max(0.0, start + pause_s - time.monotonic()))
 
     async def request(self, path: str) -> None:
         """Send one request and log its outcome."""
@@ -118,6 +128,9 @@ def main() -> None:
     parser.add_argument("--timeout-s", type=float, default=3.0)
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--new-connections", action="store_true", help="a connection for each request")
+    parser.add_argument(
+        "--close", action="store_true", help="close at once what the server has closed, as browsers do"
+    )
     parser.add_argument("--stream", action="store_true", help="the answer is a stream, read until it ends")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", required=True)
