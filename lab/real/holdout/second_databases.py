@@ -97,7 +97,7 @@ def _safer_carts(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
         writes=rng.randrange(2, 6), reads=rng.randrange(2, 5), rounds=rng.randrange(800, 2000)
     )
     service.start()
-    iops = rng.randrange(130, 200)
+    iops = rng.randrange(20, 34)
     slow_disk(environment.app, image, iops=iops)
     mix = {"sessions": rng.choice((4, 5)), "carts": rng.choice((3, 4)), "items": rng.choice((1, 2))}
     host.start_clients(rng.randrange(100, 170), mix)
