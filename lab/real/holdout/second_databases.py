@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from lab.application import DATA, LabApplication, slow_disk
 from lab.environment import LabEnvironment
 from lab.real.services.golang import GO, GoService
-from lab.real.services.helpdesk import Helpdesk
+from lab.real.services.hosts.helpdesk_host import Helpdesk
 from lab.real.services.hosts.runtime_host import RuntimeHost
 from lab.real.services.redis import Redis
 from lab.scenario import Live, Scenario

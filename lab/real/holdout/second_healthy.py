@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
-from lab.real.services.helpdesk import Helpdesk
+from lab.real.services.hosts.helpdesk_host import Helpdesk
 from lab.real.services.hosts.runtime_host import RuntimeHost
 from lab.real.services.node import NodeService
 from lab.scenario import Live, Scenario

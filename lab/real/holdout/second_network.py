@@ -74,7 +74,7 @@ def _client_of_a_page(environment: LabEnvironment, rng: random.Random) -> Iterat
     }  # fmt: skip
     portal.write_settings(**settings, client="portal")
     portal.start()
-    rate = rng.uniform(225, 250) / int(str(settings["calls"]))
+    rate = rng.uniform(120, 140) / int(str(settings["calls"]))
     mix = {"contracts": rng.choice((3, 4)), "claims": rng.choice((3, 4)), "help": 1}
     host.start_clients(round(rate), mix)
     portal.write_settings(**settings, client="page")

@@ -28,7 +28,7 @@ from lab.scenario import Live, Scenario
 
 
 @contextmanager
-def _patience(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+def _idle_visitors(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: how long Apache keeps a connection on which its visitor sends nothing."""
     port, api_port = draw_ports(rng, 2)
     workers = rng.randrange(28, 56)
@@ -53,8 +53,8 @@ def _patience(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]
     )
     time.sleep(4.0)
     healthy = load.baseline(4.0)
-    patience_s = rng.choice((15, 30, 60))
-    server.restart(keepalive_timeout=str(patience_s))
+    kept_s = rng.choice((15, 30, 60))
+    server.restart(keepalive_timeout=str(kept_s))
     time.sleep(6.0)
     load.mark()
     yield Live(
@@ -62,7 +62,7 @@ def _patience(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]
         choose_scope(environment, rng, server.pid),
         {
             "port": port, "healthy": healthy, "workers": workers, "visitors": visitors, "rate": rate, "paths": paths,
-            "patience_s": patience_s, "neighbours": neighbours,
+            "kept_s": kept_s, "neighbours": neighbours,
         },
         load.stats,
         apache.ACCESS_LOG,
@@ -192,7 +192,7 @@ def _more_workers(environment: LabEnvironment, rng: random.Random) -> Iterator[L
 SCENARIOS = (
     Scenario(
         "apache-patience", "holdout", "apache-patience", ("worker-pool-exhausted", "connection-limit"),
-        "Idle visitors hold the processes of Apache, of which there may be fewer than visitors.", _patience,
+        "Idle visitors hold the processes of Apache, of which there may be fewer than visitors.", _idle_visitors,
         needs=("apache2",), seconds=10.0, software=("apache2",),
     ),
     Scenario(

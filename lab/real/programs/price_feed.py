@@ -1,4 +1,4 @@
-"""Workers of a feed of prices: each keeps a connection to the cache and looks at a price now and then."""
+"""Workers of a feed of prices: each keeps a connection to the cache and looks at a price occasionally."""
 
 from __future__ import annotations
 
