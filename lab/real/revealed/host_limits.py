@@ -96,12 +96,12 @@ def _debug_log(environment: LabEnvironment, rng: random.Random) -> Iterator[Live
 
 SCENARIOS = (
     Scenario(
-        "crash-loop", "holdout", "crash-loop", ("crash-loop",),
+        "crash-loop", "development", "crash-loop", ("crash-loop",),
         "A Node service ends with an exception on a broken record and is started again and again.",
         _record_that_ends_the_service, needs=("node", "nginx"), seconds=8.0, software=("node",),
     ),
     Scenario(
-        "log-flood", "holdout", "log-flood", ("log-flood",),
+        "log-flood", "development", "log-flood", ("log-flood",),
         "A Python service writes a line for each step of each request, before it goes on.", _debug_log,
         needs=("gunicorn",), seconds=8.0, software=("gunicorn",),
     ),

@@ -171,17 +171,17 @@ def _new_release(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
 
 SCENARIOS = (
     Scenario(
-        "connection-churn", "holdout", "connection-churn", ("connection-churn", "ephemeral-port-exhaustion"),
+        "connection-churn", "development", "connection-churn", ("connection-churn", "ephemeral-port-exhaustion"),
         "The proxy opens a connection to another host for each request, until local ports run out.", _churn,
         needs=("nginx",), seconds=10.0, software=("nginx",),
     ),
     Scenario(
-        "worker-leak", "holdout", "worker-leak", ("worker-leak", "memory-leak"),
+        "worker-leak", "development", "worker-leak", ("worker-leak", "memory-leak"),
         "Workers remember every page; the kernel ends them again and again, and new ones take seconds to start.",
         _leaking_workers, needs=("nginx", "gunicorn"), seconds=20.0, software=("gunicorn",),
     ),
     Scenario(
-        "deploy-before", "holdout", "deploy-before", ("recent-change", "cpu-hot-function"),
+        "deploy-before", "development", "deploy-before", ("recent-change", "cpu-hot-function"),
         "A release of seconds ago searches more than the one before it.", _new_release,
         needs=("nginx", "gunicorn"), seconds=10.0, software=("gunicorn",),
     ),

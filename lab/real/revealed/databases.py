@@ -165,27 +165,27 @@ def _full_volume(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
 NEEDS = (POSTGRES, "setpriv")
 SCENARIOS = (
     Scenario(
-        "postgres-lock-wait", "holdout", "postgres-lock-wait", ("database-lock-wait",),
+        "postgres-lock-wait", "development", "postgres-lock-wait", ("database-lock-wait",),
         "A job changes rows or a table for minutes in one transaction; statements of the shop wait for its locks.",
         _long_statement, needs=NEEDS, seconds=15.0, software=("postgresql",),
     ),
     Scenario(
-        "postgres-checkpoint-storm", "holdout", "postgres-checkpoint-storm", ("checkpoint-storm",),
+        "postgres-checkpoint-storm", "development", "postgres-checkpoint-storm", ("checkpoint-storm",),
         "The write-ahead log may have a few megabytes: checkpoints follow each other and every page is logged in full.",
         _checkpoints, needs=(*NEEDS, "mkfs.ext4"), seconds=15.0, software=("postgresql",),
     ),
     Scenario(
-        "packet-loss-to-database", "holdout", "packet-loss-to-database", ("packet-loss-upstream",),
+        "packet-loss-to-database", "development", "packet-loss-to-database", ("packet-loss-upstream",),
         "Some percent of the segments between the shop and its database are lost in the network.", _lossy_network,
         needs=(*NEEDS, "iptables"), software=("postgresql",),
     ),
     Scenario(
-        "memcg-page-cache-thrash", "holdout", "memcg-page-cache-thrash", ("memcg-page-cache-thrashing",),
+        "memcg-page-cache-thrash", "development", "memcg-page-cache-thrash", ("memcg-page-cache-thrashing",),
         "The memory limit of the database's group is below what it reads; pages are read from disk again and again.",
         _small_group, needs=(*NEEDS, "mkfs.ext4"), global_effect=("app-memory",), software=("postgresql",),
     ),
     Scenario(
-        "disk-full", "holdout", "disk-full", ("disk-full",),
+        "disk-full", "development", "disk-full", ("disk-full",),
         "The volume of the database has no space left; orders fail, pages that only read are as before.", _full_volume,
         needs=(*NEEDS, "mkfs.ext4"), software=("postgresql",),
     ),

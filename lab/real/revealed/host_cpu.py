@@ -84,18 +84,18 @@ def _observer_left_behind(environment: LabEnvironment, rng: random.Random) -> It
 
 SCENARIOS = (
     Scenario(
-        "cpu-quota", "holdout", "cpu-quota", ("cpu-quota-throttling",),
+        "cpu-quota", "development", "cpu-quota", ("cpu-quota-throttling",),
         "The CPU limit of a web service's group is below what its clients demand.", _limit_below_demand,
         needs=("nginx", "gunicorn"), seconds=8.0, software=("gunicorn", "nginx"),
     ),
     Scenario(
-        "host-out-of-cpu", "holdout", "host-out-of-cpu", ("cpu-exhausted",),
+        "host-out-of-cpu", "development", "host-out-of-cpu", ("cpu-exhausted",),
         "Many ordinary workers together want several times the CPUs, none of them more than its part.",
         _more_work_than_cpus, needs=("nginx", "gunicorn"), seconds=8.0, global_effect=("cpu",),
         software=("gunicorn", "nginx"),
     ),
     Scenario(
-        "tracer-attached", "holdout", "tracer-attached", ("tracer-attached",),
+        "tracer-attached", "development", "tracer-attached", ("tracer-attached",),
         "An strace that was left behind stops the service at its system calls.", _observer_left_behind,
         needs=("strace", "gunicorn"), seconds=8.0, software=("gunicorn",),
     ),

@@ -167,12 +167,12 @@ def _php_pool(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]
 
 SCENARIOS = (
     Scenario(
-        "gunicorn-workers", "holdout", "gunicorn-workers", ("worker-pool-exhausted",),
+        "gunicorn-workers", "development", "gunicorn-workers", ("worker-pool-exhausted",),
         "Requests that wait for updates hold all workers, while the CPUs have time.", _sync_workers,
         needs=("nginx", "gunicorn"), seconds=10.0, software=("gunicorn", "nginx"),
     ),
     Scenario(
-        "haproxy-maxconn", "holdout", "haproxy-maxconn", ("connection-limit",),
+        "haproxy-maxconn", "development", "haproxy-maxconn", ("connection-limit",),
         "HAProxy may have fewer connections than clients need; the servers behind it have time.", _proxy_limit,
         needs=("haproxy",), seconds=10.0, software=("haproxy",),
     ),

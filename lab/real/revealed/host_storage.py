@@ -150,17 +150,17 @@ def _silent_file_server(environment: LabEnvironment, rng: random.Random) -> Iter
 
 SCENARIOS = (
     Scenario(
-        "deleted-open-file", "holdout", "deleted-open-file", ("deleted-open-file",),
+        "deleted-open-file", "development", "deleted-open-file", ("deleted-open-file",),
         "A volume is full of a log that was removed while its writer has it open.", _removed_log_that_is_open,
         needs=("gunicorn", "mkfs.ext4"), seconds=8.0, software=("gunicorn",),
     ),
     Scenario(
-        "inodes-exhausted", "holdout", "inodes-exhausted", ("inodes-exhausted",),
+        "inodes-exhausted", "development", "inodes-exhausted", ("inodes-exhausted",),
         "A volume with free space has no free inode: new files cannot be created.", _no_free_inodes,
         needs=("gunicorn", "mkfs.ext4"), seconds=8.0, software=("gunicorn",),
     ),
     Scenario(
-        "fuse-hang", "holdout", "fuse-hang", ("hanging-file-system",),
+        "fuse-hang", "development", "fuse-hang", ("hanging-file-system",),
         "The server of an sshfs mount does not answer: workers that read an image hang.", _silent_file_server,
         needs=("sshfs", "gunicorn"), seconds=8.0, software=("sshfs", "gunicorn"),
     ),

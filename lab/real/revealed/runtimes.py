@@ -157,32 +157,32 @@ def _run_lock_in_jvm(environment: LabEnvironment, rng: random.Random) -> Iterato
 
 SCENARIOS = (
     Scenario(
-        "jvm-gc-pause", "holdout", "jvm-gc-pause", ("gc-pauses",),
+        "jvm-gc-pause", "development", "jvm-gc-pause", ("gc-pauses",),
         "A JVM keeps nearly as much as its heap can hold and collects garbage all the time; its work is the same.",
         _run_jvm_gc_pause, needs=("java", "javac"), seconds=12.0, software=("java",), global_effect=("cpu",),
     ),
     Scenario(
-        "go-gc-pressure", "holdout", "go-gc-pressure", ("gc-pauses",),
+        "go-gc-pressure", "development", "go-gc-pressure", ("gc-pauses",),
         "The memory limit or the growth target of Go is so low that it collects garbage without end.",
         _run_go_gc_pressure, needs=(GO, "curl"), seconds=8.0, software=("go",), global_effect=("cpu",),
     ),
     Scenario(
-        "node-event-loop-blocked", "holdout", "node-event-loop-blocked", ("blocked-event-loop",),
+        "node-event-loop-blocked", "development", "node-event-loop-blocked", ("blocked-event-loop",),
         "A rare kind of request does long synchronous work in Node, and all other requests wait for it.",
         _run_node_event_loop_blocked, needs=("node",), seconds=10.0, software=("node",),
     ),
     Scenario(
-        "redis-slow-command", "holdout", "redis-slow-command", ("blocked-event-loop", "cpu-hot-function"),
+        "redis-slow-command", "development", "redis-slow-command", ("blocked-event-loop", "cpu-hot-function"),
         "A job runs commands over a whole data set of Redis; the quick reads of an application wait for each.",
         _run_redis_slow_command, needs=("redis-server", GO), seconds=8.0, software=("redis",),
     ),
     Scenario(
-        "lock-in-runtime", "holdout", "lock-in-runtime", ("lock-contention",),
+        "lock-in-runtime", "development", "lock-in-runtime", ("lock-contention",),
         "A mutex of Go is held during a remote call: reservations queue for it while the CPUs are idle.",
         _run_lock_in_runtime, needs=(GO,), seconds=8.0, software=("go",),
     ),
     Scenario(
-        "lock-in-runtime-jvm", "holdout", "lock-in-runtime", ("lock-contention",),
+        "lock-in-runtime-jvm", "development", "lock-in-runtime", ("lock-contention",),
         "Threads of a JVM wait for a synchronized block during whose remote call nothing else can enter.",
         _run_lock_in_jvm, needs=("java", "javac"), seconds=8.0, software=("java",),
     ),
