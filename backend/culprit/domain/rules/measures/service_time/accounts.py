@@ -60,7 +60,8 @@ class TimeAccount:
     threads and requests. `waiting` is the mean number of requests that it has taken and not answered, `queued` of those
     that no thread has taken, `oldest_ms` the longest wait of one. `callees` are the accounts of local services that it
     waits for, by target. `ran_instead` are the processes that used most CPU time, if its threads waited for a CPU.
-    `busy_threads` are threads that work or wait for what they need, `free_threads` idle ones that can take a request.
+    `busy_threads` are threads that work or wait for what they need, and while requests queue also those that a silent
+    connection holds; `free_threads` are idle ones that can take a request.
     `citations` are the requests, `sources` all rows that the account is computed from.
     """
 
@@ -182,12 +183,14 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     for at, service in enumerate(services.services):
         load = loads[at]
         amounts, idle = place_requests(load, busy[at], threads[at])
+        # While connections queue, a thread that waits for the data of another one is not free.
+        held = min(threads[at].held, threads[at].free) if load.queued else 0.0
         accounts.append(
             TimeAccount(
                 service, amounts, idle, load.waiting, load.queued, load.oldest_ms,
                 int(sum_column(service.rows, "samples")), load.citations, callees[at], _is_target(view, service),
                 _select_others(users, service) if (RUNNABLE, "") in amounts else (),
-                sum(item.number for item in threads[at].busy.values()), threads[at].free,
+                sum(item.number for item in threads[at].busy.values()) + held, threads[at].free - held,
                 sources[service.pids],
             )
         )  # fmt: skip

@@ -12,11 +12,12 @@ RUNNABLE = "runnable"
 THROTTLED = "throttled"
 PEER = "peer"
 DNS = "dns"
+CLIENT = "client"
 
 #: A thread in one of these works on something, or waits for something that it needs to continue.
 BUSY = frozenset({RUNNING, RUNNABLE, THROTTLED, "disk", "fault", "filesystem", "lock", PEER, DNS, "tracer"})
 #: A thread in one of these waits for its next request. It is never a request's wait.
-IDLE = frozenset({"accept", "client", "events", "signal"})
+IDLE = frozenset({"accept", CLIENT, "events", "signal"})
 #: A thread in one of these is idle, or a request waits in it: both look the same. Only requests that are in progress
 #: and in no other thread make it busy.
 AMBIGUOUS = frozenset({"condition", "park", "semaphore", "child", "pipe", "sleep", UNKNOWN})
@@ -32,7 +33,7 @@ def classify_activity(activity: str, operation: str) -> str:
     A thread that writes to a full pipe or to a client that does not read is busy. An activity that is not known here
     is ambiguous: it is counted only where a request needs it.
     """
-    if activity in ("pipe", "client") and operation in _WRITES:
+    if activity in ("pipe", CLIENT) and operation in _WRITES:
         return "busy"
     if activity in BUSY:
         return "busy"

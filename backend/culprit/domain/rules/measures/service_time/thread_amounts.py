@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.service_time.activities import (
+    CLIENT,
     EXACT,
     RUNNABLE,
     RUNNING,
@@ -32,13 +33,15 @@ _NEARLY_ALL = 0.95
 class ThreadAmounts:
     """What the threads of a service do: busy, idle, and ambiguous (idle or holding a request).
 
-    `free` are idle threads that can take a request. The parent of worker processes never takes one.
+    `free` are idle threads that can take a request. The parent of worker processes never takes one. `held` are those of
+    them that wait for data of one client: they take its next request, and no other connection.
     """
 
     busy: Mapping[Key, Amount]
     idle: Mapping[Key, Amount]
     ambiguous: Mapping[Key, Amount]
     free: float = 0.0
+    held: float = 0.0
 
 
 def read_thread_amounts(
@@ -52,18 +55,19 @@ def read_thread_amounts(
         "busy": defaultdict(list), "idle": defaultdict(list), "ambiguous": defaultdict(list)
     }  # fmt: skip
     parents = {row.text("ppid") for row in service.rows}
-    free = 0.0
+    free = held = 0.0
     for process in service.rows:
         for kind, key, amount in _read_process(process, rows.get(process.text("pid"), ()), window_ms):
             parts[kind][key].append(amount)
             if kind == "idle" and process.text("pid") not in parents:
                 free += amount.number
+                held += amount.number if key[0] == CLIENT else 0.0
         free -= _count_never_woken(rows.get(process.text("pid"), ()), window_ms)
     sums = {
         kind: {key: add_amounts(items) for key, items in by_key.items()} for kind, by_key in parts.items()
     }
     busy = throttled.split(service.group, sums["busy"])
-    return ThreadAmounts(busy, sums["idle"], sums["ambiguous"], max(0.0, free))
+    return ThreadAmounts(busy, sums["idle"], sums["ambiguous"], max(0.0, free), held)
 
 
 def _count_never_woken(rows: Sequence[TableRow], window_ms: float) -> int:
