@@ -16,8 +16,9 @@ def load_real_scenarios() -> dict[str, Scenario]:
     """Return all scenarios of real software by id. Raises ValueError for an id that two scenarios have."""
     scenarios: dict[str, Scenario] = {}
     for package in PACKAGES:
-        for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
-            for scenario in importlib.import_module(f"{package.__name__}.{module.name}").SCENARIOS:
+        modules = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        for name in sorted(module.name for module in modules if not module.ispkg):
+            for scenario in importlib.import_module(name).SCENARIOS:
                 if scenario.id in scenarios:
                     raise ValueError(f"two scenarios are called {scenario.id}")
                 scenarios[scenario.id] = scenario

@@ -46,6 +46,7 @@ _NAMES = (
         "handler_read_rnd_next",
         "handler_read_key",
         "handler_read_next",
+        "handler_read_prev",
         "rows_sent",
         "com_select",
     ),

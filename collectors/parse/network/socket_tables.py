@@ -22,6 +22,7 @@ _DESTINATIONS = (
     *(Column("source"), Column("peer"), Column("port"), Column("established", "count")),
     *(Column("time_wait", "count"), Column("syn_sent", "count"), Column("local_ports", "count")),
     *(Column("port_use_pct", "pct"), Column("sockets", "count"), Column("sockets_first", "count")),
+    Column("syn_sent_first", "count"),
 )
 _CLOSE_WAIT = (
     *(Column("pid"), Column("comm"), Column("local_port"), Column("peer"), Column("peer_port")),
@@ -74,6 +75,7 @@ def _build_destinations(first: SocketCount, last: SocketCount, ports: int) -> It
                     number_or_none(compute_pct(item.ports, ports)),
                     item.sockets,
                     before.sockets if before else 0,
+                    before.syn_sent if before else 0,
                 ),
             ),
             item.line,

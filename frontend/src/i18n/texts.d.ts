@@ -481,6 +481,7 @@ export interface TextVariables {
   "findings.activity.events": never;
   "findings.activity.fault": never;
   "findings.activity.filesystem": never;
+  "findings.activity.held": never;
   "findings.activity.lock": never;
   "findings.activity.park": never;
   "findings.activity.peer": never;

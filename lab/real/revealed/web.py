@@ -177,7 +177,7 @@ SCENARIOS = (
         needs=("haproxy",), seconds=10.0, software=("haproxy",),
     ),
     Scenario(
-        "php-fpm-pool", "holdout", "php-fpm-pool", ("worker-pool-exhausted",),
+        "php-fpm-pool", "development", "php-fpm-pool", ("worker-pool-exhausted",),
         "The pool has fewer PHP processes than requests at a time, most of which only wait.", _php_pool,
         needs=("nginx", "php-fpm8.2"), seconds=10.0, software=("php-fpm", "nginx"),
     ),

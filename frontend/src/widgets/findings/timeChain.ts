@@ -48,7 +48,7 @@ export function findHarmedService(accounts: readonly TimeAccount[]): string | un
 const GROUPS: Record<string, string> = {
   running: "cpu", runnable: "queue", throttled: "queue", disk: "disk", fault: "disk", filesystem: "disk",
   lock: "lock", semaphore: "lock", condition: "lock", park: "lock", peer: "peer", dns: "peer", client: "peer",
-  pipe: "peer",
+  held: "peer", pipe: "peer",
 }; // biome-ignore format: a short list
 
 /** The kind of an activity, which has its own look in a bar. */

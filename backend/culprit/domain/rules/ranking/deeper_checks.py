@@ -24,6 +24,7 @@ _BY_ACTIVITY: Mapping[str, tuple[str, ...]] = {
     "disk": ("perf_trace", "offcpu"),
     "peer": (),
     "dns": (),
+    "held": (),
     "tracer": (),
 }
 #: What servers report on themselves, by the name of the program.

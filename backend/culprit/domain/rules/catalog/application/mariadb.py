@@ -126,8 +126,8 @@ RULES: tuple[Rule, ...] = (
         id="F-MARIADB-ROWS-READ",
         title=Text("Queries of MariaDB read far more rows than they return", "MariaDB 查询读取的行远多于返回的行"),
         summary=Text(
-            "Scans read {value} rows for each row that is sent.",
-            "每返回一行，扫描读取了 {value} 行。",
+            "Scans of tables and indexes read {value} rows for each row that is sent.",
+            "每返回一行，对表与索引的扫描读取了 {value} 行。",
         ),
         measure=mariadb.ROWS_PER_ROW,
         op=">=",
@@ -151,7 +151,8 @@ RULES: tuple[Rule, ...] = (
             "Sums and counts over a table read all of it by design.",
             "整表的汇总与计数本就需要读取全部行。",
         ),
-        source="SHOW GLOBAL STATUS: Handler_read_rnd_next, Rows_sent, Com_select, Select_scan",
+        source="SHOW GLOBAL STATUS: Handler_read_rnd_next, Handler_read_next, Handler_read_prev, Rows_sent, "
+        "Com_select, Select_scan",
     ),
     Rule(
         id="F-MARIADB-CHECKPOINT-AGE",

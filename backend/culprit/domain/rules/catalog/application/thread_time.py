@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Severity, Strength
-from culprit.domain.rules.measures.service_time import neighbors, shares
+from culprit.domain.rules.measures.service_time import neighbors, peer_calls, shares
 from culprit.domain.rules.rule import AnyCondition, Condition, Measure, Rule, Threshold
 from culprit.domain.rules.use_method import Resource, Use
 
@@ -39,6 +39,22 @@ _SLOW: tuple[Condition | AnyCondition, ...] = (
             Condition(shares.IS_NAMED, "==", Threshold("named", 1.0, "the diagnosis names it")),
         )
     ),
+)
+
+#: Requests that queue in front of busy workers wait for a worker. The peer is slow where it takes long for one call.
+_LATE_PEER = AnyCondition(
+    (
+        Condition(
+            peer_calls.PART_OF_REQUEST,
+            ">=",
+            Threshold("part", 10.0, "percent: a tenth of a delay is what people notice (Getty 1975)"),
+        ),
+        Condition(
+            peer_calls.LONGEST,
+            ">=",
+            Threshold("call", 1000.0, "milliseconds: users lose their flow of thought (Miller 1968)"),
+        ),
+    )
 )
 
 
@@ -85,7 +101,12 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.MECHANISM,
         causes=("slow-dependency",),
-        refuted_by=("F-NET-LOSS-TO-PEER",),
+        also=(_LATE_PEER,),
+        refuted_by=("F-NET-LOSS-TO-PEER", "F-NET-LARGE-LOST"),
+        caveats=Text(
+            "A short call in front of which requests queue is no slow peer: there are too few workers.",
+            "若单次调用很短而请求在其前排队，则远端并不慢，而是工作进程太少。",
+        ),
     ),
     _build_rule(
         "LOCAL-PEER",

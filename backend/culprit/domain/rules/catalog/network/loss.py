@@ -10,6 +10,7 @@ from culprit.domain.rules.measures.network.loss import (
     DATA_PER_HANDSHAKE,
     DATA_RETRANS_PCT,
     HANDSHAKE_RETRANS_PCT,
+    HANDSHAKES_WAITING,
     OWN_DROPS,
 )
 from culprit.domain.rules.measures.network.sockets import UNANSWERED
@@ -24,6 +25,7 @@ OWN = (
     "F-NET-FW-STATISTIC",
     "F-NET-MTU-SMALL",
     "F-NET-MTU-TOO-LONG",
+    "F-NET-LARGE-LOST",
     "F-NET-CONNTRACK-DROP",
     "F-SOFTNET-DROP",
     "F-NET-LINK-ERRORS",
@@ -139,6 +141,42 @@ RULES: tuple[Rule, ...] = (
             "对端不读取时会关闭窗口，数据同样滞留在本机。",
         ),
         source="ss: data that is not acknowledged; tcp_info: unanswered requests; Tcp.RetransSegs",
+    ),
+    Rule(
+        id="F-NET-LARGE-LOST",
+        title=Text("Large packets to a peer are lost, and small ones arrive", "发往对端的大包丢失，小包可达"),
+        summary=Text(
+            "Handshakes with {peer} succeed, but {value} % of the requests of {name} that wait for it are not "
+            "acknowledged ({unsent} on average).",
+            "与 {peer} 的握手成功，但 {name} 等待它的请求中有 {value} % 未被确认（平均 {unsent} 个）。",
+        ),
+        measure=UNACKNOWLEDGED,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 50.0, "percent: more of them wait for the network than for the peer")),
+        ),
+        also=(
+            Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
+            Condition(
+                DATA_RETRANS_PCT, ">", Threshold("lost", 1.0, "TCP on a healthy LAN stays below 0.1 %")
+            ),
+            Condition(
+                HANDSHAKES_WAITING,
+                "<",
+                Threshold(
+                    "handshakes", 10.0, "percent: a lost handshake waits 1 s, lost data 0.2 s (RFC 6298)"
+                ),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
+        suspects=("mtu-too-small",),
+        causes=("mtu-too-small",),
+        caveats=Text(
+            "A device that drops bursts, or a limit of bytes, loses large packets more often too.",
+            "丢弃突发流量或按字节限速的设备也会更多地丢失大包。",
+        ),
+        source="RFC 2923, 2.1: a black hole of path MTU discovery lets handshakes pass and full segments not",
     ),
     Rule(
         id="F-NET-LOSS-ELSEWHERE",

@@ -126,6 +126,7 @@ _LISTENERS: tuple[Rule, ...] = (
         thresholds=(("warn", _NOTICEABLE),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "saturation"),
+        suspects=("worker-pool-exhausted", "connection-limit"),
         related=(details.WAITING, details.BACKLOG, _ACCEPTED),
         causes=("worker-pool-exhausted",),
         harm=True,

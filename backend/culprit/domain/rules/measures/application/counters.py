@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Citation, Measurement
@@ -28,18 +28,17 @@ def index_counters(view: HostView, table: str) -> Mapping[str, TableRow]:
     return {row.text("name"): row for row in view.rows(table)}
 
 
-def read_ratio(table: str, over: str, under: str) -> Callable[[HostView], Iterator[Measurement]]:
-    """Return a reader of what one counter grew by for each step of another."""
+def read_ratio(table: str, over: Sequence[str], under: str) -> Callable[[HostView], Iterator[Measurement]]:
+    """Return a reader of what counters, of those that the server has, grew by for each step of another."""
 
     def read(view: HostView) -> Iterator[Measurement]:
         rows = index_counters(view, table)
-        above, below = rows.get(over), rows.get(under)
-        if above is None or below is None:
-            return
-        value, by = above.number("grown"), below.number("grown")
-        if value is not None and by is not None:
-            cites = (above.citation, below.citation)
-            yield Measurement(value / max(by, 1.0), (), cites, round(by))
+        above = {rows[name].citation: rows[name].number("grown") for name in over if name in rows}
+        known = [value for value in above.values() if value is not None]
+        below = rows.get(under)
+        by = below.number("grown") if below is not None else None
+        if below is not None and by is not None and known:
+            yield Measurement(sum(known) / max(by, 1.0), (), (*above, below.citation), round(by))
 
     return read
 

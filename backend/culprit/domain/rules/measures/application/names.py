@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail
 from culprit.domain.rules.view import HostView, TableRow
@@ -13,7 +14,8 @@ from culprit.domain.rules.view import HostView, TableRow
 _WAITS = (("dns_waits",),)
 _PROBES = (("dns_probe",),)
 #: What is no answer to any query. A server that refuses to answer for the root may serve the names of a company.
-FAILURES = ("server failure", "no answer")
+_NO_ANSWER = "no answer"
+FAILURES = ("server failure", _NO_ANSWER)
 #: The question that a server of a host answers if it resolves any name. RFC 1034, 5.3.1: a stub resolver depends
 #: on servers that resolve names for it.
 _SEARCH_DOMAIN = "search domain"
@@ -77,14 +79,20 @@ def _select_decisive(rows: list[TableRow]) -> list[TableRow]:
 
 
 def _failing_probes(view: HostView) -> Iterator[Measurement]:
-    """Percent of the queries to a server that failed."""
+    """Percent of the queries to a server that failed.
+
+    An error is the answer of the server to any such query. That no answer came may be chance, so it is a sample.
+    """
     for server, sent in _group_probes(view).items():
         rows = _select_decisive(sent)
         failed = [row for row in rows if _is_failure(row)]
         last = failed[-1].text("outcome") if failed else "answer"
         detail: Detail = {"server": server, "outcome": last, "count": len(rows)}
         cites = tuple(row.citation for row in rows)
-        yield Measurement(100.0 * len(failed) / len(rows), (), cites, len(rows), (), detail)
+        share = len(failed) / len(rows)
+        is_sampled = any(row.text("outcome") == _NO_ANSWER for row in failed)
+        interval = estimate_share(share, len(rows)) if is_sampled else None
+        yield Measurement(100.0 * share, (), cites, len(rows), (), detail, interval)
 
 
 def _slow_probes(view: HostView) -> Iterator[Measurement]:

@@ -19,6 +19,8 @@ from culprit.domain.rules.view import HostView, TableRow
 
 _NEEDS = (("mariadb_stats",),)
 _COUNTERS = "mariadb_counters"
+#: The server counts rows that it reads one after the other in a table, forward in an index, and backward.
+_ROWS_READ = ("handler_read_rnd_next", "handler_read_next", "handler_read_prev")
 _METADATA = ("Waiting for table metadata lock", "Waiting for schema metadata lock", "Waiting for backup lock")
 
 
@@ -101,11 +103,11 @@ CONNECTIONS = build_listed_measure(
 )
 ROWS_PER_ROW = build_listed_measure(
     "mariadb.rows_read_per_row", "count", "Rows read by scans for each row sent", "每返回一行扫描的行数", _NEEDS,
-    read_ratio(_COUNTERS, "handler_read_rnd_next", "rows_sent"),
+    read_ratio(_COUNTERS, _ROWS_READ, "rows_sent"),
 )  # fmt: skip
 ROWS_PER_SELECT = build_listed_measure(
     "mariadb.rows_read_per_select", "count", "Rows read by scans for each query", "每次查询扫描的行数", _NEEDS,
-    read_ratio(_COUNTERS, "handler_read_rnd_next", "com_select"),
+    read_ratio(_COUNTERS, _ROWS_READ, "com_select"),
 )  # fmt: skip
 SCANS = build_listed_measure(
     "mariadb.scans_count", "count", "Queries that scanned a whole table", "全表扫描的查询数", _NEEDS,

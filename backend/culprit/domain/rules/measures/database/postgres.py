@@ -130,7 +130,7 @@ SCAN_SHARE = build_listed_measure(
 )
 SCANNED_PER_COMMIT = build_listed_measure(
     "postgres.rows_scanned_per_commit", "count", "Rows scanned for each transaction", "每个事务扫描的行数", _NEEDS,
-    read_ratio(_COUNTERS, "rows_scanned", "commits"),
+    read_ratio(_COUNTERS, ("rows_scanned",), "commits"),
 )  # fmt: skip
 COMMITS = build_listed_measure(
     "postgres.commits_count", "count", "Transactions", "事务数", _NEEDS, read_counter(_COUNTERS, "commits")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Citation, Measurement
-from culprit.domain.rules.intervals import Interval, estimate_event_share
-from culprit.domain.rules.measures.derived import merge_citations
+from culprit.domain.rules.intervals import Interval, estimate_event_share, estimate_share
+from culprit.domain.rules.measures.derived import cite_rows, merge_citations
 from culprit.domain.rules.measures.network.drops import UNCOUNTED_RULE, measure_event_share, read_cell
 from culprit.domain.rules.measures.network.rates import EventRate, list_column_rates, read_event_rate
+from culprit.domain.rules.measures.service_time.services import normalize_target
 from culprit.domain.rules.rule import Measure
-from culprit.domain.rules.view import HostView
+from culprit.domain.rules.view import HostView, TableRow
 
 _OWN = (
     *("net.rx_drop_per_s", "net.tx_drop_per_s", "net.rx_err_per_s", "net.tx_err_per_s"),
@@ -26,6 +28,8 @@ _OWN = (
         "tcp.rcvq_drop_per_s",
     ),
 )
+#: Handshakes are counted at the start and the end of a capture.
+_SNAPSHOTS = 2
 #: The ratio where data was retransmitted and no handshake was: far above that of random loss.
 NO_HANDSHAKE_LOST = 100.0
 _SOURCES = (("qdisc",), ("firewall",), ("net_dev",), ("softnet",), ("snmp",), ("netstat_ext",))
@@ -89,6 +93,31 @@ def _handshake_pct(view: HostView) -> Sequence[Measurement]:
         return ()
     detail = {"per_s": round(again.value, 2)}
     return (measure_event_share(again.count, total, (), again.citations, 100.0, (), detail),)
+
+
+def _handshakes_waiting(view: HostView) -> Iterator[Measurement]:
+    """Percent of the connections to a peer which wait for the network that are still in their handshake.
+
+    Packets of a handshake are small and repeated after one second (RFC 6298), those with data sooner. So where both
+    get lost alike, a peer that is connected to anew for each request shows many handshakes. Peers to which fewer
+    connections were opened than have data unacknowledged are left out: their handshakes may be long ago.
+    """
+    unsent: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("tcp_waits"):
+        if row.text("direction") == "out" and row.number("unsent"):
+            unsent[normalize_target(row.text("peer"))].append(row)
+    for destination in view.rows("tcp_destinations"):
+        peer = normalize_target(f"{destination.text('peer')}:{destination.text('port')}")
+        stuck = sum(row.number("unsent") or 0.0 for row in unsent.get(peer, ()))
+        opened = (destination.number("sockets") or 0.0) - (destination.number("sockets_first") or 0.0)
+        if stuck > 0 and opened >= stuck:
+            handshakes = sum(destination.number(name) or 0.0 for name in ("syn_sent", "syn_sent_first"))
+            count = handshakes + _SNAPSHOTS * stuck
+            share = handshakes / count
+            cites = cite_rows(unsent[peer], [destination])
+            yield Measurement(
+                100.0 * share, (("dst", peer),), cites, round(count), interval=estimate_share(share, count)
+            )
 
 
 def own_drops(view: HostView) -> tuple[float, str, tuple[Citation, ...]]:
@@ -190,6 +219,13 @@ DATA_PER_HANDSHAKE = Measure(
     Text("Retransmission of data against that of handshakes", "数据与握手重传率之比"),
     _TCP,
     _per_handshake,
+)
+HANDSHAKES_WAITING = Measure(
+    "peer.handshakes_of_stuck_pct",
+    "pct",
+    Text("Waiting connections that are in their handshake", "等待网络的连接中处于握手的占比"),
+    (("tcp_waits",), ("ss",)),
+    lambda view: list(_handshakes_waiting(view)),
 )
 OWN_DROPS = Measure(
     "net.own_drops_per_100_retransmits",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.places import is_inside_group
-from culprit.domain.rules.measures.service_time.activities import RUNNABLE
-from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, compute_share
+from culprit.domain.rules.measures.service_time.activities import CLIENT, HELD, RUNNABLE
+from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, add_amounts, compute_share
 from culprit.domain.rules.measures.service_time.requests import (
     MOST_THREADS,
     NO_CALLS,
@@ -20,6 +20,7 @@ from culprit.domain.rules.measures.service_time.requests import (
     list_unix_links,
     place_requests,
     read_load,
+    release_polls,
     select_rows,
 )
 from culprit.domain.rules.measures.service_time.services import (
@@ -167,7 +168,12 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     users = list_cpu_users(view)
     window_ms = get_window_ms(view.rows("process_time"))
     limits = read_throttled_groups(view.rows("cgroup_cpu"), services.services, view.cpus, window_ms)
-    threads = [read_thread_amounts(service, rows, limits, window_ms) for service in services.services]
+    threads = [
+        release_polls(
+            read_thread_amounts(service, rows, limits, window_ms), select_rows(connections, service)
+        )
+        for service in services.services
+    ]
     busy = [
         add_unanswered(select_rows(connections, service), item)
         for service, item in zip(services.services, threads, strict=True)
@@ -185,6 +191,8 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
         amounts, idle = place_requests(load, busy[at], threads[at])
         # While connections queue, a thread that waits for the data of another one is not free.
         held = min(threads[at].held, threads[at].free) if load.queued else 0.0
+        if load.unaccepted >= 1:
+            amounts, idle = _hold_threads(amounts, idle, held)
         accounts.append(
             TimeAccount(
                 service, amounts, idle, load.waiting, load.queued, load.oldest_ms,
@@ -195,6 +203,26 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
             )
         )  # fmt: skip
     return accounts
+
+
+def _hold_threads(
+    amounts: Mapping[Key, Amount], idle: Mapping[Key, Amount], held: float
+) -> tuple[Mapping[Key, Amount], Mapping[Key, Amount]]:
+    """Return busy and idle amounts with so many threads that wait for data of their clients among the busy ones.
+
+    While connections always wait to be accepted, their time is that of the threads that would accept them.
+    """
+    waiting = {key: amount for key, amount in idle.items() if key[0] == CLIENT}
+    total = sum(amount.number for amount in waiting.values())
+    if held <= 0 or total <= 0:
+        return amounts, idle
+    number = min(held, total)
+    every = add_amounts(waiting.values())
+    rest = {
+        key: replace(amount, number=amount.number * (1 - number / total)) for key, amount in waiting.items()
+    }
+    part = replace(every, number=number, low=min(every.low, number), high=min(every.high, number))
+    return {**amounts, (HELD, ""): part}, {**idle, **rest}
 
 
 def _connect(

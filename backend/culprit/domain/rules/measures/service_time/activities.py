@@ -1,6 +1,7 @@
 """Activities of threads, and which of them are work, waits of a request, or idleness.
 
-The names are those of the column `activity` of the table `thread_time`; `throttled` is split from `runnable` here.
+The names are those of the column `activity` of the table `thread_time`; `throttled` is split from `runnable` here, and
+`held` from `client`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ THROTTLED = "throttled"
 PEER = "peer"
 DNS = "dns"
 CLIENT = "client"
+#: A thread that a silent client holds while other connections wait to be accepted.
+HELD = "held"
 
 #: A thread in one of these works on something, or waits for something that it needs to continue.
 BUSY = frozenset({RUNNING, RUNNABLE, THROTTLED, "disk", "fault", "filesystem", "lock", PEER, DNS, "tracer"})

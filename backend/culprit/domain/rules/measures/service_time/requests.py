@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.intervals import bound_mean
-from culprit.domain.rules.measures.service_time.activities import PEER, UNKNOWN
+from culprit.domain.rules.measures.service_time.activities import CLIENT, PEER, UNKNOWN
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_amounts
 from culprit.domain.rules.measures.service_time.services import (
     LocalService,
@@ -16,16 +16,16 @@ from culprit.domain.rules.measures.service_time.services import (
     normalize_target,
     sum_column,
 )
-from culprit.domain.rules.measures.service_time.thread_amounts import ThreadAmounts
+from culprit.domain.rules.measures.service_time.thread_amounts import BUSY_SERVER, ThreadAmounts
 from culprit.domain.rules.view import TableRow
 from culprit.domain.statistics.intervals import wilson_interval
 
 #: Fewer idle serving threads than this, on average, mean that the next request finds none.
 IDLE_SERVER = 0.5
-#: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
-BUSY_SERVER = 0.9
 #: With at least so many of its threads busy, requests queue for what the threads do: more of them are busy than free.
 MOST_THREADS = 0.5
+#: System calls that show no descriptor: the collector guesses which socket of the process they wait for.
+_POLLS = frozenset(("poll", "ppoll"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,11 @@ NO_CALLS = ServiceCalls()
 
 @dataclass(frozen=True, slots=True)
 class RequestLoad:
-    """The requests of a service: taken, queued, and the longest wait."""
+    """The requests of a service: taken, queued (`unaccepted` of them in accept queues), and the longest wait."""
 
     waiting: float
     queued: float
+    unaccepted: float
     oldest_ms: float
     citations: tuple[Citation, ...]
 
@@ -77,6 +78,57 @@ def add_unanswered(connections: Sequence[TableRow], threads: ThreadAmounts) -> M
         if known is None or unanswered.number > known.number:
             amounts[key] = replace(unanswered, operation=known.operation if known else "")
     return {key: amount for key, amount in amounts.items() if amount.number > 0}
+
+
+def release_polls(threads: ThreadAmounts, connections: Sequence[TableRow]) -> ThreadAmounts:
+    """Return the amounts of threads with polls that wait for the next request of a client moved to the idle ones.
+
+    A poll shows no descriptor, so that a worker with a connection to a client and one to a peer may wait for either. No
+    more of them wait for the peer than it owes answers, or than clients of the service wait for one.
+    """
+    inbound = [row for row in connections if row.text("direction") == "in"]
+    if not inbound:
+        return threads
+    busy, released = dict(threads.busy), []
+    for key, amount in threads.busy.items():
+        asked = [
+            row
+            for row in connections
+            if row.text("direction") == "out" and normalize_target(row.text("peer")) == key[1]
+        ]
+        if key[0] != PEER or amount.operation not in _POLLS or not asked:
+            continue
+        owed, most = (max(pair) for pair in zip(_count_owed(inbound), _count_owed(asked), strict=True))
+        if amount.number <= most:
+            continue
+        longest_ms = max(row.number("oldest") or 0.0 for row in asked)
+        busy[key] = replace(amount, number=owed, low=min(amount.low, owed), high=most, longest_ms=longest_ms)
+        released.append(
+            replace(amount, number=amount.number - owed, low=amount.number - most, longest_ms=0.0)
+        )
+    if not released:
+        return threads
+    known = threads.idle.get((CLIENT, ""))
+    client = add_amounts([*released, known] if known else released)
+    number = sum(item.number for item in released)
+    return replace(
+        threads,
+        busy=busy,
+        idle={**threads.idle, (CLIENT, ""): client},
+        free=threads.free + number,
+        held=threads.held + number,
+    )
+
+
+def _count_owed(rows: Sequence[TableRow]) -> tuple[float, float]:
+    """Return how many requests were unanswered or not acknowledged on connections, on average and at most."""
+    connections = sum_column(rows, "connections")
+    if connections <= 0:
+        return 0.0, 0.0
+    owed = sum(sum_column(rows, name) for name in ("waiting", "unsent", "unread"))
+    seen = sum((row.number("connections") or 0.0) * (row.number("samples") or 0.0) for row in rows)
+    high = wilson_interval(min(1.0, owed / connections), max(1, round(seen)))[1]
+    return owed, max(owed, connections * high)
 
 
 def _count_unanswered(row: TableRow) -> Amount:
@@ -128,12 +180,13 @@ def read_load(
     """Return the requests of a service: as its connections show them, or as its local callers do, if these are more."""
     inbound = [row for row in connections if row.text("direction") == "in"]
     waiting = sum_column(inbound, "waiting")
-    queued = sum_column(inbound, "unread") + sum(map(_count_queued, listening))
+    unaccepted = sum(map(_count_queued, listening))
+    queued = sum_column(inbound, "unread") + unaccepted
     oldest = max((row.number("oldest") or 0.0 for row in inbound), default=0.0)
     citations = tuple(row.citation for row in (*inbound, *listening))
     if calls.number > waiting + queued:
         waiting, citations = calls.number - queued, (*citations, *calls.citations)
-    return RequestLoad(waiting, queued, max(oldest, calls.longest_ms), citations)
+    return RequestLoad(waiting, queued, unaccepted, max(oldest, calls.longest_ms), citations)
 
 
 def _count_queued(row: TableRow) -> float:
@@ -152,13 +205,14 @@ def place_requests(
 
     Where serving threads are free, such a request waits in a thread that looks idle, and otherwise inside the process,
     unseen. It queues behind the busy threads, so that its time is theirs, where none is free and one is always busy, or
-    where most are busy and none looks idle.
+    where most are busy and none looks idle. It queues for a look-up too where all threads that ever look up names are
+    always busy with that: a pool of threads resolves them for an event loop, which waits for many at once.
     """
     idle = {**threads.idle, **threads.ambiguous}
     held = sum(amount.number for amount in busy.values())
     unplaced = load.waiting - held
     is_saturated = threads.free < IDLE_SERVER and held >= BUSY_SERVER
-    if unplaced <= 0 or is_saturated:
+    if unplaced <= 0 or is_saturated or threads.resolvers_busy:
         return busy, idle
     candidates = _sum_by_activity(threads.ambiguous)
     available = sum(amount.number for amount in candidates.values())

@@ -86,14 +86,14 @@ def _queued(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
 
 def _is_named(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     del view, times
-    cites = _cite_time(account)
+    cites = cite_time(account)
     yield Measurement(float(account.is_target), account.service.subject, cites, account.samples)
 
 
 def _threads(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     """Threads that serve: the busy ones, and idle ones that can take a request."""
     del view, times
-    cites = _cite_time(account, *account.idle.values())
+    cites = cite_time(account, *account.idle.values())
     value = account.busy_threads + account.free_threads
     yield Measurement(value, account.service.subject, cites, account.samples)
 
@@ -111,7 +111,7 @@ def _busy_part(view: HostView, times: ServiceTimes, account: TimeAccount) -> Ite
                 0
             ],
         }
-        cites = _cite_time(account, *account.idle.values())
+        cites = cite_time(account, *account.idle.values())
         value = 100.0 * account.busy_threads / every
         yield Measurement(value, account.service.subject, cites, account.samples, (), detail)
 
@@ -151,7 +151,7 @@ def _awake_on_cpu(view: HostView, times: ServiceTimes, account: TimeAccount) -> 
     awake = running + runnable + held
     if awake > 0:
         yield Measurement(
-            100.0 * running / awake, account.service.subject, _cite_time(account), account.samples
+            100.0 * running / awake, account.service.subject, cite_time(account), account.samples
         )
 
 
@@ -160,7 +160,7 @@ def _contended(view: HostView, times: ServiceTimes, account: TimeAccount) -> Ite
     del view
     share = _sum_contended(times, account, ())
     detail: Detail = {"name": account.service.name}
-    cites = _cite_time(account)
+    cites = cite_time(account)
     interval = Interval("sampled", 100.0 * share.low, 100.0 * share.high)
     yield Measurement(
         100.0 * share.value, account.service.subject, cites, account.samples, (), detail, interval
@@ -182,7 +182,7 @@ def _sum_contended(times: ServiceTimes, account: TimeAccount, path: tuple[frozen
     return Share(*(min(1.0, sum(getattr(part, end) for part in parts)) for end in ("value", "low", "high")))
 
 
-def _cite_time(account: TimeAccount, *idle: Amount) -> tuple[Citation, ...]:
+def cite_time(account: TimeAccount, *idle: Amount) -> tuple[Citation, ...]:
     """Return the rows of the busy time of a service, then all rows that its account is computed from."""
     rows = (citation for amount in (*account.amounts.values(), *idle) for citation in amount.citations)
     return (*dict.fromkeys(rows), *account.sources)
@@ -245,7 +245,7 @@ def _measure(
     return Measurement(
         100 * share.value,
         subject,
-        _cite_time(account),
+        cite_time(account),
         account.samples,
         (),
         detail,

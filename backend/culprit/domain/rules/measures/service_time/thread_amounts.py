@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.service_time.activities import (
     CLIENT,
+    DNS,
     EXACT,
     RUNNABLE,
     RUNNING,
@@ -27,6 +28,8 @@ from culprit.domain.rules.view import TableRow
 
 #: Threads are sampled one after the other, so that one that never woke was seen asleep for a little less than all time.
 _NEARLY_ALL = 0.95
+#: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
+BUSY_SERVER = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class ThreadAmounts:
     """What the threads of a service do: busy, idle, and ambiguous (idle or holding a request).
 
     `free` are idle threads that can take a request. The parent of worker processes never takes one. `held` are those of
-    them that wait for data of one client: they take its next request, and no other connection.
+    them that wait for data of one client: they take its next request, and no other connection. `resolvers_busy` is
+    whether all threads that look up names do so nearly all the time.
     """
 
     busy: Mapping[Key, Amount]
@@ -42,6 +46,7 @@ class ThreadAmounts:
     ambiguous: Mapping[Key, Amount]
     free: float = 0.0
     held: float = 0.0
+    resolvers_busy: bool = False
 
 
 def read_thread_amounts(
@@ -67,7 +72,16 @@ def read_thread_amounts(
         kind: {key: add_amounts(items) for key, items in by_key.items()} for kind, by_key in parts.items()
     }
     busy = throttled.split(service.group, sums["busy"])
-    return ThreadAmounts(busy, sums["idle"], sums["ambiguous"], max(0.0, free), held)
+    every = [row for process in service.rows for row in rows.get(process.text("pid"), ())]
+    return ThreadAmounts(
+        busy, sums["idle"], sums["ambiguous"], max(0.0, free), held, _are_resolvers_busy(every, busy)
+    )
+
+
+def _are_resolvers_busy(rows: Sequence[TableRow], busy: Mapping[Key, Amount]) -> bool:
+    resolvers = sum_column((row for row in rows if row.text("activity") == DNS), "threads")
+    waiting = sum(amount.number for (activity, _), amount in busy.items() if activity == DNS)
+    return resolvers > 0 and waiting >= BUSY_SERVER * resolvers
 
 
 def _count_never_woken(rows: Sequence[TableRow], window_ms: float) -> int:

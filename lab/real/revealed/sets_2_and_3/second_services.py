@@ -191,17 +191,17 @@ def _more_workers(environment: LabEnvironment, rng: random.Random) -> Iterator[L
 
 SCENARIOS = (
     Scenario(
-        "apache-patience", "holdout", "apache-patience", ("worker-pool-exhausted", "connection-limit"),
+        "apache-patience", "development", "apache-patience", ("worker-pool-exhausted", "connection-limit"),
         "Idle visitors hold the processes of Apache, of which there may be fewer than visitors.", _idle_visitors,
         needs=("apache2",), seconds=10.0, software=("apache2",),
     ),
     Scenario(
-        "php-kept-sessions", "holdout", "php-kept-sessions", ("file-lock-held",),
+        "php-kept-sessions", "development", "php-kept-sessions", ("file-lock-held",),
         "A slow page of a user keeps the file of the session locked, and the other pages of this user wait.", _release,
         needs=("nginx", "php-fpm8.2"), seconds=10.0, software=("php-fpm", "nginx"),
     ),
     Scenario(
-        "memcached-more-workers", "holdout", "memcached-more-workers", ("connection-limit",),
+        "memcached-more-workers", "development", "memcached-more-workers", ("connection-limit",),
         "Workers of a feed hold all connections that memcached may have; the shop works without its cache.",
         _more_workers, needs=("apache2", "php-fpm8.2", "memcached", "curl"), seconds=10.0,
         software=("memcached", "php-fpm", "apache2"),

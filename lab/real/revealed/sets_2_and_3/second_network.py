@@ -144,13 +144,13 @@ def _new_path(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]
 
 SCENARIOS = (
     Scenario(
-        "node-client-of-a-page", "holdout", "node-client-of-a-page", ("tls-handshakes", "connection-churn"),
+        "node-client-of-a-page", "development", "node-client-of-a-page", ("tls-handshakes", "connection-churn"),
         "A portal opens a TLS connection for each call of its services; signatures take the CPU time.",
         _client_of_a_page, needs=("node", "nginx", "openssl"), seconds=8.0, software=("node", "nginx"),
         global_effect=("cpu",),
     ),
     Scenario(
-        "letters-new-path", "holdout", "letters-new-path", ("mtu-too-small",),
+        "letters-new-path", "development", "letters-new-path", ("mtu-too-small",),
         "Large packets to the archive are dropped on the way without a word; small ones arrive.", _new_path,
         needs=("gunicorn", "nginx", "iptables"), seconds=8.0, software=("gunicorn", "nginx"),
     ),

@@ -195,22 +195,22 @@ def _sessions_elsewhere(environment: LabEnvironment, rng: random.Random) -> Iter
 
 SCENARIOS = (
     Scenario(
-        "parcel-labels", "holdout", "socket-leak", ("fd-leak-close-wait",),
+        "parcel-labels", "development", "socket-leak", ("fd-leak-close-wait",),
         "A Java service keeps connections that its carrier has closed, until it may open no more files.",
         _labels_of_parcels, needs=("java", "javac", "prlimit"), seconds=10.0, software=("java",),
     ),
     Scenario(
-        "loyalty-points", "holdout", "library-lock", ("lock-contention",),
+        "loyalty-points", "development", "library-lock", ("lock-contention",),
         "Threads of a Python service wait for one lock of a C library, which is held while a terminal confirms.",
         _points_ledger, needs=("nginx", "gunicorn", "gcc"), seconds=10.0, software=("gunicorn",),
     ),
     Scenario(
-        "room-bookings", "holdout", "durable-writes", ("sync-write-amplification",),
+        "room-bookings", "development", "durable-writes", ("sync-write-amplification",),
         "Each booking waits until SQLite has written its row through to the disk.", _bookings_file,
         needs=("nginx", "gunicorn", "mkfs.ext4"), seconds=10.0, software=("sqlite", "gunicorn"),
     ),
     Scenario(
-        "account-sessions", "holdout", "cache-elsewhere", ("slow-dependency",),
+        "account-sessions", "development", "cache-elsewhere", ("slow-dependency",),
         "The Redis of another host answers late, and a Go service waits for it.", _sessions_elsewhere,
         needs=("redis-server", GO), seconds=10.0, software=("go", "redis"),
     ),

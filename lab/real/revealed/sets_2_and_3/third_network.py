@@ -224,17 +224,17 @@ def _names_for_node(environment: LabEnvironment, rng: random.Random) -> Iterator
 
 SCENARIOS = (
     Scenario(
-        "members-edge", "holdout", "firewall", ("firewall-drop",),
+        "members-edge", "development", "firewall", ("firewall-drop",),
         "A rule of the host's firewall drops part of the packets of a web service behind HAProxy.", _rule_of_the_host,
         needs=("haproxy", "nft"), seconds=10.0, software=("haproxy", "nftables"),
     ),
     Scenario(
-        "campaign-shop", "holdout", "listen-queue", ("listen-queue-overflow",),
+        "campaign-shop", "development", "listen-queue", ("listen-queue-overflow",),
         "The listen queue of php-fpm is too short for the groups in which visitors come.", _short_queue,
         needs=("nginx", "php-fpm8.2"), seconds=10.0, software=("php-fpm", "nginx"),
     ),
     Scenario(
-        "freight-quotes", "holdout", "resolver", ("slow-name-resolution",),
+        "freight-quotes", "development", "resolver", ("slow-name-resolution",),
         "The resolver answers one of the two questions of each look-up late or never; Node waits for both.",
         _names_for_node, needs=("node", "dnsmasq"), seconds=10.0, software=("node", "dnsmasq"),
     ),

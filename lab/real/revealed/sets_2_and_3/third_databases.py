@@ -47,7 +47,7 @@ def _change_of_a_table(environment: LabEnvironment, rng: random.Random) -> Itera
 
 SCENARIOS = (
     Scenario(
-        "catalog-migration", "holdout", "table-change", ("idle-in-transaction", "database-lock-wait"),
+        "catalog-migration", "development", "table-change", ("idle-in-transaction", "database-lock-wait"),
         "A change of a table waits for an open transaction that does nothing; all statements wait for the change.",
         _change_of_a_table, needs=(POSTGRES, "setpriv"), seconds=15.0, software=("postgresql",),
     ),

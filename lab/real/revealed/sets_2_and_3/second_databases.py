@@ -111,17 +111,17 @@ def _safer_carts(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
 NEEDS = ("mariadbd", "mariadb-install-db", "php-fpm8.2", "apache2")
 SCENARIOS = (
     Scenario(
-        "mariadb-release-statements", "holdout", "mariadb-release-statements", ("missing-index", "database-hot-sql"),
+        "mariadb-release-statements", "development", "mariadb-release-statements", ("missing-index", "database-hot-sql"),
         "Statements of a release cannot use an index of MariaDB; without them all pages are quick.", _release,
         needs=NEEDS, seconds=8.0, software=("mariadb", "php-fpm", "apache2"), global_effect=("cpu",),
     ),
     Scenario(
-        "mariadb-long-job", "holdout", "mariadb-long-job", ("database-lock-wait",),
+        "mariadb-long-job", "development", "mariadb-long-job", ("database-lock-wait",),
         "A job holds row locks of InnoDB for minutes while it works; replies to these queues wait for it.", _long_job,
         needs=NEEDS, seconds=10.0, software=("mariadb", "php-fpm", "apache2"),
     ),
     Scenario(
-        "redis-safer-carts", "holdout", "redis-safer-carts", ("persistence-stall", "sync-write-amplification"),
+        "redis-safer-carts", "development", "redis-safer-carts", ("persistence-stall", "sync-write-amplification"),
         "Redis writes its log through to a slow disk for each command; reads wait for that too.", _safer_carts,
         needs=("redis-server", "mkfs.ext4", GO), seconds=10.0, software=("redis", "go"), global_effect=("disk",),
     ),

@@ -1,0 +1,1 @@
+"""The second and third set: held out until they were played, before the rules changed."""
