@@ -95,6 +95,7 @@ CAUSES: tuple[Cause, ...] = (
         mechanisms=("disk",),
         explains=("disk-saturation", "dstate-pileup", "sync-write-amplification", *_IN_FRONT),
         tested_by=("postgres_stats", "mariadb_stats"),
+        proven_by=("postgres-checkpoint-storm",),
     ),
     Cause(
         id="vacuum-blocked",

@@ -63,6 +63,7 @@ CAUSES: tuple[Cause, ...] = (
             "tracer",
             "running",
         ),
+        proven_by=("tracer-attached",),
     ),
     Cause(
         id="kernel-tracing-on",

@@ -29,6 +29,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("No thread waits for the mount.", "没有线程等待该挂载。"),
         explains=(*_STUCK, "slow-dependency"),
         mechanisms=("filesystem", "disk", "fault"),
+        proven_by=("fuse-hang",),
     ),
     Cause(
         id="journal-stall",

@@ -63,6 +63,7 @@ CAUSES: tuple[Cause, ...] = (
         mechanisms=("dns",),
         explains=("slow-name-resolution", *_IN_FRONT),
         tested_by=("dns_probe", "server_logs"),
+        proven_by=("dns-failing",),
     ),
     Cause(
         id="crash-loop",
@@ -89,6 +90,7 @@ CAUSES: tuple[Cause, ...] = (
             "进程已运行超过五分钟，且没有调用方被拒绝。",
         ),
         explains=("slow-dependency", "cpu-exhausted", "listen-queue-overflow"),
+        proven_by=("crash-loop",),
     ),
     Cause(
         id="worker-leak",

@@ -14,6 +14,7 @@ from culprit.domain.profiles.stacks import SampleFilter
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.derived import cite_rows
+from culprit.domain.rules.measures.service_time.shares import get_service_times
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, Stacks, TableRow
 
@@ -40,7 +41,8 @@ SAME_DUMPS = 2
 
 
 def find_serving_processes(view: HostView) -> dict[int, tuple[int, ...]]:
-    """Processes that listen → themselves, their children, and where the parent is the same program, its family."""
+    """Return the processes of the service of each listening process, with a parent of its name and their children."""
+    services = get_service_times(view).services
     used = {
         int(row.number("pid") or 0): row for row in view.rows("processes") if not row.number("kernel_thread")
     }
@@ -50,7 +52,8 @@ def find_serving_processes(view: HostView) -> dict[int, tuple[int, ...]]:
         if pid and row.text("process") not in ("sshd", "systemd"):
             parent = int(used[pid].number("ppid") or 0) if pid in used else 0
             same = parent in used and used[parent].text("comm") == used[pid].text("comm")
-            heads = {pid, parent} if same else {pid}
+            service = services.find_by_pid(str(pid))
+            heads = {pid, *((parent,) if same else ()), *(map(int, service.pids) if service else ())}
             results[pid] = tuple(
                 sorted(heads | {item for item in used if used[item].number("ppid") in heads})
             )

@@ -124,13 +124,15 @@ def _measure_absence(view: HostView) -> Iterator[Measurement]:
     """Percent of the samples in which nothing listened on a port that was listened on in others."""
     rows = view.rows("listeners")
     longest = max(rows, key=lambda row: read_cell(row, "samples"), default=None)
-    samples = int(read_cell(longest, "samples")) if longest is not None else 0
-    for row in rows if longest is not None and samples >= MIN_SAMPLES else ():
+    if longest is None or read_cell(longest, "samples") < MIN_SAMPLES:
+        return
+    samples = int(read_cell(longest, "samples"))
+    for row in rows:
         share = 1.0 - read_cell(row, "samples") / samples
         detail: Detail = {
             "port": int(read_cell(row, "port")), "present": int(read_cell(row, "samples")), "samples": samples,
         }  # fmt: skip
-        cites = cite_rows((row, longest)) if longest is not None else ()
+        cites = cite_rows((row, longest))
         interval = estimate_share(share, samples)
         subject = build_listener_subject(row)
         yield Measurement(100.0 * share, subject, cites, samples, detail=detail, interval=interval)
