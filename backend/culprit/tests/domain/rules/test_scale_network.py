@@ -144,8 +144,9 @@ def fill_conntrack(cpus: int, stress: float) -> HostView:
 
 
 def take_ports(cpus: int, stress: float) -> HostView:
+    """A host with 400 ports for each CPU. The same share is taken on all sizes: ports are whole numbers."""
     ports = 400 * cpus
-    used = round(min(1.0, 0.5 * stress) * ports)
+    used = cpus * round(400 * min(1.0, 0.5 * stress))
     row = {
         "peer": "10.0.0.9", "port": 80, "source": "10.0.0.7", "established": used, "time_wait": 0, "syn_sent": 0,
         "local_ports": used, "port_use_pct": 100 * used / ports,

@@ -41,15 +41,17 @@ SAME_DUMPS = 2
 
 
 def find_serving_processes(view: HostView) -> dict[int, tuple[int, ...]]:
-    """Return the processes of the service of each listening process, with a parent of its name and their children."""
+    """Return the processes of the service of each serving process, with a parent of its name and their children.
+
+    A process serves if it listens on a port, or if another program is connected to its Unix socket.
+    """
     services = get_service_times(view).services
     used = {
         int(row.number("pid") or 0): row for row in view.rows("processes") if not row.number("kernel_thread")
     }
     results: dict[int, tuple[int, ...]] = {}
-    for row in view.rows("listeners"):
-        pid = int(row.number("pid") or 0)
-        if pid and row.text("process") not in ("sshd", "systemd"):
+    for _, pid, name in _list_servers(view):
+        if pid not in results and name not in ("sshd", "systemd"):
             parent = int(used[pid].number("ppid") or 0) if pid in used else 0
             same = parent in used and used[parent].text("comm") == used[pid].text("comm")
             service = services.find_by_pid(str(pid))
@@ -61,12 +63,22 @@ def find_serving_processes(view: HostView) -> dict[int, tuple[int, ...]]:
 
 
 def cite_serving_processes(view: HostView, pid: int, family: Iterable[int]) -> tuple[Citation, ...]:
-    """Return where the listeners of a process and the processes of its family were read."""
+    """Return where the sockets of a serving process and the processes of its family were read."""
     members = frozenset(family)
     return cite_rows(
         (row for row in view.rows("processes") if int(row.number("pid") or 0) in members),
-        (row for row in view.rows("listeners") if int(row.number("pid") or 0) == pid),
+        (row for row, server, _ in _list_servers(view) if server == pid),
     )
+
+
+def _list_servers(view: HostView) -> Iterator[tuple[TableRow, int, str]]:
+    """Yield each row that shows a serving process, its pid and its name."""
+    for row in view.rows("listeners"):
+        if pid := int(row.number("pid") or 0):
+            yield row, pid, row.text("process")
+    for row in view.rows("unix_calls"):
+        if pid := int(row.number("peer_pid") or 0):
+            yield row, pid, row.text("peer_comm")
 
 
 def _serving_cpu(view: HostView) -> Iterator[Measurement]:
