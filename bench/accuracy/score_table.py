@@ -5,10 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from culprit.domain.statistics.intervals import wilson_interval
 from culprit.json_types import Json
 
 from bench.accuracy.null_models import MODELS
 
+#: Batches with fewer rounds of a kind are plays of single scenarios.
+_LEAST_ROUNDS = 5
 KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy", "stacked", "distractor")
 
 
@@ -19,7 +22,7 @@ def render_markdown(batches: Sequence[Json], rules: str) -> str:
     a reader must know about the machine.
     """
     every = [item for batch in batches for item in batch["rounds"]]
-    lines = [_ABOUT]
+    lines = [_ABOUT, *_summarize(batches, rules), _TERMS, "## By kind", ""]
     for batch in batches:
         rounds = batch["rounds"]
         lines += [
@@ -41,6 +44,36 @@ def render_markdown(batches: Sequence[Json], rules: str) -> str:
             _row(f"{name} ({kind})", [item for item in every if item["scenario"] == name]) for name in names
         ]
     return "\n".join(lines) + "\n"
+
+
+def _summarize(batches: Sequence[Json], rules: str) -> list[str]:
+    """Return a table with the newest batch of each kind of rounds, of the lab and of real software."""
+    lines = [
+        "| rounds | hosts | batch | right | 95 % interval | wrong likely | 95 % interval | rules |",
+        "|---|---|---|--:|--:|--:|--:|---|",
+    ]
+    for is_real, hosts in ((True, "real software"), (False, "lab")):
+        for kind in KINDS:
+            chosen = [
+                (batch, of_kind)
+                for batch in batches
+                if (of_kind := [item for item in batch["rounds"] if _belongs(item, kind, is_real=is_real)])
+                and len(of_kind) >= _LEAST_ROUNDS
+            ]
+            if chosen:
+                batch, rounds = chosen[-1]
+                cells = [kind, hosts, f"`{batch['options'].split(' --')[0]}`"]
+                for name in ("top1", "wrong"):
+                    count = sum(bool(item[name]) for item in rounds)
+                    low, high = wilson_interval(count / len(rounds), len(rounds))
+                    cells += [f"{count} of {len(rounds)}", f"{100 * low:.0f} to {100 * high:.0f} %"]
+                cells.append("of today" if batch.get("rules") == rules else "older")
+                lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _belongs(item: Json, kind: str, *, is_real: bool) -> bool:
+    return item["kind"] == kind and bool(item.get("software")) is is_real
 
 
 def render_tables(rounds: Sequence[Json]) -> list[str]:
@@ -78,6 +111,16 @@ How often the right cause is named: real faults on hosts of the lab, diagnosed o
 Written by `./culprit bench score --save bench/results/score.json --table docs/score.md`. With `--add`, a later batch is
 added to the earlier ones, and their misses stay. A seed draws the same rounds only with the scenarios of that batch.
 
+## Newest rounds
+
+The newest batch with at least five rounds of each kind. Rounds of *holdout* are the first play of faults that no author
+of rules had seen. Intervals are those of Wilson for independent rounds; rounds of one scenario are alike, so the true
+ones are wider.
+"""
+
+_TERMS = """
+## Terms
+
 - **fault**: what the rules were written for.
 - **validation**: the same cause with another mechanism. Its author did not know the rules; its results improved the
   rules.
@@ -96,8 +139,6 @@ added to the earlier ones, and their misses stay. A seed draws the same rounds o
 - **median s**: until the answer. **cause s**: until the end of the first stage from which on a true cause is named
   first, of right answers that recorded it; the page of a diagnosis shows it while later stages run.
 - **grounded**: cited numbers that were found again in the bytes of their artifact, by the parsers alone.
-
-## By kind
 """
 
 _HEAD = (

@@ -65,8 +65,10 @@ def find_serving_processes(view: HostView) -> dict[int, tuple[int, ...]]:
 def cite_serving_processes(view: HostView, pid: int, family: Iterable[int]) -> tuple[Citation, ...]:
     """Return where the sockets of a serving process and the processes of its family were read."""
     members = frozenset(family)
+    service = get_service_times(view).services.find_by_pid(str(pid))
     return cite_rows(
         (row for row in view.rows("processes") if int(row.number("pid") or 0) in members),
+        service.rows if service else (),
         (row for row, server, _ in _list_servers(view) if server == pid),
     )
 
