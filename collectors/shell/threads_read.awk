@@ -108,10 +108,12 @@ function walk(  k, n, t, d) {
     }
     fflush()
 }
-# What a descriptor is, for all that were seen since the last time: links by one ls, addresses from /proc/PID/net.
+# What a descriptor is, for all that were seen since the last time: links by one ls, addresses from /proc/PID/net, once
+# for each network namespace.
 function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
     for (i = slot_done + 1; i <= slot_n; i++) {
         p = slot_pid[i]; d = slot_fd[i]
+        if (!(p in net_of)) { net_of[p] = p; c = c " " p "/ns/net" }
         if (d !~ /^poll/) c = c " " p "/fd/" d
         else if (!(p in socks) && n < 30 && few(p)) { n++; socks[p] = ""; c = c " " p "/fd/" }
     }
@@ -120,7 +122,8 @@ function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
         if (x ~ /^[0-9]+\/fd\/?:$/) { split(x, w, "/"); q = w[1]; continue }
         if (!(o = index(x, " -> "))) continue
         e = substr(x, o + 4); x = substr(x, 1, o - 1); sub(/^.* /, "", x)
-        if (x ~ /\//) { split(x, w, "/"); to[w[1], w[3]] = clean(e) }
+        if (x ~ /\/ns\//) { sub(/\/.*/, "", x); net_of[x] = e }
+        else if (x ~ /\//) { split(x, w, "/"); to[w[1], w[3]] = clean(e) }
         else if (q && e ~ /^socket/) { socks[q] = socks[q] " " e; ask(e, q) }
     }
     close(c)
@@ -179,14 +182,15 @@ function guess(p,  w, n, i, j, e, r) {
 function addresses(t,  e, p, n, d) {
     if (!unanswered || t < net_due) return
     for (e in wanted) {
-        p = wanted[e]; if (e in addr || p in net_read || n >= 3) continue
+        p = wanted[e]; if (e in addr || net_of[p] in net_read || n >= 3) continue
         # TCP last, because the kernel walks all its buckets for each of these files.
-        n++; net_read[p]; unix(p); inet(p, "udp"); inet(p, "udp6"); if (open_questions()) inet(p, "tcp"); if (open_questions()) inet(p, "tcp6")
+        n++; net_read[net_of[p]]; unix(p); inet(p, "udp"); inet(p, "udp6"); if (open_questions()) inet(p, "tcp"); if (open_questions()) inet(p, "tcp6")
     }
     unanswered = 0
-    for (e in wanted) if (e in addr) delete wanted[e]; else if (wanted[e] in net_read) { other[e]; delete wanted[e] } else unanswered++
+    for (e in wanted) if (e in addr) delete wanted[e]; else if (net_of[wanted[e]] in net_read) { other[e]; delete wanted[e] } else unanswered++
     for (p in net_read) delete net_read[p]
-    d = 50 * (now() - t); net_due = t + (d < 800 ? 800 : d)
+    # Half a percent of a CPU.
+    d = 200 * (now() - t); net_due = t + (d < 800 ? 800 : d)
 }
 function open_questions(  e) { for (e in wanted) if (!(e in addr)) return 1; return 0 }
 function inet(p, kind,  f, x, w, l, n, i, e, here, own_, far, tcp) {

@@ -86,7 +86,7 @@ notify_guard() {
 
 read_uid() {
   MYUID=0
-  while read -r k_ v_ R_; do [ "$k_" != Uid: ] || { set -- $R_; MYUID=${1:-$v_}; }; done </proc/self/status
+  while read -r k_ v_ R_; do [ "$k_" != Uid: ] || { set -- $R_; MYUID=${1:-$v_}; break; }; done </proc/self/status
 }
 
 # Measure the time of one fork and exec. It shows whether the host is slow.

@@ -110,7 +110,7 @@ choose_workdir() {
   FREE=0
   INODES=-
   MEMFREE=0
-  while read -r k_ v_ R_; do [ "$k_" != MemAvailable: ] || MEMFREE=$v_; done </proc/meminfo
+  while read -r k_ v_ R_; do [ "$k_" != MemAvailable: ] || { MEMFREE=$v_; break; }; done </proc/meminfo
   for b_ in $DIRS; do
     [ -d "$b_" ] && [ -w "$b_" ] || continue
     is_secure_parent "$b_" || { skip_directory "$b_" insecure; continue; }
