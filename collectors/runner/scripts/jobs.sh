@@ -168,11 +168,11 @@ run_script() {
   O_T0=$CS
   (
     cd "$D" || exit 1
-    CU_L=$DIR/l/$1
+    CU_L=$DIR/l/$1.$2
     export "OUT_$id=."
     for x in $with_; do
       eval "export OUT_\$J${x%:*}_id=\$DIR/c/${x%:*}"
-      CU_L="$CU_L $DIR/l/${x%:*}"
+      CU_L="$CU_L $DIR/l/${x%:*}.${x#*:}"
     done
     SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_M=$MYPGRP CU_CGROUPS=$CGROUPS
     CU_F=$((fuse_ / 512 + 1)) CU_V=$F.version CU_LINE="$((CS + (secs + grace) * 100)) $cap $stop_ $id"
@@ -184,16 +184,16 @@ run_script() {
   O_T1=$CS
   # This process was forked for the job, so all of its time is that of the job.
   read_stat self
-  set -- "$1" $with_
+  set -- "$1:$2" $with_
   O_CPU=$((CPU * 1000 / TCK / $#))
   # The leader ended, so processes that remain in its group are killed.
-  ! read -r g_ R_ 2>/dev/null <"$DIR/l/$1" || [ "$g_" = 0 ] || kill -KILL "-$g_" 2>/dev/null
+  ! read -r g_ R_ 2>/dev/null <"$DIR/l/${1%:*}.${1#*:}" || [ "$g_" = 0 ] || kill -KILL "-$g_" 2>/dev/null
   e_=
   ! [ -s "$F.err" ] || e_=$($T_tail -c 4096 "$F.err" | $T_tr -d '\000')
   argv_= v_=
   ! [ -s "$F.argv" ] || read -r argv_ <"$F.argv"
   ! [ -s "$F.version" ] || read -r v_ <"$F.version"
-  for x; do { :; } 2>/dev/null >"$DIR/l/${x%:*}"; done
+  for x; do { :; } 2>/dev/null >"$DIR/l/${x%:*}.${x#*:}"; done
   if [ "$O_EXIT" = 69 ]; then
     O_TEXT="stderr$NL$e_$NL"
     x_=

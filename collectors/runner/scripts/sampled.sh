@@ -106,14 +106,14 @@ run_sampler_process() {
   (
     cd "$DIR/s" || exit 1
     read_uptime
-    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
+    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn.$n_ CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$((O_T0 + max * 100 + 1500)) 9000000000000 INT sampler"
     export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     exec $SID $SH -c "$PRE${NL}exec $T_awk $AWKV $2 -v stats=1 -v go='$DIR/go' -v nap='$T_sleep' -f '$DIR/t/sampler.awk'" \
       <"$DIR/t/spec.$1" >"$DIR/t/stats.$1" 2>"$DIR/t/s.err.$1" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   O_EXIT=$?
-  $T_rm -f "$DIR/l/s$sn"
+  { :; } 2>/dev/null >"$DIR/l/s$sn.$n_"
 }
 
 # Record the outcome of sampled job $1, method $2, of the sampler with the file list $3.
