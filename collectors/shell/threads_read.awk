@@ -20,8 +20,10 @@ function enumerate(  c, x, n, w, i) {
 }
 function meet(x,  c, t, f, k, v, w) {
     if (x == "") return
-    # Not all at once: a shell copies a list each time that something is added.
-    c = "cd /proc;n=0 l=;for t in" x ";do l=\"$l $t/stat $t/schedstat $t/syscall $t/wchan\" n=$((n+1));[ $n -lt 200 ]||{ grep -sH '' $l;n=0 l=;};done;[ $n = 0 ]||grep -sH '' $l"
+    # A long command is slow: awk compares it at each getline. Not all at once: a shell copies a list each time that
+    # something is added.
+    print x > ".tasks"; close(".tasks")
+    c = "x=$(cat .tasks);cd /proc;n=0 l=;for t in $x;do l=\"$l $t/stat $t/schedstat $t/syscall $t/wchan\" n=$((n+1));[ $n -lt 200 ]||{ grep -sH '' $l;n=0 l=;};done;[ $n = 0 ]||grep -sH '' $l"
     x = ""; t = now()
     while ((c | getline v) > 0) {
         k = index(v, ":"); f = substr(v, 1, k - 1); v = substr(v, k + 1); k = f; sub(/\/[a-z]*$/, "", k); f = substr(f, length(k) + 2)

@@ -318,7 +318,7 @@ share_script() {
   SHARED="$SHARED $n"
 }
 
-# Run all light scripts together. Each signals its end, and finished jobs are sent together, at the latest a second
+# Run all light scripts together. Each signals its end, and finished jobs are sent together, at the latest two seconds
 # after the first of them ended. Most end at the same time, and a script that hangs does not delay the others.
 run_light_jobs() {
   trap '' INT
@@ -357,7 +357,7 @@ run_light_jobs() {
     [ -n "$EV" ] || wait "$JOB_GROUP"
     [ -n "$EV" ] && [ -n "$DIR" ] || continue
     EV=
-    $T_sleep 1 </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
+    $T_sleep 2 </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
     PAUSE=$!
   done
   [ -z "$PAUSE" ] || kill "$PAUSE" 2>/dev/null
