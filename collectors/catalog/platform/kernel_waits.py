@@ -363,12 +363,14 @@ COLLECTOR = Collector(
                 remedy="root, because the kernel hides wchan from others",
             ),
             sh=strip_indent(_SH),
-            command_line="grep NAMES /proc/*/task/*/wchan up to six times in {seconds} s; /proc/PID/status, /proc/locks once",
+            command_line="grep NAMES /proc/*/task/*/wchan up to six times in {seconds} s; PID/status, /proc/locks once",
             stop="TERM",
         ),
     ),
     parse=parse_kernel_waits,
-    cost=Cost(0.4, 500, Text("The wait of each thread is read up to six times.", "每个线程的等待位置最多读取六次。")),
+    cost=Cost(
+        0.4, 500, Text("The wait of each thread is read up to six times.", "每个线程的等待位置最多读取六次。")
+    ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),
