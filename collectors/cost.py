@@ -25,10 +25,10 @@ _SCRIPT_STARTS = 2.0
 #: What the runner starts itself: once, for each second (the pauses of guard and sampler, the sizes of files), and
 #: for each script that ends (to read, pack and send its files, which several scripts share).
 _RUNNER_STARTS, _RUNNER_STARTS_PER_S, _SEND_STARTS = 90.0, 4.0, 1.5
-#: A start or a reading in a run costs more than one in the loop of the preflight check: caches are cold, the shell
-#: that forks is larger, the awk programs are longer, and what was read is parsed, written, packed and sent. Ratio of
-#: CPU times; the last runs on a host correct it.
-_RUN_FACTOR = 2.9
+#: A start and a reading in a run cost more than those in the loop of the preflight check: caches are cold, the shell
+#: that forks is larger, the awk programs are longer, and what was read is parsed, written, packed and sent. Ratios of
+#: CPU times; the last runs on a host correct them.
+_START_FACTOR, _READ_FACTOR = 2.1, 1.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class Work:
 
 
 #: Counted in the scripts. A socket is two lines of up to 40 words that two programs handle, about as much as one
-#: or two files; four readings see it.
+#: or two files; three readings see it.
 WORK: Mapping[str, Work] = {
     "proc_top": Work(processes=2),
     "proc_io": Work(processes=4),
     "proc_schedstat": Work(processes=2, threads=2),
     "proc_threads": Work(starts_per_s=2.5, threads=4),
-    "kernel_waits": Work(starts_per_s=1.0, threads=6, processes=2),
+    "kernel_waits": Work(starts_per_s=0.8, threads=5, processes=2),
     "scheduled_jobs": Work(processes=1),
     "clock_sync": Work(processes=1),
     "proc_mem": Work(starts_per_s=1.0, processes=7, most_processes=400),
@@ -91,7 +91,7 @@ WORK: Mapping[str, Work] = {
     "limits": Work(processes=1),
     "log_repeats": Work(processes=2),
     "changes": Work(processes=1),
-    "sockets": Work(starts_per_s=3.0, sockets=7.5),
+    "sockets": Work(starts_per_s=3.0, sockets=4.7),
     "cgroups": Work(cgroups=8),
 }
 
@@ -123,7 +123,7 @@ def _get_share(collector: Collector) -> str:
 
 
 def _compute_start_s(size: HostSize) -> float:
-    return _RUN_FACTOR * size.start_us / 1e6
+    return _START_FACTOR * size.start_us / 1e6
 
 
 def _forecast_collector(collector: Collector, share: str, seconds: int, size: HostSize) -> float:
@@ -142,7 +142,7 @@ def _forecast_collector(collector: Collector, share: str, seconds: int, size: Ho
         files + work.processes * processes + work.threads * size.threads
         + work.sockets * size.sockets + work.cgroups * size.cgroups
     )  # fmt: skip
-    return starts * _compute_start_s(size) + _RUN_FACTOR * reads * size.read_us / 1e6
+    return starts * _compute_start_s(size) + _READ_FACTOR * reads * size.read_us / 1e6
 
 
 def count_starts(sh: str) -> int:

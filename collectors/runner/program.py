@@ -45,6 +45,8 @@ PARTS = (
 #: Where the directory of the lease can be created, in this order: where only root can create one, the account's own
 #: (/run/user means /run/user/UID), shared directories last.
 LOCK_DIRECTORIES = ("/run", "/run/user", "/var/run", "/run/lock", "/dev", "/var/tmp", "/tmp", "/dev/shm")  # noqa: S108
+#: A directory in memory. `choose_workdir` uses it only where much memory is available.
+MEMORY_DIRECTORY = "/dev/shm"  # noqa: S108
 #: Parts that only a watcher needs.
 WATCHER_PARTS = frozenset({"watcher.sh"})
 
@@ -218,7 +220,7 @@ def _assemble_program(
 ) -> str:
     if len({job.id for job in jobs}) != len(jobs):
         raise ValueError("a collector can run only once per run")
-    head = [*_build_limit_lines(limits, standalone=standalone)]
+    head = [*_build_limit_lines(limits, _order_directories(limits, jobs), standalone=standalone)]
     head += [
         f"SCOPE_KIND={scope.kind}",
         f"SCOPE_VALUE={_quote_shell(scope.value)}",
@@ -248,7 +250,18 @@ def _measure_scripts(job: CollectorJob) -> int:
     return sum(len(method.sh) for method in job.methods if isinstance(method, Script))
 
 
-def _build_limit_lines(limits: RunnerLimits, *, standalone: bool) -> list[str]:
+def _order_directories(limits: RunnerLimits, jobs: Sequence[CollectorJob]) -> tuple[str, ...]:
+    """Return the working directories in the order in which the host tries them.
+
+    Light collectors write little, so memory comes first: a file on a disk costs 0.15 ms of CPU time, and a slow disk
+    would delay the run. Exclusive jobs write up to their caps.
+    """
+    if any(job.exclusive for job in jobs):
+        return limits.directories
+    return tuple(sorted(limits.directories, key=lambda directory: directory != MEMORY_DIRECTORY))
+
+
+def _build_limit_lines(limits: RunnerLimits, working: tuple[str, ...], *, standalone: bool) -> list[str]:
     if not _RUN.fullmatch(limits.run) or not _ID.fullmatch(limits.lease):
         raise ValueError("run must be a UUID and lease a name")
     directories = (*limits.directories, *limits.lock_directories)
@@ -277,7 +290,7 @@ def _build_limit_lines(limits: RunnerLimits, *, standalone: bool) -> list[str]:
         f"RUN={limits.run}",
         f"KIND={limits.lease}",
         f"STANDALONE={'1' if standalone else ''}",
-        f"DIRS={_quote_shell(' '.join(limits.directories))}",
+        f"DIRS={_quote_shell(' '.join(working))}",
         f"LOCKDIRS={_quote_shell(' '.join(limits.lock_directories))}",
         f"PATH={path}",
         *(f"{name}={value}" for name, value in numbers.items()),

@@ -20,8 +20,10 @@ function enumerate(  c, x, n, w, i) {
 }
 function meet(x,  c, t, f, k, v, w) {
     if (x == "") return
-    # Not all at once: a shell copies a list each time that something is added.
-    c = "cd /proc;n=0 l=;for t in" x ";do l=\"$l $t/stat $t/schedstat $t/syscall $t/wchan\" n=$((n+1));[ $n -lt 200 ]||{ grep -sH '' $l;n=0 l=;};done;[ $n = 0 ]||grep -sH '' $l"
+    # A long command is slow: awk compares it at each getline. Not all at once: a shell copies a list each time that
+    # something is added.
+    print x > ".tasks"; close(".tasks")
+    c = "x=$(cat .tasks);cd /proc;n=0 l=;for t in $x;do l=\"$l $t/stat $t/schedstat $t/syscall $t/wchan\" n=$((n+1));[ $n -lt 200 ]||{ grep -sH '' $l;n=0 l=;};done;[ $n = 0 ]||grep -sH '' $l"
     x = ""; t = now()
     while ((c | getline v) > 0) {
         k = index(v, ":"); f = substr(v, 1, k - 1); v = substr(v, k + 1); k = f; sub(/\/[a-z]*$/, "", k); f = substr(f, length(k) + 2)
@@ -108,10 +110,12 @@ function walk(  k, n, t, d) {
     }
     fflush()
 }
-# What a descriptor is, for all that were seen since the last time: links by one ls, addresses from /proc/PID/net.
+# What a descriptor is, for all that were seen since the last time: links by one ls, addresses from /proc/PID/net, once
+# for each network namespace.
 function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
     for (i = slot_done + 1; i <= slot_n; i++) {
         p = slot_pid[i]; d = slot_fd[i]
+        if (!(p in net_of)) { net_of[p] = p; c = c " " p "/ns/net" }
         if (d !~ /^poll/) c = c " " p "/fd/" d
         else if (!(p in socks) && n < 30 && few(p)) { n++; socks[p] = ""; c = c " " p "/fd/" }
     }
@@ -120,7 +124,8 @@ function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
         if (x ~ /^[0-9]+\/fd\/?:$/) { split(x, w, "/"); q = w[1]; continue }
         if (!(o = index(x, " -> "))) continue
         e = substr(x, o + 4); x = substr(x, 1, o - 1); sub(/^.* /, "", x)
-        if (x ~ /\//) { split(x, w, "/"); to[w[1], w[3]] = clean(e) }
+        if (x ~ /\/ns\//) { sub(/\/.*/, "", x); net_of[x] = e }
+        else if (x ~ /\//) { split(x, w, "/"); to[w[1], w[3]] = clean(e) }
         else if (q && e ~ /^socket/) { socks[q] = socks[q] " " e; ask(e, q) }
     }
     close(c)
@@ -179,28 +184,32 @@ function guess(p,  w, n, i, j, e, r) {
 function addresses(t,  e, p, n, d) {
     if (!unanswered || t < net_due) return
     for (e in wanted) {
-        p = wanted[e]; if (e in addr || p in net_read || n >= 3) continue
+        p = wanted[e]; if (e in addr || net_of[p] in net_read || n >= 3) continue
         # TCP last, because the kernel walks all its buckets for each of these files.
-        n++; net_read[p]; unix(p); inet(p, "udp"); inet(p, "udp6"); if (open_questions()) inet(p, "tcp"); if (open_questions()) inet(p, "tcp6")
+        n++; net_read[net_of[p]]; unix(p); inet(p, "udp"); inet(p, "udp6"); if (open_questions()) inet(p, "tcp"); if (open_questions()) inet(p, "tcp6")
     }
     unanswered = 0
-    for (e in wanted) if (e in addr) delete wanted[e]; else if (wanted[e] in net_read) { other[e]; delete wanted[e] } else unanswered++
+    for (e in wanted) if (e in addr) delete wanted[e]; else if (net_of[wanted[e]] in net_read) { other[e]; delete wanted[e] } else unanswered++
     for (p in net_read) delete net_read[p]
     d = 50 * (now() - t); net_due = t + (d < 800 ? 800 : d)
 }
 function open_questions(  e) { for (e in wanted) if (!(e in addr)) return 1; return 0 }
-function inet(p, kind,  f, x, w, l, n, i, e, here, own_, far, tcp) {
-    f = "/proc/" p "/net/" kind; tcp = kind ~ /tcp/
-    while ((getline x < f) > 0) {
-        split(x, w, " "); e = "socket:[" w[10] "]"
-        if (tcp && w[4] == "0A") { l = w[2]; sub(/.*:/, "", l); listens[p, l]; if (e in wanted) addr[e] = kind " listen " w[2] }
-        else if (e in wanted) { here[++n] = e; own_[n] = w[2]; far[n] = w[3] }
-    }
-    close(f)
-    for (i = 1; i <= n; i++) {
+# Where there are many sockets, grep picks the lines: to split one costs awk ten times as much.
+function inet(p, kind,  f, c, x, l, i, e, tcp) {
+    f = "/proc/" p "/net/" kind; tcp = kind ~ /tcp/; here_n = 0
+    if (get("/proc/" p "/net/sockstat") && line ~ /used [0-9]/ && substr(line, index(line, "used ") + 5) + 0 > 1000) {
+        c = "grep -sF -e ' 0A '"; for (e in wanted) c = c " -e ' " substr(e, 9, length(e) - 9) " '"
+        c = c " " f; while ((c | getline x) > 0) inet_line(p, kind, tcp, x); close(c)
+    } else { while ((getline x < f) > 0) inet_line(p, kind, tcp, x); close(f) }
+    for (i = 1; i <= here_n; i++) {
         l = own_[i]; sub(/.*:/, "", l)
         addr[here[i]] = kind (tcp && (p, l) in listens ? " in " own_[i] : far[i] ~ /:0000$/ ? " local " own_[i] : " out " far[i])
     }
+}
+function inet_line(p, kind, tcp, x,  w, l, e) {
+    split(x, w, " "); e = "socket:[" w[10] "]"
+    if (tcp && w[4] == "0A") { l = w[2]; sub(/.*:/, "", l); listens[p, l]; if (e in wanted) addr[e] = kind " listen " w[2] }
+    else if (e in wanted) { here[++here_n] = e; own_[here_n] = w[2]; far[here_n] = w[3] }
 }
 function unix(p,  f, x, w, e, n, c, path, peer) {
     f = "/proc/" p "/net/unix"

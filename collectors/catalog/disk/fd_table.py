@@ -74,19 +74,37 @@ cd /proc || exit 69
 per=150 all=2000
 [ -z "${TARGET_PIDS-}" ] || per=300 all=5000
 moved() {
-    grep -Hs -e char -e ^read_b -e ^write_b [0-9]*/io | awk -v t="$1" -F '[/: ]+' '
-        { s[$1] += $4 } END { for (p in s) printf "%s %s %.0f\n", t, p, s[p] }'
+    echo "$1"
+    grep -Hs -e char -e ^read_b -e ^write_b [0-9]*/io
 }
-pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && ($2 in a) && $3 > a[$2] {
-    printf "%.0f %s\n", $3 - a[$2], $2 }' | sort -rn | awk 'NR <= 15 { print $2 }'
-    grep -s -e ^FDSize: -e '^Max open files' [0-9]*/status [0-9]*/limits | awk -F '[/: \t]+' '
-        $2 == "status" { size[$1] = $4 } $2 == "limits" { most[$1] = $6 }
-        END { for (p in size) { print "size", size[p], p
-            if (most[p] > 0) printf "share %.6f %s\n", size[p] / most[p], p } }' |
-        sort -k1,1 -k2,2nr | awk '$1 != was { was = $1; n = 0 } n++ < 10 { print $3 }')
+pids=$( { moved 1; sleep 1; moved 2; echo 3
+    grep -s -e ^FDSize: -e '^Max open files' [0-9]*/status [0-9]*/limits; } | awk -F '[/: \t]+' '
+    NF == 1 { part = $1; next }
+    part == 1 { before[$1] += $4 }
+    part == 2 { after[$1] += $4 }
+    $2 == "status" { size[$1] = $4 + 0 }
+    $2 == "limits" { most[$1] = $6 + 0 }
+    function print_greatest(a, n,  p, k) {
+        while (n-- > 0) {
+            k = ""
+            for (p in a) if (k == "" || a[p] > a[k]) k = p
+            if (k == "") return
+            print k
+            delete a[k]
+        }
+    }
+    END {
+        for (p in after) if ((p in before) && after[p] > before[p]) grown[p] = after[p] - before[p]
+        for (p in size) if (most[p] > 0) share[p] = size[p] / most[p]
+        print_greatest(grown, 15); print_greatest(share, 10); print_greatest(size, 10)
+    }')
 SECS=$((SECS - 1))
-dirs=$(for one in ${TARGET_PIDS-} $pids; do echo "$one"; done |
-    awk '!seen[$0]++ && n++ < 512 { print $0 "/fd" }')
+dirs= n=0
+for one in ${TARGET_PIDS-} $pids; do
+    case "$dirs " in *" $one/fd "*) continue ;; esac
+    [ $n -lt 512 ] || break
+    n=$((n + 1)) dirs="$dirs $one/fd"
+done
 [ -n "$dirs" ] || exit 69
 reading() {
     read -r up rest < uptime

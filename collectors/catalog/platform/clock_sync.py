@@ -47,7 +47,7 @@ have chronyc && run chronyc -n tracking | awk -F' *: *' '/^Leap/ { l = $2 } /^Sy
 have ntpq && run ntpq -pn | awk '/^[*o]/ { printf "clock\tsource=ntpd\tsynchronised=yes\toffset_ms=%s\terror_ms=%s\tdetail=stratum %s\n", $9, $10, $3; f = 1 } END { if (NR > 2 && !f) print "clock\tsource=ntpd\tsynchronised=no" }'
 have timedatectl && run timedatectl show | awk -F= '{ v[$1] = $2 } END { if ("NTPSynchronized" in v) printf "clock\tsource=timedatectl\tsynchronised=%s\tdetail=NTP %s\n", v["NTPSynchronized"], v["NTP"] }'
 read -r c 2>/dev/null < /sys/devices/system/clocksource/clocksource0/current_clocksource && printf 'source\tname=%s\n' "$c"
-for p in /proc/[0-9]*/comm; do read -r n 2>/dev/null < "$p" && case $n in chronyd | ntpd | systemd-timesyn | ptp4l | phc2sys | openntpd) printf 'daemon\tname=%s\n' "$n" ;; esac; done | sort -u
+for n in $(grep -shxE 'chronyd|ntpd|systemd-timesyn|ptp4l|phc2sys|openntpd' /proc/[0-9]*/comm | sort -u); do printf 'daemon\tname=%s\n' "$n"; done
 echo "end"
 """
 

@@ -85,7 +85,7 @@ _MAX_LINES = 40_000
 _MAX_ROWS = 200
 
 #: Names of kernel functions only: no file is opened, so a mount that hangs does not hold this up. The link of a
-#: descriptor is read by lstat. Threads of all processes are checked six times; at most 20,000 of them.
+#: descriptor is read by lstat. Threads of all processes are checked at most six times; at most 20,000 of them.
 _SH = (
     r"""
 LC_ALL=C
@@ -104,7 +104,9 @@ find_lines() {
 look() {
   read -r u x </proc/uptime
   echo "@ $1 $u"
-  h=$(find_lines 200 -sHxE "$W" /proc/[0-9]*/task/[0-9]*/wchan)
+  # Every third look finds new tasks: to list them costs as much as to read them.
+  [ $(($1 % 3)) != 1 ] || T=$(echo /proc/[0-9]*/task/[0-9]*/wchan)
+  h=$(find_lines 200 -sHxE "$W" $T)
   [ -n "$h" ] || return 0
   [ ${#h} -le 8000 ] || h=$(echo "$h" | head -n 200)
   echo "$h"
@@ -127,16 +129,19 @@ awk '{ for (i = 7; $i != "-"; i++) { } }
       " " ($(i + 3) ~ /emergency_ro|shutdown/) " " $5
     if (++n == 500) exit }' /proc/self/mountinfo
 P=
-s=$((SECS / 6))
-[ $s -gt 0 ] || s=1
-n=6
-[ $SECS -ge 6 ] || n=$SECS
+# At most six looks. The pause is at least 50 times the duration of the last look.
+s=$(((SECS + 5) / 6))
 i=0
-while [ $i -lt $n ] && [ -z "$e" ]; do
+while [ $SECS -gt 0 ] && [ -z "$e" ]; do
   i=$((i + 1))
+  [ $s -le $SECS ] || s=$SECS
   sleep $s &
   wait $!
+  SECS=$((SECS - s))
   look $i
+  read -r v x </proc/uptime
+  v=$(((${v%.*}${v#*.} - ${u%.*}${u#*.}) / 2))
+  [ $v -le $s ] || s=$v
 done
 echo "@ end 0"
 [ -z "$P" ] || {
@@ -358,12 +363,14 @@ COLLECTOR = Collector(
                 remedy="root, because the kernel hides wchan from others",
             ),
             sh=strip_indent(_SH),
-            command_line="grep NAMES /proc/*/task/*/wchan six times in {seconds} s; /proc/PID/status, /proc/locks once",
+            command_line="grep NAMES /proc/*/task/*/wchan up to six times in {seconds} s; PID/status, /proc/locks once",
             stop="TERM",
         ),
     ),
     parse=parse_kernel_waits,
-    cost=Cost(0.4, 500, Text("The wait of each thread is read six times.", "每个线程的等待位置读取六次。")),
+    cost=Cost(
+        0.4, 500, Text("The wait of each thread is read up to six times.", "每个线程的等待位置最多读取六次。")
+    ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),

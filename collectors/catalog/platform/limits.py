@@ -44,15 +44,15 @@ export LC_ALL
 trap : TERM
 T='	'
 limited() {
-  g=${TARGET_CGROUP-}
   while read -r x d k o x; do
     case $k,$o, in cgroup2,* | cgroup,*,pids,*) ;; *) continue ;; esac
-    {
-      while [ -n "$g" ]; do echo "$g"; g=${g%/*}; done
-      (cd "$d" && find . -name pids.max -exec grep -Lx max {} +)
-    } | awk -v d="$d$T" 'sub(/^\./, "") { sub(/\/pids\.max$/, "") }
-      !seen[$0]++ && n++ < 200 { print d $0 }'
-  done </proc/self/mounts 2>/dev/null
+    echo "=$d"
+    g=${TARGET_CGROUP-}
+    while [ -n "$g" ]; do echo "$g"; g=${g%/*}; done
+    (cd "$d" && find . -name pids.max -exec grep -Lx max {} +)
+  done </proc/self/mounts 2>/dev/null | awk -v t="$T" 'sub(/^=/, "") { d = $0; n = 0; next }
+    sub(/^\./, "") { sub(/\/pids\.max$/, "") }
+    !seen[d, $0]++ && n++ < 200 { print d t $0 }'
 }
 read_groups() {
   printf '%s\n' "$L" | while IFS=$T read -r d p; do
@@ -81,8 +81,19 @@ emit pids "${b#*/}" "$5" host "" ""
   $2 != "max" { printf "l\ttasks_of_group\t%s\t%s\tcgroup\t%s\t\n", $3, $2, $1 }
   $4 != "" && n[$1] != "" && $4 >= n[$1] { printf "l\trefused_tasks_of_group\t%s\t\tcgroup\t%s\t\n", $4 - n[$1], $1 }'
 grep -sE '^(FDSize|Uid|Threads):' /proc/[0-9]*/status >.status
-P=$(grep 'FDSize:' .status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
-F=$(awk '$1 ~ /:Uid:$/ && $2 != 0 && m++ < 300 && n[$2]++ < 20 { sub(/status:.*/, "limits"); print }' .status)
+F=$(awk '$1 ~ /:FDSize:$/ { split($1, w, "/"); size[w[3]] = $2 + 0 }
+  $1 ~ /:Uid:$/ && $2 != 0 && m++ < 300 && n[$2]++ < 20 { sub(/status:.*/, "limits"); print }
+  END {
+    for (print "="; i < 20; i++) {
+      k = ""
+      for (p in size) if (k == "" || size[p] > size[k]) k = p
+      if (k == "") exit
+      print k
+      delete size[k]
+    }
+  }' .status)
+P=${F#*=}
+F=${F%%=*}
 { cat .status; [ -z "$F" ] || grep -sH '^Max processes' $F; } | awk '
   { split($1, w, "/"); p = w[3] }
   $1 ~ /:Uid:$/ { u[p] = $2 }
@@ -90,9 +101,12 @@ F=$(awk '$1 ~ /:Uid:$/ && $2 != 0 && m++ < 300 && n[$2]++ < 20 { sub(/status:.*/
   $1 ~ /:Max$/ && $3 != "unlimited" && (!(u[p] in most) || $3 < most[u[p]]) { most[u[p]] = $3 }
   END { for (x in most) if (x in tasks) printf "l\ttasks_of_user\t%s\t%s\tuser\t%s\t\n", tasks[x], most[x], x }'
 rm -f .status
-F= G=
+F= G= n=0
 {
-  for p in $(printf '%s\n' $P ${TARGET_PIDS-} | awk '!seen[$0]++ && n++ < 100'); do
+  for p in $P ${TARGET_PIDS-}; do
+    case "$F " in *" /proc/$p/limits "*) continue ;; esac
+    [ $n -lt 100 ] || break
+    n=$((n + 1))
     F="$F /proc/$p/limits" G="$G /proc/$p/comm"
     [ -r /proc/$p/fd ] || continue
     set -- /proc/$p/fd/*

@@ -124,8 +124,17 @@ enforce_limits() {
   [ -e "$1" ] || return 0
   SIZES=$NL$($T_du -sk "$DIR"/c/* 2>/dev/null)$NL
   for l_; do
-    { read -r g_ s_ d_ c_ sg_ id_ <"$l_"; } 2>/dev/null || continue
+    # A file is written once and emptied when its job ended. A shell reads byte by byte, so it is read once.
+    [ -s "$l_" ] || continue
     n_=${l_##*/}
+    f_=${n_%.*}_${n_##*.} n_=${n_%.*}
+    eval "x_=\${LINE_$f_-}"
+    if [ -z "$x_" ]; then
+      { read -r x_ <"$l_"; } 2>/dev/null || continue
+      eval "LINE_$f_=\$x_"
+    fi
+    set -- $x_
+    s_=$2 d_=$3 c_=$4 sg_=$5
     eval "ph_=\${PH_${n_}_$s_-0} pt_=\${PT_${n_}_$s_-0}"
     why=
     k_=0

@@ -86,7 +86,7 @@ notify_guard() {
 
 read_uid() {
   MYUID=0
-  while read -r k_ v_ R_; do [ "$k_" != Uid: ] || { set -- $R_; MYUID=${1:-$v_}; }; done </proc/self/status
+  while read -r k_ v_ R_; do [ "$k_" != Uid: ] || { set -- $R_; MYUID=${1:-$v_}; break; }; done </proc/self/status
 }
 
 # Measure the time of one fork and exec. It shows whether the host is slow.
@@ -167,7 +167,7 @@ tick_rate() {
 
 run_main() {
   find_tools
-  find_tool adjtimex T_adj
+  [ "$SRC" != adjtimex ] || find_tool adjtimex T_adj
   # A standalone program can be started by another shell than the one that continues.
   [ "$SRC" != bash ] || choose_clock
   read_uid
@@ -318,7 +318,7 @@ share_script() {
   SHARED="$SHARED $n"
 }
 
-# Run all light scripts together. Each signals its end, and finished jobs are sent together, at the latest a second
+# Run all light scripts together. Each signals its end, and finished jobs are sent together, at the latest two seconds
 # after the first of them ended. Most end at the same time, and a script that hangs does not delay the others.
 run_light_jobs() {
   trap '' INT
@@ -330,6 +330,8 @@ run_light_jobs() {
   fi
   EV=
   trap 'EV=1' USR2
+  OVER=
+  trap 'OVER=1' USR1
   (
     lower_priority
     for n in $LIGHT; do
@@ -340,23 +342,26 @@ run_light_jobs() {
       } &
     done
     wait
+    kill -s USR1 "$ME_"
   ) &
   JOB_GROUP=$!
   PAUSE=
-  while kill -0 "$JOB_GROUP" 2>/dev/null; do
-    [ -n "$EV" ] || wait "$JOB_GROUP"
-    EV=
-    [ -n "$DIR" ] && kill -0 "$JOB_GROUP" 2>/dev/null || continue
-    if [ -z "$PAUSE" ]; then
-      { $T_sleep 1; kill -s USR2 "$ME_"; } </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
-      PAUSE=$!
-    elif ! kill -0 "$PAUSE" 2>/dev/null; then
-      PAUSE=
+  while [ -z "$OVER" ] && kill -0 "$JOB_GROUP" 2>/dev/null; do
+    if [ -n "$PAUSE" ]; then
+      wait "$PAUSE"
+      ! kill -0 "$PAUSE" 2>/dev/null || continue
+      PAUSE= EV=
       send_finished $LIGHT $SHARED
+      continue
     fi
+    [ -n "$EV" ] || wait "$JOB_GROUP"
+    [ -n "$EV" ] && [ -n "$DIR" ] || continue
+    EV=
+    $T_sleep 2 </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
+    PAUSE=$!
   done
-  [ -z "$DIR" ] || send_finished $LIGHT $SHARED
   [ -z "$PAUSE" ] || kill "$PAUSE" 2>/dev/null
+  [ -z "$DIR" ] || send_finished $LIGHT $SHARED
 }
 
 # Lower the priority of this process, so that its children inherit it.
@@ -403,7 +408,10 @@ wait_for_guard() {
 
 case ${CULPRIT_ROLE-setup} in
   main) run_main ;;
-  guard) find_tools; find_tool adjtimex T_adj; run_guard ;;
+  guard)
+    find_tools
+    [ "$SRC" != adjtimex ] || find_tool adjtimex T_adj
+    run_guard ;;
   *) run_setup ;;
 esac
 : CULPRIT-END

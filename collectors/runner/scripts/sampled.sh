@@ -94,8 +94,9 @@ run_samplers() {
     i_=$((i_ + 1))
     eval "bytes_$n=\${raw_$i_:-0} total_=\$((total_ + \${raw_$i_:-0}))"
   done
+  while read -r n x_ x_ v_ x_; do eval "over_$n=\$v_ gone_$n=\$x_"; done <"$DIR/t/stats.$1"
   DONE=
-  for x in "$@"; do record_sampled_job "${x%:*}" "${x#*:}" "$1"; done
+  for x in "$@"; do record_sampled_job "${x%:*}" "${x#*:}"; done
   send_finished $DONE
 }
 
@@ -105,14 +106,14 @@ run_sampler_process() {
   (
     cd "$DIR/s" || exit 1
     read_uptime
-    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
+    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn.$n_ CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$((O_T0 + max * 100 + 1500)) 9000000000000 INT sampler"
     export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     exec $SID $SH -c "$PRE${NL}exec $T_awk $AWKV $2 -v stats=1 -v go='$DIR/go' -v nap='$T_sleep' -f '$DIR/t/sampler.awk'" \
       <"$DIR/t/spec.$1" >"$DIR/t/stats.$1" 2>"$DIR/t/s.err.$1" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   O_EXIT=$?
-  $T_rm -f "$DIR/l/s$sn"
+  { :; } 2>/dev/null >"$DIR/l/s$sn.$n_"
 }
 
 # Record the outcome of sampled job $1, method $2, of the sampler with the file list $3.
@@ -121,15 +122,11 @@ record_sampled_job() {
   eval "id=\$J$1_id cap=\$J$1_cap secs=\$J$1_secs O_METHOD=\$J$1_$2_name show_=\$J$1_$2_command O_BYTES=\$bytes_$1"
   O_EXIT=$all_exit O_LIST= O_SIG=
   find_stop_reason "s$sn"
-  gone_=0
-  while read -r j_ x_ x_ v_ x_; do
-    [ "$j_" = "$n" ] || continue
-    [ "$v_" = 0 ] || WHY=bytes
-    gone_=$x_
-  done <"$DIR/t/stats.$3"
+  eval "v_=\${over_$1-0} gone_=\${gone_$1-0}"
+  [ "$v_" = 0 ] || WHY=bytes
   set_job_state
   [ "$gone_" = 0 ] || [ -n "$REASON" ] || REASON="reason.target_gone pid=$NETPID"
-  if [ "$O_BYTES" -gt 0 ]; then O_LIST=$DIR/s/$1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
+  if [ "$O_BYTES" -gt 0 ]; then O_LIST=s/$1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
   e_=
   ! [ -s "$DIR/t/s.err.$3" ] || e_=$($T_tail -c 1024 "$DIR/t/s.err.$3" | $T_tr -d '\000')
   O_CPU=0

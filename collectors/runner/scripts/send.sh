@@ -11,17 +11,24 @@ count_files() {
     i_=$((i_ + 1))
   done
   i_=1
-  while read -r h_ p_; do
-    p_=${p_##*[ *]}
-    while [ $# -gt 0 ] && [ "$1" != "$p_" ]; do
+  v_=
+  # A shell reads a here-document byte by byte, and the output of a command in blocks. A line is a number, perhaps
+  # other words, and the path.
+  for p_ in $([ $# = 0 ] || $c_ "$@" 2>/dev/null); do
+    case $p_ in
+      /* | '*/'*) ;;
+      *)
+        v_=${v_:-$p_}
+        continue ;;
+    esac
+    while [ $# -gt 0 ] && [ "$1" != "${p_#'*'}" ]; do
       i_=$((i_ + 1))
       shift
     done
     [ $# -gt 0 ] || break
-    eval "${y_}_$i_=\$h_"
-  done <<X
-$([ $# = 0 ] || $c_ "$@" 2>/dev/null)
-X
+    eval "${y_}_$i_=\$v_"
+    v_=
+  done
 }
 
 # Send those of the jobs in $@ that have a complete outcome. Files of more than 256 bytes are compressed first, which
@@ -30,8 +37,10 @@ send_finished() {
   READY= ALL= TEXTS= BIG= SENT=
   for n; do
     { read -r m_ && read -r l_ && read -r x_; } 2>/dev/null <"$DIR/r/$n" && [ "$x_" = . ] || continue
-    eval "M_$n=\$m_ L_$n=\$l_"
-    READY="$READY $n" ALL="$ALL $l_" TEXTS="$TEXTS $DIR/o/$n"
+    y_=
+    for f_ in $l_; do y_="$y_ $DIR/$f_"; done
+    eval "M_$n=\$m_ L_$n=\$y_"
+    READY="$READY $n" ALL="$ALL$y_" TEXTS="$TEXTS $DIR/o/$n"
   done
   [ -n "$READY" ] || return 0
   FIRST=${READY# }

@@ -37,17 +37,20 @@ kill_run() {
 
 # Remove the control groups of a run, by their paths in $1.
 remove_cgroups() {
-  for c_ in $1; do
-    case $c_ in /sys/fs/cgroup/*/culprit-* | /sys/fs/cgroup/culprit-*) ;; *) continue ;; esac
-    # A process that was just killed blocks the removal until its parent reads its status.
-    for r_ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-      [ -d "$c_" ] || break
+  # A process that was just killed blocks the removal until its parent reads its status.
+  for r_ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+    G_=
+    for c_ in $1; do
+      case $c_ in /sys/fs/cgroup/*/culprit-* | /sys/fs/cgroup/culprit-*) ;; *) continue ;; esac
+      [ -d "$c_" ] || continue
+      G_="$G_ $c_"
       { echo 1 >"$c_/cgroup.kill"; } 2>/dev/null || while read -r p_; do
         [ "$p_" = "$$" ] || kill -KILL "$p_" 2>/dev/null
       done <"$c_/cgroup.procs"
-      $T_rmdir "$c_" 2>/dev/null && break
-      $T_sleep "$NAPF"
     done
+    [ -n "$G_" ] || return 0
+    ! $T_rmdir $G_ 2>/dev/null || return 0
+    $T_sleep "$NAPF"
   done
 }
 
@@ -56,7 +59,8 @@ remove_cgroups() {
 remove_stale_runs() {
   STALE_REMOVED=0
   for b_ in $DIRS; do
-    [ -d "$b_" ] && is_secure_parent "$b_" || continue
+    set -- "$b_"/culprit-????????-*
+    { [ -e "$1" ] || [ -L "$1" ]; } && is_secure_parent "$b_" || continue
     b_=${P_%/}
     for d_ in "$b_"/culprit-????????-*; do
       [ -d "$d_" ] && [ ! -L "$d_" ] && [ -O "$d_" ] && enter_own_directory "$d_" || continue
@@ -110,7 +114,7 @@ choose_workdir() {
   FREE=0
   INODES=-
   MEMFREE=0
-  while read -r k_ v_ R_; do [ "$k_" != MemAvailable: ] || MEMFREE=$v_; done </proc/meminfo
+  while read -r k_ v_ R_; do [ "$k_" != MemAvailable: ] || { MEMFREE=$v_; break; }; done </proc/meminfo
   for b_ in $DIRS; do
     [ -d "$b_" ] && [ -w "$b_" ] || continue
     is_secure_parent "$b_" || { skip_directory "$b_" insecure; continue; }
@@ -163,41 +167,40 @@ choose_scope() {
   done
 }
 
-# Otherwise create control groups (CGROUPS), which jobs join.
+# Otherwise create control groups (CGROUPS), which jobs join. The guard is notified first: if the main shell is killed in
+# between, the guard removes them.
 create_cgroups() {
   [ "$MYUID" = 0 ] && [ ! -d /run/systemd/system ] || return 0
+  set --
   for b_ in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-    [ -f "$b_/cgroup.controllers" ] || continue
-    create_cgroup "$b_" || continue
-    write_limit "$c_/cpu.max" "$((CPU_PCT * 1000)) 100000"
-    write_limit "$c_/memory.max" "$MEM_BYTES"
-    write_limit "$c_/pids.max" "$TASKS"
-    LIMITER=cgroup2
-    [ -f "$c_/cpu.max" ] || LIMITER=cgroup2_tracking
-    break
+    [ ! -f "$b_/cgroup.controllers" ] || set -- "$@" "$b_/culprit-$RUN"
   done
+  v2_=$#
   for b_ in cpu memory pids; do
     b_=/sys/fs/cgroup/$b_
-    [ -f "$b_/cgroup.procs" ] || [ -f "$b_/tasks" ] || continue
-    create_cgroup "$b_" || continue
-    write_limit "$c_/cpu.cfs_quota_us" "$((CPU_PCT * 1000))"
-    write_limit "$c_/memory.limit_in_bytes" "$MEM_BYTES"
-    write_limit "$c_/pids.max" "$TASKS"
-    LIMITER=cgroup1
+    [ ! -f "$b_/cgroup.procs" ] && [ ! -f "$b_/tasks" ] || set -- "$@" "$b_/culprit-$RUN"
   done
-}
-
-# Create the group of the run below $1. The guard is notified first: if the main shell is killed in between, the guard
-# removes the group.
-create_cgroup() {
-  c_=$1/culprit-$RUN
-  x_=$CGROUPS
-  CGROUPS="$CGROUPS $c_"
+  [ $# -gt 0 ] || return 0
+  notify_guard cgroups "$*"
+  $T_mkdir "$@" 2>/dev/null
+  n_=0
+  for c_; do
+    n_=$((n_ + 1))
+    [ -d "$c_" ] || continue
+    CGROUPS="$CGROUPS $c_"
+    if [ $n_ -le $v2_ ]; then
+      write_limit "$c_/cpu.max" "$((CPU_PCT * 1000)) 100000"
+      write_limit "$c_/memory.max" "$MEM_BYTES"
+      LIMITER=cgroup2
+      [ -f "$c_/cpu.max" ] || LIMITER=cgroup2_tracking
+    else
+      write_limit "$c_/cpu.cfs_quota_us" "$((CPU_PCT * 1000))"
+      write_limit "$c_/memory.limit_in_bytes" "$MEM_BYTES"
+      LIMITER=cgroup1
+    fi
+    write_limit "$c_/pids.max" "$TASKS"
+  done
   notify_guard cgroups "$CGROUPS"
-  $T_mkdir "$c_" 2>/dev/null && return 0
-  CGROUPS=$x_
-  notify_guard cgroups "$CGROUPS"
-  return 1
 }
 
 write_limit() {
