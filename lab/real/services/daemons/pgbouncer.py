@@ -6,7 +6,7 @@ import subprocess
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.services.postgres import DROP_ROOT, PostgresServer
+from lab.real.services.postgres import DROP_ROOT, UNPRIVILEGED_UID, PostgresServer
 
 CONFIGURATION = """
 [databases]
@@ -33,7 +33,7 @@ class PgBouncer:
         """Start PgBouncer and wait until it listens."""
         self.environment, self.port, self.postgres, self.settings = environment, port, postgres, settings
         self.directory = postgres.base / "pgbouncer"
-        environment.host_sh(f"install -d -o nobody {self.directory}")
+        environment.host_sh(f"install -d -o {UNPRIVILEGED_UID} {self.directory}")
         (self.directory / "userlist.txt").write_text('"web" ""\n"jobs" ""\n')
         self.start()
 
