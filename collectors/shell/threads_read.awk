@@ -112,12 +112,17 @@ function walk(  k, n, t, d) {
 }
 # What a descriptor is, for all that were seen since the last time: links by one ls, addresses from /proc/PID/net, once
 # for each network namespace.
-function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
-    for (i = slot_done + 1; i <= slot_n; i++) {
+function resolve(t,  i, c, p, d, n, x, w, e, q, o, last) {
+    last = slot_n
+    for (i = slot_done + 1; i <= last; i++) {
         p = slot_pid[i]; d = slot_fd[i]
         if (!(p in net_of)) { net_of[p] = p; c = c " " p "/ns/net" }
         if (d !~ /^poll/) c = c " " p "/fd/" d
-        else if (!(p in socks) && n < 30 && few(p)) { n++; socks[p] = ""; c = c " " p "/fd/" }
+        else if (!(p in socks) && polled < 300 && few(p)) {
+            # The rest waits for the next time: listing the descriptors of many processes at once takes long.
+            if (n == 30) { last = i - 1; break }
+            n++; polled++; socks[p] = ""; c = c " " p "/fd/"
+        }
     }
     c = "cd /proc && ls -ln self/exe" c " 2>/dev/null"
     while ((c | getline x) > 0) {
@@ -129,13 +134,13 @@ function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
         else if (q && e ~ /^socket/) { socks[q] = socks[q] " " e; ask(e, q) }
     }
     close(c)
-    for (i = slot_done + 1; i <= slot_n; i++) if ((slot_pid[i], slot_fd[i]) in to) {
+    for (i = slot_done + 1; i <= last; i++) if ((slot_pid[i], slot_fd[i]) in to) {
         p = slot_pid[i]; e = to[p, slot_fd[i]]
         if (e ~ /^socket/) ask(e, p); else if (e ~ /eventpoll/) e = watch(p, slot_fd[i])
         slot_to[i] = e
     }
     addresses(t)
-    for (i = slot_done + 1; i <= slot_n; i++) {
+    for (i = slot_done + 1; i <= last; i++) {
         p = slot_pid[i]; e = slot_to[i]
         if (slot_fd[i] ~ /^poll/) e = "poll " guess(p)
         else if (e ~ /^socket/) e = e in addr ? addr[e] : "socket"
@@ -147,7 +152,7 @@ function resolve(t,  i, c, p, d, n, x, w, e, q, o) {
     for (x in to) delete to[x]
     for (x in took) delete took[x]
     for (x in socks) delete socks[x]
-    slot_done = slot_n; batch++
+    slot_done = last; batch++
 }
 function context(k, t,  f, x, a, b, c) {
     f = "/proc/" k "/status"
@@ -263,6 +268,6 @@ BEGIN {
         if (i % 25 == 0 && now() - t > 2000) late = 1
         if (late) leave(order[i]); else look(order[i], t, 1)
     }
-    if (slot_n > slot_done) { net_due = 0; resolve(t) }
+    for (i = 0; i < 10 && slot_n > slot_done; i++) { net_due = 0; resolve(t) }
     scan(); print "d"
 }

@@ -175,3 +175,32 @@ def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
     assert {row["activity"] for row in rows if row["time_ms"] > 100} == {"filesystem"}
     served = [row for row in read_rows(parsed, "thread_time") if row["pid"] == fuse.pid]
     assert [row["target"] for row in served if row["time_ms"] > 100] == ["/dev/fuse"]
+
+
+def test_the_connection_of_every_polling_worker_is_looked_up(tmp_path: Path) -> None:
+    """Descriptors of thirty processes are listed at a time; a pool of workers may have more."""
+    workers = 70
+    prefork = (
+        "import ctypes, os, select, signal, socket, time\n"
+        "server = socket.create_server(('127.0.0.1', 0), backlog=200)\n"
+        f"clients = [socket.create_connection(server.getsockname()) for _ in range({workers})]\n"
+        f"for _ in range({workers}):\n"
+        "    taken = server.accept()[0]\n"
+        "    if not os.fork():\n"
+        "        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG\n"
+        "        for client in clients: client.close()\n"
+        "        watched = select.poll(); watched.register(taken, select.POLLIN)\n"
+        "        while True: watched.poll(100000)\n"
+        "    taken.close()\n"
+        "print('ready', flush=True); time.sleep(1000)"
+    )
+    command = waiting_programs.guard_program([sys.executable, "-c", prefork])
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        try:
+            assert parent.stdout is not None
+            assert parent.stdout.readline() == b"ready\n"
+            rows = read_rows(sample(SECONDS, "", tmp_path), "thread_time")
+        finally:
+            parent.kill()
+    mine = [row for row in rows if row["comm"].startswith("python") and row["detail"] == "poll"]
+    assert sum(row["activity"] == "client" for row in mine) >= workers
