@@ -117,18 +117,20 @@ def _settings_of_the_package(environment: LabEnvironment, rng: random.Random) ->
     image = application.disk(rng.randrange(900, 1200))
     environment.host_sh(f"chown 65534:65534 {DATA}")
     few_mb = rng.randrange(12, 24)
-    customers = rng.randrange(9_000, 14_000)
+    orders, customers = rng.randrange(220_000, 280_000), rng.randrange(28_000, 40_000)
     mariadb = MariaDb(
-        environment, rng, directory=f"{DATA}/mysql", orders=rng.randrange(220_000, 280_000), customers=customers,
+        environment, rng, directory=f"{DATA}/mysql", orders=orders, customers=customers,
         note_words=rng.randrange(7, 11), settings={"innodb_buffer_pool_size": "256M", "innodb_log_file_size": "96M"},
     )  # fmt: skip
     storefront.start_php(mariadb, children=rng.choice((24, 32)), persistent=rng.random() < 0.5)
     rate = rng.randrange(40, 60)
-    paths = ["/orders/{n}"] * rng.randrange(5, 8) + ["/products/{n}"] * 3 + ["/checkout/{n}"]
+    histories = rng.randrange(5, 8)
+    paths = ["/orders/{n}"] * histories + ["/products/{n}"] * 3 + ["/checkout/{n}"]
     mariadb.restart()
     mariadb.run("SELECT count(*), sum(length(note)) FROM orders FORCE INDEX (PRIMARY)")
     storefront.start_clients(rate, paths, range_=customers)
-    iops = rng.randrange(180, 260)
+    # Rows that the histories need; nearly each is in a page of its own.
+    iops = int(rate * histories / len(paths) * orders / customers * rng.uniform(0.6, 0.8))
     slow_disk(environment.app, image, iops=iops)
     storefront.measure_baseline(4.0, warm_s=4.0)
     mariadb.restart(innodb_buffer_pool_size=f"{few_mb}M")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -191,7 +192,7 @@ def _lines_for_others(environment: LabEnvironment, rng: random.Random) -> Iterat
     labels = " ".join(
         f"{word}={rng.randrange(16**8):08x}" for word in rng.sample(("rack", "zone", "unit", "lot"), 3)
     )
-    program = f"busybox nc {environment.client_address} {log_port}"
+    program = f"{shutil.which('busybox')} nc {environment.client_address} {log_port}"
     mpm = rng.choice(("event", "prefork"))
     settings = ApacheSettings(
         mpm=mpm, workers=rng.choice((64, 96, 128)), name=rng.choice(("shop.example", "www.example")),
