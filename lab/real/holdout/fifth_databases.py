@@ -116,7 +116,7 @@ def _settings_of_the_package(environment: LabEnvironment, rng: random.Random) ->
     storefront, application = Storefront(environment, rng), LabApplication(environment, rng)
     image = application.disk(rng.randrange(900, 1200))
     environment.host_sh(f"chown 65534:65534 {DATA}")
-    few_mb = rng.randrange(12, 24)
+    few_mb = rng.randrange(20, 32)
     orders, customers = rng.randrange(220_000, 280_000), rng.randrange(28_000, 40_000)
     mariadb = MariaDb(
         environment, rng, directory=f"{DATA}/mysql", orders=orders, customers=customers,
@@ -130,7 +130,7 @@ def _settings_of_the_package(environment: LabEnvironment, rng: random.Random) ->
     mariadb.run("SELECT count(*), sum(length(note)) FROM orders FORCE INDEX (PRIMARY)")
     storefront.start_clients(rate, paths, range_=customers)
     # Rows of the histories: nearly each is in a page of its own, and the index is read too.
-    iops = int(rate * histories / len(paths) * orders / customers * rng.uniform(1.15, 1.4))
+    iops = int(rate * histories / len(paths) * orders / customers * rng.uniform(1.25, 1.45))
     slow_disk(environment.app, image, iops=iops)
     storefront.measure_baseline(4.0, warm_s=4.0)
     mariadb.restart(innodb_buffer_pool_size=f"{few_mb}M")
