@@ -45,8 +45,9 @@ def _confirmed_bookings(environment: LabEnvironment, rng: random.Random) -> Iter
 @contextmanager
 def _full_memory_of_fares(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """The Redis is full and forgets fares all the time, but not those of the sailings that people look at."""
-    allowed_mb = rng.randrange(11, 15)
-    company = FerryCompany(environment, rng, "--maxmemory", f"{allowed_mb}mb", "--maxmemory-samples", "10")
+    company = FerryCompany(environment, rng)
+    allowed_mb = int(company.count_used_bytes() * rng.uniform(0.5, 0.7)) >> 20
+    company.redis.run("CONFIG", "SET", "maxmemory", f"{allowed_mb}mb")
     crawler = rng.uniform(4, 8)
     start_requests(
         environment, rng, company.nginx.address, crawler, "/tours/{n}",
@@ -55,7 +56,7 @@ def _full_memory_of_fares(environment: LabEnvironment, rng: random.Random) -> It
     popular = rng.randrange(200, 400)
     rate = rng.uniform(80, 120)
     visitors = ["/tours/{n}"] * rng.randrange(4, 8) + ["/harbors/{n}"] * rng.randrange(1, 4)
-    company.start_clients(rate, visitors, warm_s=15.0, range_=popular)
+    company.start_clients(rate, visitors, warm_s=25.0, range_=popular)
     yield company.build_live(
         rng.choice((company.redis.pid, company.node.pid)),
         allowed_mb=allowed_mb,

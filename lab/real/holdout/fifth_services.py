@@ -46,7 +46,7 @@ def _smaller_memory(environment: LabEnvironment, rng: random.Random) -> Iterator
     company = FerryCompany(environment, rng)
     paths = ["/tours/{n}"] * rng.randrange(4, 8) + ["/harbors/{n}"] * rng.randrange(1, 4)
     company.start_clients(rng.uniform(60, 100), paths)
-    used = int(company.redis.run("INFO", "memory").partition("used_memory:")[2].split()[0])
+    used = company.count_used_bytes()
     allowed_mb = int(used * rng.uniform(0.3, 0.5)) >> 20
     company.redis.run("CONFIG", "SET", "maxmemory", f"{allowed_mb}mb")
     time.sleep(4.0)

@@ -28,7 +28,7 @@ CHANGES = "while :; do redis-cli -p {port} del fares:$(shuf -n 1 -i 0-{last}) >/
 class FerryCompany:
     """The services that run. `parameters` collects what was chosen."""
 
-    def __init__(self, environment: LabEnvironment, rng: random.Random, *redis_options: str) -> None:
+    def __init__(self, environment: LabEnvironment, rng: random.Random) -> None:
         """Start the software and neighbors; the Redis knows the fares of all sailings."""
         self.environment, self.rng = environment, rng
         self.port, node_port, fares_port, agency_port = draw_ports(rng, 4)
@@ -45,7 +45,7 @@ class FerryCompany:
                 "ROUNDS": str(rng.randrange(500, 2000)),
             },
         )  # fmt: skip
-        options = ("--maxmemory-policy", "allkeys-lru", *redis_options)
+        options = ("--maxmemory-policy", "allkeys-lru", "--maxmemory-samples", "10")
         self.redis = Redis(environment, rng.choice((6379, 6390, 7100)), *options)
         self.redis.populate(self.sailings, "fares", self.fare_bytes)
         environment.host_sh("mkdir -p /run/tours")
@@ -76,6 +76,10 @@ class FerryCompany:
             "port": self.port, "sailings": self.sailings, "fare_bytes": self.fare_bytes, "neighbours": neighbours,
         }  # fmt: skip
         self.healthy: dict[str, float] = {}
+
+    def count_used_bytes(self) -> int:
+        """Return the memory that the Redis uses, in bytes."""
+        return int(self.redis.run("INFO", "memory").partition("used_memory:")[2].split()[0])
 
     def start_clients(self, rate: float, paths: list[str], *, warm_s: float = 3.0, range_: int = 0) -> None:
         """Start clients, and measure the healthy phase after a warm-up."""
