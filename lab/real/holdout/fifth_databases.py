@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from lab.application import DATA, LabApplication, slow_disk
 from lab.environment import LabEnvironment
-from lab.real.services.hosts.box_office_host import BoxOffice, Standby
+from lab.real.services.hosts.box_office_host import BoxOffice, SecondDatabase
 from lab.real.services.mariadb import MariaDb
 from lab.real.services.postgres import POSTGRES
 from lab.real.services.storefront import Storefront, choose_paths
@@ -32,17 +32,17 @@ def _copy_of_the_bookings(environment: LabEnvironment, rng: random.Random) -> It
     way = rng.choice(("maintenance", "maintenance", "paused"))
     confirmed = "remote_apply" if way == "paused" else rng.choice(("on", "remote_write"))
     office = BoxOffice(environment, rng, children=rng.choice((40, 56, 72)))
-    standby = Standby(environment, rng, office.postgres)
+    second = SecondDatabase(environment, rng, office.postgres)
     office.postgres.change_settings(
-        synchronous_standby_names=rng.choice((standby.name, f"FIRST 1 ({standby.name})")),
+        synchronous_standby_names=rng.choice((second.name, f"FIRST 1 ({second.name})")),
         synchronous_commit=confirmed,
     )
     reads = rng.randrange(3, 7)
     office.start_clients(rng.uniform(45, 75), ["/book/{n}"] * rng.randrange(1, 3) + ["/shows/{n}"] * reads)
     if way == "paused":
-        standby.run("SELECT pg_wal_replay_pause()")
+        second.run("SELECT pg_wal_replay_pause()")
     else:
-        standby.shut_down()
+        second.shut_down()
     time.sleep(3.0)
     yield office.build_live(rng.choice((office.postgres.pid, office.php.pid)), way=way, confirmed=confirmed)
 
@@ -55,7 +55,7 @@ def _export_of_the_bookings(environment: LabEnvironment, rng: random.Random) -> 
         environment, rng, children=rng.choice((16, 24)), outbox=True,
         settings={"autovacuum_naptime": rng.choice((1, 2)), "max_prepared_transactions": 8},
     )  # fmt: skip
-    batch, pause_s = rng.randrange(700, 1000), rng.uniform(0.3, 0.4)
+    batch, pause_s = rng.randrange(600, 850), rng.uniform(0.3, 0.4)
     words = {"batch": batch, "words": rng.randrange(2, 5)}
     office.postgres.start_session(f'while :; do echo "{WRITE.format(**words)}"; sleep {pause_s:.2f}; done')
     office.postgres.start_session(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
-from lab.real.services.hosts.box_office_host import BoxOffice, Standby
+from lab.real.services.hosts.box_office_host import BoxOffice, SecondDatabase
 from lab.real.services.hosts.ferry_host import FerryCompany
 from lab.real.services.postgres import POSTGRES
 from lab.real.services.web_neighbours import start_requests
@@ -24,9 +24,9 @@ PACKING = 'while :; do head -c {kilobytes}k /dev/urandom | xz -1 >"$0"; sleep 1;
 def _confirmed_bookings(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """Bookings wait for a second PostgreSQL, as they should; an export reads for minutes, and sessions do nothing."""
     office = BoxOffice(environment, rng, children=rng.choice((16, 24, 32)))
-    standby = Standby(environment, rng, office.postgres)
+    second = SecondDatabase(environment, rng, office.postgres)
     office.postgres.change_settings(
-        synchronous_standby_names=standby.name, synchronous_commit=rng.choice(("on", "remote_apply"))
+        synchronous_standby_names=second.name, synchronous_commit=rng.choice(("on", "remote_apply"))
     )
     idle = rng.randrange(15, 40)
     for _ in range(idle):

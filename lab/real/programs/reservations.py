@@ -21,7 +21,7 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import text
 
-ROOMS = text("SELECT sku, name, price FROM products WHERE id BETWEEN :room AND :room + 12")
+CATEGORIES = text("SELECT sku, name, price FROM products WHERE id BETWEEN :room AND :room + 12")
 STAYS = text(
     "SELECT id, product_id, amount FROM orders WHERE customer_id = :guest ORDER BY created_at DESC LIMIT 10"
 )
@@ -38,7 +38,7 @@ class Desk(ThreadingHTTPServer):
     request_queue_size = 1024
 
     def __init__(self, port: int, settings: dict[str, Any], log: Path) -> None:
-        socketserver.TCPServer.__init__(self, ("127.0.0.1", port), Handler)
+        socketserver.TCPServer.__init__(self, ("127.0.0.1", port), DeskHandler)
         self.settings, self.log = settings, log.open("a", buffering=1)
         self.lock = threading.Lock()
         self.engine = sqlalchemy.create_engine(
@@ -63,10 +63,10 @@ class Desk(ThreadingHTTPServer):
                     deposit = self.take_deposit(number)
             return [*rows, deposit]
         with self.engine.connect() as database:
-            return list(database.execute(STAYS if kind == "stays" else ROOMS, values).tuples())
+            return list(database.execute(STAYS if kind == "stays" else CATEGORIES, values).tuples())
 
 
-class Handler(BaseHTTPRequestHandler):
+class DeskHandler(BaseHTTPRequestHandler):
     """Answers one connection."""
 
     server: Desk

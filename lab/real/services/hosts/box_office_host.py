@@ -20,7 +20,7 @@ from lab.real.services.web_neighbours import choose_scope, draw_ports, start_nei
 from lab.scenario import Live
 
 
-class Standby:
+class SecondDatabase:
     """A standby of the database on the clients' side, from a base backup. `name` is what the primary knows it by."""
 
     def __init__(self, environment: LabEnvironment, rng: random.Random, postgres: PostgresServer) -> None:
