@@ -55,7 +55,7 @@ def _export_of_the_bookings(environment: LabEnvironment, rng: random.Random) -> 
         environment, rng, children=rng.choice((16, 24)), outbox=True,
         settings={"autovacuum_naptime": rng.choice((1, 2)), "max_prepared_transactions": 8},
     )  # fmt: skip
-    batch, pause_s = rng.randrange(600, 850), rng.uniform(0.3, 0.4)
+    batch, pause_s = rng.randrange(700, 1000), rng.uniform(0.3, 0.4)
     words = {"batch": batch, "words": rng.randrange(2, 5)}
     office.postgres.start_session(f'while :; do echo "{WRITE.format(**words)}"; sleep {pause_s:.2f}; done')
     office.postgres.start_session(
@@ -72,7 +72,7 @@ def _export_of_the_bookings(environment: LabEnvironment, rng: random.Random) -> 
             f"BEGIN; UPDATE products SET price = price + 1 WHERE id = {rng.randrange(1000)};"
             f" PREPARE TRANSACTION 'prices-{rng.randrange(10_000)}'"
         )
-    time.sleep(rng.uniform(50, 60))
+    time.sleep(rng.uniform(60, 70))
     yield office.build_live(
         rng.choice((office.postgres.pid, office.php.pid)), way=way, letters_per_s=round(batch / pause_s)
     )
