@@ -59,10 +59,9 @@ class MariaDb:
             "log-error": f"{self.base}/error.log", "pid-file": f"{self.base}/mysqld.pid", "skip-name-resolve": 1,
             "innodb_buffer_pool_size": "64M", "innodb_log_file_size": "32M", "performance_schema": "OFF",
         } | (settings or {})  # fmt: skip
+        self.settings: dict[str, object] = dict(lines)
         self.configuration = self.base / "my.cnf"
-        self.configuration.write_text(
-            "[mysqld]\n" + "".join(f"{name} = {value}\n" for name, value in lines.items())
-        )
+        self.write_configuration()
         install = ("mariadb-install-db", f"--defaults-file={self.configuration}", "--skip-test-db",
                    "--auth-root-authentication-method=normal", f"--datadir={self.directory}")  # fmt: skip
         environment.host_sh(f"cd /; {' '.join((*DROP_ROOT, *install))} >/dev/null 2>&1")
@@ -78,6 +77,19 @@ class MariaDb:
     def pid(self) -> int:
         """The server's process."""
         return self.server.pid
+
+    def write_configuration(self) -> None:
+        """Write my.cnf from the settings."""
+        lines = "".join(f"{name} = {value}\n" for name, value in self.settings.items())
+        self.configuration.write_text(f"[mysqld]\n{lines}")
+
+    def restart(self, **changes: object) -> None:
+        """Start again, with these settings changed."""
+        self.server.terminate()
+        self.server.wait(timeout=60)
+        self.settings |= changes
+        self.write_configuration()
+        self.start()
 
     def start(self) -> None:
         """Start the server and wait for an answer."""
