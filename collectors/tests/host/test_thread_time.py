@@ -177,7 +177,7 @@ def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
     assert [row["target"] for row in served if row["time_ms"] > 100] == ["/dev/fuse"]
 
 
-def test_the_connection_of_every_polling_worker_is_looked_up(tmp_path: Path) -> None:
+def test_the_connection_of_every_polling_worker_is_read(tmp_path: Path) -> None:
     """Descriptors of thirty processes are listed at a time; a pool of workers may have more."""
     workers = 70
     prefork = (

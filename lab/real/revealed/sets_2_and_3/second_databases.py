@@ -111,7 +111,8 @@ def _safer_carts(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
 NEEDS = ("mariadbd", "mariadb-install-db", "php-fpm8.2", "apache2")
 SCENARIOS = (
     Scenario(
-        "mariadb-release-statements", "development", "mariadb-release-statements", ("missing-index", "database-hot-sql"),
+        "mariadb-release-statements", "development", "mariadb-release-statements",
+        ("missing-index", "database-hot-sql"),
         "Statements of a release cannot use an index of MariaDB; without them all pages are quick.", _release,
         needs=NEEDS, seconds=8.0, software=("mariadb", "php-fpm", "apache2"), global_effect=("cpu",),
     ),

@@ -69,7 +69,7 @@ def test_polls_wait_for_clients_where_the_peer_owes_nothing() -> None:
         pytest.param(build_polls(owed=0.0, in_hand=0.0, operation="recvfrom"), id="descriptor-is-known"),
     ],
 )
-def test_a_wait_for_a_peer_stays_one(tables: dict[str, list[dict]]) -> None:
+def test_a_wait_for_a_peer_stays_where_it_is(tables: dict[str, list[dict]]) -> None:
     assert read_account(**tables).amounts["peer", BACKEND].number == pytest.approx(10.0)
 
 

@@ -99,7 +99,7 @@ def _handshakes_waiting(view: HostView) -> Iterator[Measurement]:
     """Percent of the connections to a peer which wait for the network that are still in their handshake.
 
     Packets of a handshake are small and repeated after one second (RFC 6298), those with data sooner. So where both
-    get lost alike, a peer that is connected to anew for each request shows many handshakes. Peers to which fewer
+    get lost alike, a peer to which each request opens a connection shows many handshakes. Peers to which fewer
     connections were opened than have data unacknowledged are left out: their handshakes may be long ago.
     """
     unsent: dict[str, list[TableRow]] = defaultdict(list)

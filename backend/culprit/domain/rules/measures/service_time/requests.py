@@ -91,17 +91,17 @@ def release_polls(threads: ThreadAmounts, connections: Sequence[TableRow]) -> Th
         return threads
     busy, released = dict(threads.busy), []
     for key, amount in threads.busy.items():
-        asked = [
+        requested = [
             row
             for row in connections
             if row.text("direction") == "out" and normalize_target(row.text("peer")) == key[1]
         ]
-        if key[0] != PEER or amount.operation not in _POLLS or not asked:
+        if key[0] != PEER or amount.operation not in _POLLS or not requested:
             continue
-        owed, most = (max(pair) for pair in zip(_count_owed(inbound), _count_owed(asked), strict=True))
+        owed, most = (max(pair) for pair in zip(_count_owed(inbound), _count_owed(requested), strict=True))
         if amount.number <= most:
             continue
-        longest_ms = max(row.number("oldest") or 0.0 for row in asked)
+        longest_ms = max(row.number("oldest") or 0.0 for row in requested)
         busy[key] = replace(amount, number=owed, low=min(amount.low, owed), high=most, longest_ms=longest_ms)
         released.append(
             replace(amount, number=amount.number - owed, low=amount.number - most, longest_ms=0.0)
