@@ -37,11 +37,12 @@ def _part_of_request(view: HostView, times: ServiceTimes, account: TimeAccount) 
     del view
     for subject, amount in _list_remote(times, account):
         every = account.total + account.queued
-        ends = (min(100.0, 100.0 * end / every) for end in (amount.low, amount.high))
-        cites = (*cite_time(account), *account.citations)
-        yield Measurement(
-            100.0 * amount.number / every, subject, cites, account.samples, (), {}, Interval("sampled", *ends)
+        value, low, high = (
+            min(100.0, 100.0 * end / every) for end in (amount.number, amount.low, amount.high)
         )
+        cites = (*cite_time(account), *account.citations)
+        interval = Interval("sampled", low, high)
+        yield Measurement(value, subject, cites, account.samples, interval=interval)
 
 
 LONGEST = Measure(
