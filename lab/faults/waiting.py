@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lab.application import LabApplication
-from lab.environment import LabEnvironment
+from lab.environment import LabEnvironment, build_python_command
 from lab.scenario import Live, Scenario
 
 
@@ -126,6 +126,23 @@ def _redis(
     yield application, port
 
 
+@contextmanager
+def _collector_away(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: the collector of the log is away, so its forwarder does not read what the application prints."""
+    application = LabApplication(environment, rng)
+    collector_port = rng.randrange(5000, 6900)
+    workers, rate, log_bytes = rng.randrange(8, 24), rng.randrange(80, 160), rng.randrange(150, 400)
+    collector = environment.serve("forwarder.py", collector_port, client_side=True)
+    to = f"{environment.client_address}:{collector_port}"
+    service = ("log=/dev/stdout", f"log_bytes={log_bytes}", f"workers={workers}", f"port={application.port}")
+    forwarder = ("--to", to, "--retry-s", rng.randrange(3, 9), "--", application.build("items.c"), *service)
+    application.serve(build_python_command("forwarder.py", *forwarder))
+    application.clients(rate)
+    application.baseline()
+    environment.stop(collector)
+    yield application.live(rate=rate, workers=workers, log_bytes=log_bytes, access_log="", pid=False)
+
+
 def _debug_sleep(environment: LabEnvironment, port: int, seconds: float) -> None:
     command = [
         "redis-cli",
@@ -195,5 +212,10 @@ SCENARIOS = (
         "slow-dependency-decoy", "decoy", "slow-dependency", ("lock-contention",),
         "Requests ask a quick Redis, after they have waited for one lock.", _lock_next_to_redis,
         needs=("gcc", "redis-server"),
+    ),
+    Scenario(
+        "printed-log", "fault", "printed-log", ("output-pipe-full",),
+        "The application prints its log; the collector is away, and the forwarder in between waits for it.",
+        _collector_away, needs=("gcc",), seconds=10.0,
     ),
 )  # fmt: skip

@@ -41,7 +41,8 @@ _MESSAGES = (
 #: A log is a regular file that a process holds open for writing only and whose path names it. Only what was appended
 #: during the capture is read, 500 kB of each of ten files at most. `same` counts the lines of the most frequent kind,
 #: where digits and what is quoted do not count. The messages are those of the programs' own sources. EAGAIN counts for
-#: processes only within three lines of a fork, as in the traceback of an exception.
+#: processes only within three lines of a fork, as in the traceback of an exception. The free space is that of the
+#: descriptor: df searches the path in its own mounts and answers 0 for a container's. A tmpfs without a size has none.
 _AWK = r"""
 function hit(k) { c[k]++ }
 { n++; l = $0
@@ -79,7 +80,7 @@ while read -r g p f x; do
   c=$(tr '\t=' '__' < "/proc/$p/comm" 2> .err)
   n=$g
   [ "$n" -le 500000 ] || n=500000
-  a=$(df -Pk "/proc/$p/fd/$f" 2> .err | awk 'NR == 2 { printf "%.0f", $4 * 1024 }')
+  a=$(stat -f -L -c '%a %S %b' "/proc/$p/fd/$f" 2> .err | awk '$3 > 0 { printf "%.0f", $1 * $2 }')
   read_end "/proc/$p/fd/$f" "$n" | awk -v who="pid=$p${t}comm=$c" -v head="log${t}pid=$p${t}comm=$c${t}path=$x${t}per_s=$((g / SECS))${t}free=$a${t}read=$n${t}seconds=$SECS" '"""
     + _AWK.replace("'", "'\\''")
     + r"""'

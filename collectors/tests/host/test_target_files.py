@@ -226,3 +226,25 @@ def test_parsers_of_target_output_run_without_privileges(
     rights = {words[0]: words[1:] for words in lines}
     assert rights["Uid:"] == ["65534"] * 4 and rights["NoNewPrivs:"] == ["1"]
     assert not any(int(rights[f"Cap{which}:"][0], 16) for which in ("Inh", "Prm", "Eff", "Bnd", "Amb"))
+
+
+def test_free_space_is_that_of_the_file_system_of_the_open_log(tmp_path: Path) -> None:
+    """The path of a container's log names another file system, or none, in the mounts of the collector."""
+    size_mb = 48
+    shell = (
+        f"mount -t tmpfs -o size={size_mb}m t {tmp_path}; exec >{tmp_path}/access.log;"
+        "while :; do seq 1000 9000; sleep 0.2; done"
+    )
+    writer = subprocess.Popen(["unshare", "-m", "--propagation", "private", "sh", "-c", shell])
+    try:
+        time.sleep(0.5)
+        collector = COLLECTORS["server_logs"]
+        method = collector.methods[0]
+        assert isinstance(method, Script)
+        left = run_script(collector, method, 2)
+    finally:
+        writer.kill()
+        writer.wait()
+    lines = [line for line in left.parts["stdout"].decode().splitlines() if f"\tpid={writer.pid}\t" in line]
+    free = [int(word.removeprefix("free=")) for word in lines[0].split("\t") if word.startswith("free=")]
+    assert 0 < free[0] < size_mb << 20

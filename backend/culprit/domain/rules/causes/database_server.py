@@ -171,6 +171,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("synchronous-replica-wait",),
         tested_by=("postgres_stats", "mariadb_stats"),
+        proven_by=("report-on-standby",),
     ),
     Cause(
         id="synchronous-replica-wait",

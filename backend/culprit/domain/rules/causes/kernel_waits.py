@@ -140,6 +140,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("No thread waits to write to the pipe.", "没有线程等待写入管道。"),
         explains=_STUCK,
         mechanisms=("pipe",),
+        proven_by=("printed-log",),
     ),
     Cause(
         id="log-receiver-blocked",
@@ -181,6 +182,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("/proc/locks shows no waiter for the file.", "/proc/locks 中该文件没有等待者。"),
         explains=_STUCK,
         mechanisms=("lock",),
+        proven_by=("php-kept-sessions",),
     ),
     Cause(
         id="fanotify-permission-wait",

@@ -354,3 +354,19 @@ def test_a_service_of_this_host_that_answers_late_is_no_likely_cause() -> None:
     ]
     named = rank_causes(findings, RULES, CAUSES, read_service_times(view)).causes
     assert [(item.cause, item.confidence) for item in named] == [("slow-dependency", "possible")]
+
+
+@pytest.mark.parametrize(
+    ("groups", "confidence"), [(("/web",), "likely"), (("/job",), "possible"), (("/job", "/web"), "likely")]
+)
+def test_a_wait_in_the_kernel_is_that_of_a_group(groups: tuple[str, ...], confidence: str) -> None:
+    """A job of the same name in another group waits for a full pipe as intended; no client waits for it."""
+    waits = [
+        {"pid": 7 + at, "comm": "web", "cgroup": group, "kind": "pipe_write", "function": "pipe_write",
+         "scans": 6, "scans_waiting": 6, "mean_threads": 4, "kernel_thread": 0}
+        for at, group in enumerate(groups)
+    ]  # fmt: skip
+    activity = "pipe" if "/web" in groups else "disk"
+    view = waiting_service(make_time(7, activity, 4.0), kernel_waits=waits)
+    [item] = [item for item in rank(view).causes if item.cause == "output-pipe-full"]
+    assert (item.confidence, dict(item.scope)["cgroup"]) == (confidence, groups[-1])

@@ -12,7 +12,6 @@ from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
 _NEEDS = (("kernel_waits",),)
-_OF_GROUPS = frozenset(("io_controller", "memory_high", "memory_full"))
 #: Mounts by what their waits are called in `collectors.catalog.platform.kernel_waits`.
 _MOUNT_TYPES = {
     "fuse_mount": ("fuse",),
@@ -28,11 +27,14 @@ def _build_wait(kind: str, en: str, zh: str) -> Measure:
 
 
 def _measure_waits(view: HostView, kind: str) -> list[Measurement]:
-    """Measure programs by name, limits also by group; 0 where no thread of any program was seen waiting for this."""
+    """Measure programs by name and control group; 0 where no thread of any program was seen waiting for this.
+
+    Programs of one name in two groups are two services: that clients of one wait shows nothing about the other.
+    """
     programs: defaultdict[Subject, list[TableRow]] = defaultdict(list)
     for row in view.rows("kernel_waits"):
         if row.text("kind") == kind and not row.number("kernel_thread"):
-            pairs = {"comm": row.text("comm"), "cgroup": row.text("cgroup") if kind in _OF_GROUPS else ""}
+            pairs = {"comm": row.text("comm"), "cgroup": row.text("cgroup")}
             programs[tuple(sorted((name, value) for name, value in pairs.items() if value))].append(row)
     if programs:
         return [_measure_program(view, kind, subject, rows) for subject, rows in programs.items()]
