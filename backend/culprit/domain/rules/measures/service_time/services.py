@@ -80,9 +80,13 @@ def normalize_target(target: str) -> str:
 
 
 def map_services(view: HostView) -> ServiceMap:
-    """Return the services of a view: of the sampled processes, and otherwise of all processes that were listed."""
-    rows = view.rows("process_time") or view.rows("processes")
+    """Return the services of a view: of the sampled processes, and otherwise of all processes that were listed.
+
+    Only so many processes are sampled, those that did something first. One that serves a port is a service even if it
+    did nothing, such as one that is frozen.
+    """
     ports = _list_ports(view)
+    rows = [*view.rows("process_time"), *_list_idle_servers(view, ports)] or view.rows("processes")
     groups = {
         row.text("pid"): row.text("cgroup")
         for row in (*view.rows("thread_groups"), *view.rows("process_time"))
@@ -109,6 +113,17 @@ def _build_service(
     return LocalService(
         busiest.text("comm"), tuple(sorted(places.items())), pids, group, served, tuple(members)
     )
+
+
+def _list_idle_servers(view: HostView, ports: Mapping[str, frozenset[str]]) -> list[TableRow]:
+    """Return listed processes that serve a port which no sampled process serves."""
+    sampled = {row.text("pid") for row in view.rows("process_time")}
+    served = frozenset[str]().union(*(ports.get(pid, frozenset()) for pid in sampled))
+    return [
+        row
+        for row in view.rows("processes")
+        if sampled and row.text("pid") not in sampled and ports.get(row.text("pid"), frozenset()) - served
+    ]
 
 
 def _get_used(row: TableRow) -> float:
