@@ -84,6 +84,21 @@ class Group:
     def limit_memory(self, limit_bytes: int) -> None:
         self.file("memory", "memory.limit_in_bytes", "memory.max").write_text(str(limit_bytes))
 
+    def allow_real_time(self) -> None:
+        """Let programs of the group take a real-time policy: under v1 the group and each parent need a budget."""
+        root = list_hierarchies().get("cpu")
+        budget = "cpu.rt_runtime_us"
+        if root is None or not (root / budget).exists():
+            return
+        directory = root
+        for name in self.path.strip("/").split("/"):
+            directory /= name
+            (directory / budget).write_text((root / budget).read_text())
+
+    def freeze(self, frozen: bool) -> None:
+        """Freeze or thaw the group by cgroup2, which is there beside v1 too: what v1 froze cannot be killed."""
+        (self._by_controller["unified"] / "cgroup.freeze").write_text(str(int(frozen)))
+
     def join_command(self) -> list[str]:
         """A command prefix: joins the group, then becomes the command that follows."""
         script = 'for g in $0; do echo $$ >$g/cgroup.procs || exit 71; done; exec "$@"'

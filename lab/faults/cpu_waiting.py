@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -128,6 +129,26 @@ def _many_small_neighbours(environment: LabEnvironment, rng: random.Random) -> I
 
 
 @contextmanager
+def _real_time_neighbour(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: the policy of a program that polls without a pause; before, it gave way to all others."""
+    application = LabApplication(environment, rng)
+    cpu, priority = rng.randrange(2), rng.randrange(1, 99)
+    burn_us, rate = rng.randrange(200, 400), rng.randrange(30, 60)
+    batch = application.group("feed")
+    batch.allow_real_time()
+    weigh_cpu(batch, 0.01)
+    command = ["nice", "-n", "19", "taskset", "-c", str(cpu), "sha256sum", "/dev/zero"]
+    program = environment.on_host(command, batch)
+    application.items(burn_us=burn_us, cpu=cpu)
+    application.clients(rate)
+    application.baseline()
+    policy = rng.choice((os.SCHED_FIFO, os.SCHED_RR))
+    os.sched_setscheduler(program.pid, policy, os.sched_param(priority))
+    repair = partial(os.sched_setscheduler, program.pid, os.SCHED_OTHER, os.sched_param(0))
+    yield application.live(cpu=cpu, priority=priority, burn_us=burn_us, rate=rate, repair=repair)
+
+
+@contextmanager
 def _own_threads(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """As many wait on one CPU, without any quota, but all of them are the application's own."""
     application = LabApplication(environment, rng)
@@ -173,6 +194,11 @@ SCENARIOS = (
         "neighbour", "fault", "neighbour", ("cpu-neighbour-contention",),
         "Another control group of great weight computes on the CPU of the application, which has no quota.",
         _spinning_neighbour, needs=("gcc",), global_effect=("cpu",),
+    ),
+    Scenario(
+        "feed-neighbour", "fault", "neighbour", ("real-time-task",),
+        "A program that polls without a pause got a real-time policy, on the CPU of the application.",
+        _real_time_neighbour, needs=("gcc",), seconds=8.0, global_effect=("cpu",),
     ),
     Scenario(
         "neighbour-validation", "validation", "neighbour", ("cpu-neighbour-contention",),

@@ -159,9 +159,12 @@ find_lines 100 -sHE '^(State:.*[Tt] \(|TracerPid:.*[1-9])' /proc/[0-9]*/status |
 [ ! -s .held ] || { cat .held; awk -F: '{ t = $3; sub(/status$/, "comm", $1); print $1 }
   $2 ~ /^T/ { gsub(/[^0-9]/, "", t); print "/proc/" t "/comm" }' .held | sort -u | xargs grep -sH '' /dev/null; }
 rm -f .held
-find /sys/fs/cgroup '(' -name freezer.state -o -name cgroup.freeze ')' 2>/dev/null | head -n 2000 |
-  xargs grep -sHxE 'FROZEN|1' /dev/null | sed 's|/[a-z.]*:.*||' | head -n 50 | while IFS= read -r g; do
-  read -r p x <"$g/cgroup.procs" 2>/dev/null && echo "frozen $p ${g#/sys/fs/cgroup}"
+find /sys/fs/cgroup '(' -name freezer.state -o -name cgroup.events ')' 2>/dev/null | head -n 2000 |
+  xargs grep -sHxE 'FROZEN|frozen 1' /dev/null | sed 's|:[^:]*$||' | head -n 50 | while IFS= read -r g; do
+  c=
+  [ "${g##*/}" = cgroup.events ] || c=freezer
+  read -r p x <"${g%/*}/cgroup.procs" 2>/dev/null &&
+    sed -n "s|^[0-9]*:\([^:]*,\)*$c:/|frozen $p /|p" /proc/$p/cgroup 2>/dev/null
 done
 awk 'NR > 2000 { exit } { a[$1] = a[$1] "lock " $0 "\n" } $2 == "->" { w[$1] = 1 }
   END { for (k in w) printf "%s", a[k] }' /proc/locks | head -n 200 >.locks

@@ -102,6 +102,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         verify=Text("It is writable, and the log shows no new error.", "可写，且日志无新错误。"),
         explains=_STUCK,
+        proven_by=("read-only-uploads",),
     ),
     Cause(
         id="cpus-unavailable",

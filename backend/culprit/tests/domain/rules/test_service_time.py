@@ -210,6 +210,34 @@ def test_a_supervisor_and_its_services_are_separate_services() -> None:
     assert sorted(sorted(service.pids) for service in services) == [["1"], ["2", "3"], ["4"]]
 
 
+def test_a_supervisor_in_another_control_group_is_no_part_of_its_only_service() -> None:
+    def list_services(group: str) -> list[list[str]]:
+        processes = [
+            make_process(1, "python3", ppid=0, cgroup="/system/agent"),
+            make_process(2, "python3", ppid=1, cgroup=group),
+            make_process(3, "python3", ppid=2, cgroup=group),
+        ]
+        view = make_view(process_time=processes, thread_time=[make_time(2, "accept", 1.0, "80")])
+        return sorted(sorted(service.pids) for service in map_services(view).services)
+
+    assert list_services("/system/web") == [["1"], ["2", "3"]]
+    assert list_services("/system/agent") == [["1", "2", "3"]]
+
+
+def test_requests_of_a_server_that_was_not_sampled_wait_for_something_unknown() -> None:
+    """Only the processes that did most are sampled; a frozen one did nothing."""
+    view = make_view(
+        process_time=[make_process(7, "web")],
+        thread_time=[make_time(7, "peer", 4.0, "127.0.0.1:6379")],
+        processes=[{"pid": 8, "ppid": 1, "comm": "redis-server", "cpu": 0.0}],
+        listeners=[
+            {"address": "127.0.0.1", "port": 6379, "process": "redis-server", "pid": 8, "queue_min": 5}
+        ],
+    )
+    account = find(read_service_times(view), "redis-server")
+    assert {key: amount.number for key, amount in account.amounts.items()} == {("unknown", ""): 5.0}
+
+
 def test_roles_of_a_program_share_a_service() -> None:
     processes = [make_process(1, "gunicorn: maste"), make_process(2, "gunicorn: worke", ppid=1)]
     [service] = map_services(make_view(process_time=processes, thread_time=[])).services

@@ -17,13 +17,13 @@ CROWD = 8.0
 TENTH = 10.0
 #: A full CPU is used by a crowd itself, by other processes and by kernel threads: the largest of the three has a third.
 THIRD = 100.0 / 3.0
-_SOME_WAIT = Condition(
+SOME_WAIT = Condition(
     wait.WAITING,
     ">=",
     Threshold("waiting", LEAST_WAITING, "with less, no thread lost a tenth of its time"),
 )
-_MOSTLY_WAITS = Condition(wait.LOST, ">", Threshold("lost_pct", 50.0, "threads wait longer than they run"))
-_SERVES = Condition(wait.SERVES, "==", Threshold("serves", 1.0, "a program without clients makes none wait"))
+MOSTLY_WAITS = Condition(wait.LOST, ">", Threshold("lost_pct", 50.0, "threads wait longer than they run"))
+SERVES = Condition(wait.SERVES, "==", Threshold("serves", 1.0, "a program without clients makes none wait"))
 _ENOUGH_PERIODS = Guard(
     Condition(
         wait.PERIODS,
@@ -48,7 +48,7 @@ RULES: tuple[Rule, ...] = (
             ("warn", Threshold("warn", 50.0, "threads wait as long as they run")),
             ("critical", Threshold("critical", 75.0, "threads wait three times as long as they run")),
         ),
-        also=(_SOME_WAIT,),
+        also=(SOME_WAIT,),
         strength=Strength.CONTEXT,
         use=Use("cpu", "saturation"),
         refutes=(
@@ -79,8 +79,8 @@ RULES: tuple[Rule, ...] = (
             ("critical", Threshold("critical", 4.0, "three quarters of the time are waiting")),
         ),
         also=(
-            _SOME_WAIT,
-            _SERVES,
+            SOME_WAIT,
+            SERVES,
             Condition(
                 MetricReading("cpu.total_busy_pct", "held"),
                 ">",
@@ -178,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         ),
         also=(
             Condition(wait.LOST, ">", Threshold("lost_pct", TENTH, "less is not why the work is slow")),
-            _SOME_WAIT,
+            SOME_WAIT,
             AnyCondition(
                 (
                     Condition(
@@ -241,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         thresholds=(
             ("warn", Threshold("warn", THIRD, "the largest of three users of a full CPU has a third")),
         ),
-        also=(_MOSTLY_WAITS, _SOME_WAIT, _SERVES),
+        also=(MOSTLY_WAITS, SOME_WAIT, SERVES),
         strength=Strength.MECHANISM,
         use=Use("cpu", "saturation"),
         suspects=("cpu-neighbour-contention",),
@@ -285,7 +285,7 @@ RULES: tuple[Rule, ...] = (
             ("warn", Threshold("warn", THIRD, "the largest of three users of a full CPU has a third")),
             ("critical", Threshold("critical", 2 * THIRD, "twice as much as all others together")),
         ),
-        also=(_MOSTLY_WAITS, _SOME_WAIT),
+        also=(MOSTLY_WAITS, SOME_WAIT),
         strength=Strength.MECHANISM,
         use=Use("cpu", "saturation"),
         suspects=("kernel-thread-busy",),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collectors.contract import Text
+from culprit.domain.rules.catalog.cpu.wait import MOSTLY_WAITS, SERVES, SOME_WAIT, THIRD
 from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.cpu import real_time, wait
 from culprit.domain.rules.measures.disk import queues
 from culprit.domain.rules.measures.platform import kernel_state as state
 from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
@@ -95,17 +97,43 @@ RULES: tuple[Rule, ...] = (
             "{comm} ({pid}) runs as {policy} on CPU {cpu} for {value} % of the time: nothing else runs there.",
             "{comm}（{pid}）以 {policy} 策略在 CPU {cpu} 上运行 {value}% 的时间，其他任务无法在此运行。",
         ),
-        measure=state.REAL_TIME,
+        measure=real_time.REAL_TIME,
         op=">=",
         thresholds=(
             ("warn", Threshold("cpu", 90.0, "sched_rt_runtime_us: the kernel stops it at 95 % of a second")),
         ),
-        strength=Strength.MECHANISM,
+        strength=Strength.CONTEXT,
         use=Use("cpu", "saturation"),
         related=(MetricReading("sched.runq_per_cpu"),),
+        suspects=("real-time-task",),
+        refutes=("real-time-task",),
+        caveats=Text(
+            "On a CPU of its own it harms none, as intended.", "若独占专用 CPU，则按设计不影响其他任务。"
+        ),
+        source="policy and CPU time of /proc/PID/stat; sched(7)",
+    ),
+    Rule(
+        id="F-CPU-REAL-TIME-STARVES",
+        title=Text("Threads wait for a CPU that a real-time program uses", "实时程序占用 CPU，其他线程等待"),
+        summary=Text(
+            "Threads of {name} wait while real-time programs, mainly {by} ({policy}), use {value} % of the {cpus} CPUs "
+            "that they may use.",
+            "{name} 的线程在等待，而以 {by}（{policy}）为主的实时程序占用其可用 {cpus} 个 CPU 的 {value}%。",
+        ),
+        measure=real_time.REAL_TIME_SHARE,
+        op=">",
+        thresholds=(
+            ("warn", Threshold("warn", THIRD, "the largest of three users of a full CPU has a third")),
+        ),
+        also=(MOSTLY_WAITS, SOME_WAIT, SERVES),
+        strength=Strength.MECHANISM,
+        use=Use("cpu", "saturation"),
+        related=(wait.DELAY, MetricReading("sched.runq_per_cpu")),
+        suspects=("real-time-task",),
         causes=("real-time-task",),
         refutes=("real-time-task",),
-        source="policy and CPU time of /proc/PID/stat; sched(7)",
+        caveats=Text("Processes count by the CPU that they ran on last.", "进程按其最近所在的 CPU 计入。"),
+        source="schedstat of the group; policy and CPU time of /proc/PID/stat; sched(7): it runs before all others",
     ),
     Rule(
         id="F-JOB-CPU",

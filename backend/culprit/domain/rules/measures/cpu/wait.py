@@ -168,7 +168,7 @@ def _periods(view: HostView) -> Iterator[Measurement]:
         yield Measurement(row.number("periods") or 0.0, (("cgroup", row.text("path")),), (row.citation,))
 
 
-def _list_competitors(view: HostView, crowd: Crowd) -> list[TableRow]:
+def list_competitors(view: HostView, crowd: Crowd) -> list[TableRow]:
     """Processes and kernel threads outside a crowd that ran last on a CPU that it may use, the busiest first."""
     return [
         row
@@ -178,7 +178,7 @@ def _list_competitors(view: HostView, crowd: Crowd) -> list[TableRow]:
     ]
 
 
-def _cite_competition(view: HostView, crowd: Crowd, related: Sequence[TableRow]) -> list[Citation]:
+def cite_competition(view: HostView, crowd: Crowd, related: Sequence[TableRow]) -> list[Citation]:
     """Return what shows that a crowd waits, what it may use, and who competes with it in which control group."""
     pids = {int(row.number("pid") or 0) for row in related}
     groups = [row for row in view.rows("sched_delay") if int(row.number("pid") or 0) in pids]
@@ -186,7 +186,8 @@ def _cite_competition(view: HostView, crowd: Crowd, related: Sequence[TableRow])
     return [*crowd.cites, *cite_allowed_cpus(view, crowd), *rows]
 
 
-def _cores(rows: Sequence[TableRow]) -> float:
+def count_cores(rows: Sequence[TableRow]) -> float:
+    """Return the CPUs that processes used on average."""
     return sum(row.number("cpu") or 0.0 for row in rows) / 100.0
 
 
@@ -199,20 +200,20 @@ def _others(view: HostView) -> Iterator[Measurement]:
     span = get_covered_seconds(view)
     groups = {int(row.number("pid") or 0): row.text("cgroup") for row in view.rows("sched_delay")}
     for crowd in held_up(view):
-        allowed, related = allowed_cpus(view, crowd), _list_competitors(view, crowd)
+        allowed, related = allowed_cpus(view, crowd), list_competitors(view, crowd)
         kernel = [row for row in related if row.number("kernel_thread")]
         neighbors: dict[str, list[TableRow]] = {}
         for row in related:
             if not row.number("kernel_thread"):
                 group = groups.get(int(row.number("pid") or 0), "").strip("/")
                 neighbors.setdefault(f"/{group}" if group else row.text("comm"), []).append(row)
-        ranked = sorted(neighbors.values(), key=_cores, reverse=True)
-        own, rest = crowd.run_s / span, sum(_cores(rows) for rows in ranked[1:])
-        if not allowed or not ranked or _cores(ranked[0]) <= max(own, rest, _cores(kernel)):
+        ranked = sorted(neighbors.values(), key=count_cores, reverse=True)
+        own, rest = crowd.run_s / span, sum(count_cores(rows) for rows in ranked[1:])
+        if not allowed or not ranked or count_cores(ranked[0]) <= max(own, rest, count_cores(kernel)):
             continue
-        cores = _cores(ranked[0])
+        cores = count_cores(ranked[0])
         yield _measured(
-            crowd, 100.0 * cores / allowed, _cite_competition(view, crowd, related),
+            crowd, 100.0 * cores / allowed, cite_competition(view, crowd, related),
             by=ranked[0][0].text("comm"), own=round(own, 3), cores=round(cores, 2), cpus=round(allowed, 2),
         )  # fmt: skip
 
@@ -235,7 +236,7 @@ def _kernel_thread(view: HostView) -> Iterator[Measurement]:
 def _kernel_share(view: HostView) -> Iterator[Measurement]:
     """Share of the CPUs that a waiting crowd may use that the busiest class of kernel threads uses."""
     for crowd in held_up(view):
-        related = _list_competitors(view, crowd)
+        related = list_competitors(view, crowd)
         others = [row for row in related if not row.number("kernel_thread")]
         classes: dict[str, list[TableRow]] = {}
         for row in related:
@@ -244,10 +245,10 @@ def _kernel_share(view: HostView) -> Iterator[Measurement]:
                 classes.setdefault(name, []).append(row)
         allowed = allowed_cpus(view, crowd)
         if classes and allowed:
-            name = max(classes, key=lambda each: _cores(classes[each]))
-            if _cores(classes[name]) > _cores(others):
-                cites = _cite_competition(view, crowd, related)
-                yield _measured(crowd, 100.0 * _cores(classes[name]) / allowed, cites, by=name)
+            name = max(classes, key=lambda each: count_cores(classes[each]))
+            if count_cores(classes[name]) > count_cores(others):
+                cites = cite_competition(view, crowd, related)
+                yield _measured(crowd, 100.0 * count_cores(classes[name]) / allowed, cites, by=name)
 
 
 def _switches(view: HostView) -> Iterator[Measurement]:

@@ -8,9 +8,6 @@ from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows
 from culprit.domain.rules.view import HostView, TableRow
 
-#: SCHED_FIFO, SCHED_RR and SCHED_DEADLINE: sched(7).
-_REAL_TIME = {1: "FIFO", 2: "RR", 6: "DEADLINE"}
-
 
 def _tracing(view: HostView) -> list[Measurement]:
     return [
@@ -52,29 +49,6 @@ def _slow_clock(view: HostView) -> list[Measurement]:
         )
         for row in view.rows("clock_sources")
     ]
-
-
-def _real_time(view: HostView) -> list[Measurement]:
-    """Measure the CPU time of programs with a real-time policy; threads of the kernel do not count."""
-    rows = view.rows("processes")
-    results = [
-        Measurement(
-            row.number("cpu") or 0.0,
-            (("comm", row.text("comm")), ("pid", row.text("pid"))),
-            (row.citation,),
-            1,
-            (),
-            {
-                "comm": row.text("comm"),
-                "pid": row.text("pid"),
-                "policy": _REAL_TIME[int(row.number("policy") or 0)],
-                "cpu": row.text("last_cpu"),
-            },
-        )
-        for row in rows
-        if int(row.number("policy") or 0) in _REAL_TIME and not row.number("kernel_thread")
-    ]
-    return results or [Measurement(0.0, (), (row.citation,)) for row in rows[:1]]
 
 
 def _job_share(view: HostView, kind: str, *columns: str) -> list[Measurement]:
@@ -119,14 +93,6 @@ SLOW_CLOCK = build_measure(
     "需要系统调用的时钟",
     _STATE,
     _slow_clock,
-)
-REAL_TIME = build_measure(
-    "processes.real_time_cpu_pct",
-    "pct",
-    "CPU time of a real-time program",
-    "实时程序的 CPU 时间",
-    (("proc_top",),),
-    _real_time,
 )
 JOB_CPU = build_measure(
     "jobs.cpu_share_pct",

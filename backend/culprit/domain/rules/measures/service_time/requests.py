@@ -206,9 +206,14 @@ def place_requests(
     Where serving threads are free, such a request waits in a thread that looks idle, and otherwise inside the process,
     unseen. It queues behind the busy threads, so that its time is theirs, where none is free and one is always busy, or
     where most are busy and none looks idle. It queues for a look-up too where all threads that ever look up names are
-    always busy with that: a pool of threads resolves them for an event loop, which waits for many at once.
+    always busy with that: a pool of threads resolves them for an event loop, which waits for many at once. Where no
+    thread of the service was sampled, nothing shows what its requests wait for, those in queues included.
     """
     idle = {**threads.idle, **threads.ambiguous}
+    if not busy and not idle:
+        number = load.waiting + load.queued
+        unknown = Amount(number, number, number, 0, load.oldest_ms, "", load.citations[:1])
+        return ({(UNKNOWN, ""): unknown} if number > 0 else {}), idle
     held = sum(amount.number for amount in busy.values())
     unplaced = load.waiting - held
     is_saturated = threads.free < IDLE_SERVER and held >= BUSY_SERVER

@@ -80,16 +80,20 @@ def normalize_target(target: str) -> str:
 
 
 def map_services(view: HostView) -> ServiceMap:
-    """Return the services of a view: of the sampled processes, and otherwise of all processes that were listed."""
-    rows = view.rows("process_time") or view.rows("processes")
+    """Return the services of a view: of the sampled processes, and otherwise of all processes that were listed.
+
+    Only so many processes are sampled, those that did something first. One that serves a port is a service even if it
+    did nothing, such as one that is frozen.
+    """
     ports = _list_ports(view)
+    rows = [*view.rows("process_time"), *_list_idle_servers(view, ports)] or view.rows("processes")
     groups = {
         row.text("pid"): row.text("cgroup")
         for row in (*view.rows("thread_groups"), *view.rows("process_time"))
         if row.text("cgroup")
     }
     services = tuple(
-        _build_service(members, ports, groups) for members in _group_processes(view, rows, ports)
+        _build_service(members, ports, groups) for members in _group_processes(view, rows, ports, groups)
     )
     by_pid = {pid: service for service in services for pid in service.pids}
     # A process that was never sampled, such as one that started later, shows nothing about its service.
@@ -109,6 +113,17 @@ def _build_service(
     return LocalService(
         busiest.text("comm"), tuple(sorted(places.items())), pids, group, served, tuple(members)
     )
+
+
+def _list_idle_servers(view: HostView, ports: Mapping[str, frozenset[str]]) -> list[TableRow]:
+    """Return listed processes that serve a port which no sampled process serves."""
+    sampled = {row.text("pid") for row in view.rows("process_time")}
+    served = frozenset[str]().union(*(ports.get(pid, frozenset()) for pid in sampled))
+    return [
+        row
+        for row in view.rows("processes")
+        if sampled and row.text("pid") not in sampled and ports.get(row.text("pid"), frozenset()) - served
+    ]
 
 
 def _get_used(row: TableRow) -> float:
@@ -148,18 +163,24 @@ def _read_pid(row: TableRow, column: str = "pid") -> str:
 
 
 def _group_processes(
-    view: HostView, rows: Sequence[TableRow], ports: Mapping[str, frozenset[str]]
+    view: HostView,
+    rows: Sequence[TableRow],
+    ports: Mapping[str, frozenset[str]],
+    groups: Mapping[str, str],
 ) -> list[list[TableRow]]:
     """Group processes by the first ancestor with the same program; a family that serves several ports apart is split.
 
     A supervisor and its services may be the same interpreter: then only processes that share a port are one service.
+    One in another control group that serves no port, and that none of those who serve started, is not of the service.
     """
     known = {row.text("pid"): row for row in (*view.rows("processes"), *rows)}
     parents = {pid: row.text("ppid") for pid, row in known.items()}
     families: dict[str, list[TableRow]] = defaultdict(list)
     for row in rows:
         families[_find_ancestor(row.text("pid"), known)].append(row)
-    return [members for family in families.values() for members in _split_by_port(family, parents, ports)]
+    return [
+        members for family in families.values() for members in _split_family(family, parents, ports, groups)
+    ]
 
 
 def _find_ancestor(pid: str, known: Mapping[str, TableRow]) -> str:
@@ -177,8 +198,11 @@ def get_program(row: TableRow) -> str:
     return row.text("comm").partition(":")[0]
 
 
-def _split_by_port(
-    family: Sequence[TableRow], parents: Mapping[str, str], ports: Mapping[str, frozenset[str]]
+def _split_family(
+    family: Sequence[TableRow],
+    parents: Mapping[str, str],
+    ports: Mapping[str, frozenset[str]],
+    groups: Mapping[str, str],
 ) -> list[list[TableRow]]:
     pids = [row.text("pid") for row in family]
     clusters: list[tuple[set[str], set[str]]] = []
@@ -190,13 +214,17 @@ def _split_by_port(
                 set(served).union(*(item[1] for item in joined)),
             )
             clusters = [item for item in clusters if item not in joined] + [merged]
-    if len(clusters) < 2:
+    if not clusters:
         return [list(family)]
     cluster_of = {pid: at for at, (members, _) in enumerate(clusters) for pid in members}
-    groups: dict[int, list[TableRow]] = defaultdict(list)
+    places = {groups.get(pid, "") for pid in cluster_of} | {""}
+    parts: dict[int, list[TableRow]] = defaultdict(list)
     for row in family:
-        groups[_find_cluster(row.text("pid"), parents, cluster_of)].append(row)
-    return list(groups.values())
+        at = _find_cluster(row.text("pid"), parents, cluster_of)
+        if at < 0 and len(clusters) == 1 and groups.get(row.text("pid"), "") in places:
+            at = 0
+        parts[at].append(row)
+    return list(parts.values())
 
 
 def _find_cluster(pid: str, parents: Mapping[str, str], cluster_of: Mapping[str, int]) -> int:
