@@ -96,7 +96,7 @@ class Group:
             (directory / budget).write_text((root / budget).read_text())
 
     def freeze(self, frozen: bool) -> None:
-        """Freeze or thaw the group by cgroup2, which is there beside v1 too: what v1 froze cannot be killed."""
+        """Freeze or thaw the group by cgroup2, which exists next to v1 too: what v1 froze cannot be killed."""
         (self._by_controller["unified"] / "cgroup.freeze").write_text(str(int(frozen)))
 
     def join_command(self) -> list[str]:
