@@ -132,11 +132,11 @@ def _collector_away(environment: LabEnvironment, rng: random.Random) -> Iterator
     application = LabApplication(environment, rng)
     collector_port = rng.randrange(5000, 6900)
     workers, rate, log_bytes = rng.randrange(8, 24), rng.randrange(80, 160), rng.randrange(150, 400)
-    collector = environment.serve("forwarder.py", collector_port, client_side=True)
+    collector = environment.serve("logs/forwarder.py", collector_port, client_side=True)
     to = f"{environment.client_address}:{collector_port}"
     service = ("log=/dev/stdout", f"log_bytes={log_bytes}", f"workers={workers}", f"port={application.port}")
     forwarder = ("--to", to, "--retry-s", rng.randrange(3, 9), "--", application.build("items.c"), *service)
-    application.serve(build_python_command("forwarder.py", *forwarder))
+    application.serve(build_python_command("logs/forwarder.py", *forwarder))
     application.clients(rate)
     application.baseline()
     environment.stop(collector)
