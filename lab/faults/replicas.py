@@ -81,7 +81,7 @@ def _long_report(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
 
 SCENARIOS = (
     Scenario(
-        "report-on-standby", "fault", "report-on-standby", ("replication-lag",),
+        "report-on-standby", "fault", "slow-dependency", ("replication-lag",),
         "A report on a standby holds up the replay of changes; a service waits there for what it has written.",
         _long_report, needs=(POSTGRES, "setpriv", "psql"), seconds=20.0, software=("postgresql",),
     ),

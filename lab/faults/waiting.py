@@ -214,7 +214,7 @@ SCENARIOS = (
         needs=("gcc", "redis-server"),
     ),
     Scenario(
-        "printed-log", "fault", "printed-log", ("output-pipe-full",),
+        "printed-log", "fault", "duplicate-logging", ("output-pipe-full",),
         "The application prints its log; the collector is away, and the forwarder in between waits for it.",
         _collector_away, needs=("gcc",), seconds=10.0,
     ),
