@@ -23,6 +23,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("Its state is S or R, and it answers.", "其状态为 S 或 R，并能应答。"),
         explains=_STUCK,
         mechanisms=("tracer",),
+        proven_by=("stopped-store",),
     ),
     Cause(
         id="cgroup-frozen",
@@ -44,6 +45,7 @@ CAUSES: tuple[Cause, ...] = (
             "tracer",
             "unknown",
         ),
+        proven_by=("frozen-store",),
     ),
     Cause(
         id="tracer-attached",

@@ -10,6 +10,7 @@ from culprit.domain.rules.view import Cell, CollectorOutcome, HostView, TableRow
 COLLECTORS = {
     "process_time": "proc_threads",
     "thread_time": "proc_threads",
+    "threads": "proc_threads",
     "listeners": "ss_listen",
     "processes": "proc_top",
     "unix_calls": "calls",

@@ -88,3 +88,65 @@ def test_look_ups_of_an_event_loop_queue_for_threads_that_always_resolve(
     )  # fmt: skip
     share = account.share_of("dns", "10.0.0.53:53").value
     assert share == pytest.approx(1.0 if is_queue else 0.02, abs=0.01)
+
+
+@pytest.mark.parametrize(("owed", "waits"), [(6.0, 6.0), (20.0, 10.0), (0.0, 0.0)])
+def test_receives_on_unknown_sockets_wait_for_peers_that_owe_answers(owed: float, waits: float) -> None:
+    """Ten threads receive on sockets whose addresses were read too late."""
+    account = read_account(
+        process_time=[make_process(7, "web", threads=10)],
+        thread_time=[make_time(7, "events", 10.0, "socket", "recvfrom")],
+        tcp_waits=[
+            make_wait(7, "web", "in", "80", 10.0, connections=10),
+            make_wait(7, "web", "out", BACKEND, owed, connections=10),
+        ],
+    )
+    assert account.busy_threads == pytest.approx(waits)
+    assert account.free_threads == pytest.approx(10.0 - waits)
+
+
+STOPPED = {"pid": 9, "comm": "store", "state": "T", "tracer": 0, "tracer_comm": ""}
+
+
+@pytest.mark.parametrize(
+    ("tables", "run", "activity"),
+    [
+        pytest.param({"held_processes": [STOPPED]}, 0.0, "tracer", id="signal"),
+        pytest.param(
+            {"frozen_groups": [{"path": "/store", "processes": 1}]}, 0.0, "tracer", id="control-group"
+        ),
+        pytest.param({"held_processes": [STOPPED]}, 0.2, "unknown", id="ran-in-the-window"),
+        pytest.param({"held_processes": [STOPPED | {"pid": 8}]}, 0.0, "unknown", id="another-process"),
+    ],
+)
+def test_requests_of_a_stopped_process_wait_for_it(tables: dict, run: float, activity: str) -> None:
+    """An event loop that a signal stopped looks idle: the kernel shows the call in which it was stopped."""
+    account = read_account(
+        process_time=[make_process(9, "store", run=run)],
+        thread_time=[make_time(9, "events", 1.0 - run)],
+        tcp_waits=[make_wait(9, "store", "in", "6379", 5.0, 9000)],
+        **tables,
+    )
+    waiting = account.share(lambda name, _: name == activity)
+    assert waiting.value == pytest.approx(1.0 - run / 5.0, abs=0.05)
+
+
+def test_a_server_of_a_unix_socket_is_named_like_one_of_a_port() -> None:
+    """Threads in a futex of a program that serves a Unix socket only."""
+    thread = {
+        "pid": 7,
+        "tid": 7,
+        "comm": "cache",
+        "wchan": "futex_wait_queue",
+        "wchan_pct": 90.0,
+        "voluntary_per_s": 5.0,
+    }
+    view = make_view(
+        listeners=[],
+        threads=[thread | {"tid": number} for number in range(7, 15)],
+        unix_calls=[
+            {"path": "/run/cache.sock", "pid": 5, "comm": "web", "peer_pid": 7, "peer_comm": "cache"}
+        ],
+    )
+    [finding] = evaluate_rules([RULES["F-LOCK-FUTEX-BUSY"]], view)
+    assert finding.detail["name"] == "cache"

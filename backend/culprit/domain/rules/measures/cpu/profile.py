@@ -226,7 +226,7 @@ def _parked(view: HostView) -> Iterator[Measurement]:
         mostly = row.text("wchan").startswith("futex") and (row.number("wchan_pct") or 0) >= 50
         if mostly and (row.number("voluntary_per_s") or 0) >= 1:
             rows.setdefault(int(row.number("pid") or 0), []).append(row)
-    names = {int(row.number("pid") or 0): row.text("process") for row in view.rows("listeners")}
+    names = {pid: name for _, pid, name in _list_servers(view)}
     families = find_serving_processes(view)
     for pid, mine in rows.items():
         if pid in families:

@@ -15,6 +15,7 @@ from culprit.domain.rules.measures.service_time.requests import (
     RequestLoad,
     add_unanswered,
     add_unix_calls,
+    claim_sockets,
     count_calls,
     list_callees,
     list_unix_links,
@@ -32,6 +33,7 @@ from culprit.domain.rules.measures.service_time.services import (
     sum_column,
 )
 from culprit.domain.rules.measures.service_time.sources import cite_services
+from culprit.domain.rules.measures.service_time.stopped import find_stopped, stop_requests, stop_threads
 from culprit.domain.rules.measures.service_time.thread_amounts import (
     ThreadAmounts,
     get_window_ms,
@@ -163,17 +165,17 @@ def read_service_times(view: HostView) -> ServiceTimes:
 
 
 def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
-    rows = index_rows(view.rows("thread_time"))
+    stopped = find_stopped(view, services)
+    rows = stop_threads(index_rows(view.rows("thread_time")), stopped)
     connections = index_rows(row for row in view.rows("tcp_waits") if row.text("comm") not in SESSIONS)
     users = list_cpu_users(view)
     window_ms = get_window_ms(view.rows("process_time"))
     limits = read_throttled_groups(view.rows("cgroup_cpu"), services.services, view.cpus, window_ms)
-    threads = [
-        release_polls(
-            read_thread_amounts(service, rows, limits, window_ms), select_rows(connections, service)
-        )
-        for service in services.services
-    ]
+    threads = []
+    for service in services.services:
+        mine = select_rows(connections, service)
+        amounts = read_thread_amounts(service, rows, limits, window_ms)
+        threads.append(claim_sockets(release_polls(amounts, mine), mine))
     busy = [
         add_unanswered(select_rows(connections, service), item)
         for service, item in zip(services.services, threads, strict=True)
@@ -189,6 +191,8 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     for at, service in enumerate(services.services):
         load = loads[at]
         amounts, idle = place_requests(load, busy[at], threads[at])
+        if service.pids <= stopped:
+            amounts = stop_requests(amounts)
         # While connections queue, a thread that waits for the data of another one is not free.
         held = min(threads[at].held, threads[at].free) if load.queued else 0.0
         if load.unaccepted >= 1:

@@ -13,12 +13,14 @@ RUNNABLE = "runnable"
 THROTTLED = "throttled"
 PEER = "peer"
 DNS = "dns"
+#: A thread that a tracer, a signal or its control group has stopped.
+STOPPED = "tracer"
 CLIENT = "client"
 #: A thread that a silent client holds while other connections wait to be accepted.
 HELD = "held"
 
 #: A thread in one of these works on something, or waits for something that it needs to continue.
-BUSY = frozenset({RUNNING, RUNNABLE, THROTTLED, "disk", "fault", "filesystem", "lock", PEER, DNS, "tracer"})
+BUSY = frozenset({RUNNING, RUNNABLE, THROTTLED, "disk", "fault", "filesystem", "lock", PEER, DNS, STOPPED})
 #: A thread in one of these waits for its next request. It is never a request's wait.
 IDLE = frozenset({"accept", CLIENT, "events", "signal"})
 #: A thread in one of these is idle, or a request waits in it: both look the same. Only requests that are in progress

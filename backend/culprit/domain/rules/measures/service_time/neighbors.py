@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from collectors.contract import Text
-from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.measures.cpu.run_queue import list_crowds
 from culprit.domain.rules.measures.derived import cite_rows, merge_citations
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount, list_cpu_users
@@ -16,14 +16,22 @@ from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
 
-def _list_related_pids(times: ServiceTimes, account: TimeAccount) -> set[str]:
-    """Return the processes of a service and of those that it waits for.
+def _list_related(times: ServiceTimes, account: TimeAccount) -> list[TimeAccount]:
+    """Return the accounts of a service and of those that it waits for.
 
     Where the diagnosis is about a control group, all of its services that take requests belong together.
     """
     named = [item for item in times.accounts if account.is_target and item.is_target and item.citations]
-    chain = [item for start in (account, *named) for item in times.list_chain(start)]
-    return {pid for item in chain for pid in item.service.pids}
+    return [item for start in (account, *named) for item in times.list_chain(start)]
+
+
+def _list_pids(accounts: Iterable[TimeAccount]) -> set[str]:
+    return {pid for item in accounts for pid in item.service.pids}
+
+
+def _cite_related(accounts: Iterable[TimeAccount]) -> tuple[Citation, ...]:
+    rows = (citation for item in accounts for citation in (*item.sources, *item.citations))
+    return tuple(dict.fromkeys(rows))
 
 
 def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
@@ -31,7 +39,8 @@ def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
 
     Only processes count that ran on CPUs that the service may use.
     """
-    related = _list_related_pids(times, account)
+    accounts = _list_related(times, account)
+    related = _list_pids(accounts)
     crowds = [crowd for crowd in list_crowds(view) if {str(pid) for pid in crowd.pids} & account.service.pids]
     allowed = frozenset[int]().union(*(crowd.allowed for crowd in crowds))
     places = {row.text("pid"): row.number("last_cpu") for row in view.rows("processes")}
@@ -46,7 +55,7 @@ def _others(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterat
         busiest = ", ".join(f"{user.name} {100 * user.share:.0f} %" for user in others[:3]) or "-"
         detail: Detail = {"name": account.service.name, "busiest": busiest}
         rows = (citation for crowd in crowds for citation in (*crowd.cites, *crowd.allowed_cites))
-        cites = (*merge_citations((*(user.citation for user in users), *rows)), *account.sources)
+        cites = (*merge_citations((*(user.citation for user in users), *rows)), *_cite_related(accounts))
         share = 100.0 * sum(user.share for user in others) / total
         yield Measurement(share, account.service.subject, cites, len(users), (), detail)
 
@@ -59,7 +68,8 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
     """
     rows = view.rows("processes") or view.rows("process_time")
     parents = {row.text("pid"): row.text("ppid") for row in rows}
-    related = _list_related_pids(times, account)
+    accounts = _list_related(times, account)
+    related = _list_pids(accounts)
     above = {pid for item in related for pid in _list_ancestors(item, parents)}
     used: defaultdict[str, float] = defaultdict(float)
     users = [user for user in list_cpu_users(view) if user.pid not in related]
@@ -69,7 +79,9 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
     total = sum(used.values())
     if total > 0:
         share = 100.0 * max(used.values()) / total
-        yield Measurement(share, account.service.subject, (*cite_rows(rows), *account.sources), len(users))
+        yield Measurement(
+            share, account.service.subject, (*cite_rows(rows), *_cite_related(accounts)), len(users)
+        )
 
 
 def _list_ancestors(pid: str, parents: Mapping[str, str]) -> list[str]:

@@ -26,6 +26,7 @@ IDLE_SERVER = 0.5
 MOST_THREADS = 0.5
 #: System calls that show no descriptor: the collector guesses which socket of the process they wait for.
 _POLLS = frozenset(("poll", "ppoll"))
+_RECEIVES = frozenset(("read", "readv", "recvfrom", "recvmsg", "recv"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,42 @@ def release_polls(threads: ThreadAmounts, connections: Sequence[TableRow]) -> Th
         idle={**threads.idle, (CLIENT, ""): client},
         free=threads.free + number,
         held=threads.held + number,
+    )
+
+
+def claim_sockets(threads: ThreadAmounts, connections: Sequence[TableRow]) -> ThreadAmounts:
+    """Return the amounts of threads with receives on sockets of unknown address counted as waits for peers.
+
+    Addresses are read once in a while, so that short connections have none. As many such threads wait for a peer as it
+    owes answers that no other thread waits for.
+    """
+    unknown = threads.idle.get(("events", "socket"))
+    if unknown is None or unknown.operation not in _RECEIVES:
+        return threads
+    owed: dict[Key, float] = defaultdict(float)
+    for row in connections:
+        if row.text("direction") == "out":
+            owed[PEER, normalize_target(row.text("peer"))] += row.number("waiting") or 0.0
+    none = Amount(0.0, 0.0, 0.0)
+    missing = {
+        key: number - threads.busy.get(key, none).number
+        for key, number in owed.items()
+        if number > threads.busy.get(key, none).number
+    }
+    part = min(1.0, unknown.number / sum(missing.values())) if missing else 0.0
+    claimed = part * sum(missing.values())
+    if claimed <= 0:
+        return threads
+    busy = dict(threads.busy)
+    for key, number in missing.items():
+        mine = replace(unknown, number=part * number, low=0.0, high=part * number)
+        busy[key] = add_amounts((busy[key], mine)) if key in busy else mine
+    rest = replace(unknown, number=unknown.number - claimed, low=0.0)
+    return replace(
+        threads,
+        busy=busy,
+        idle={**threads.idle, ("events", "socket"): rest},
+        free=max(0.0, threads.free - claimed),
     )
 
 

@@ -8,10 +8,14 @@ from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.measures.places import is_inside_group
 from culprit.domain.rules.measures.service_time.services import LocalService, get_program, index_rows
+from culprit.domain.rules.measures.service_time.stopped import list_frozen
 from culprit.domain.rules.view import HostView, TableRow
 
 #: Tables with a row for a process that accounts are made of.
-_KINDS = ("process_time", "thread_time", "thread_groups", "tcp_waits", "listeners", "unix_calls")
+_KINDS = (
+    *("process_time", "thread_time", "thread_groups", "tcp_waits", "listeners", "unix_calls"),
+    "held_processes",
+)
 Links = Iterable[tuple[LocalService, LocalService]]
 """Services that call each other."""
 
@@ -35,6 +39,7 @@ def cite_services(
             (row for index in (*tables.values(), called) for pid in pids for row in index.get(pid, ())),
             _list_lineage(pids, processes),
             _list_limits(view, members, services),
+            (row for service in members for row in list_frozen(view, service)),
             (longest,) if longest else (),
         )
         sources |= {service.pids: citations for service in members}
