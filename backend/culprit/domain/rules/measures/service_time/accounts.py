@@ -174,8 +174,8 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     threads = []
     for service in services.services:
         mine = select_rows(connections, service)
-        amounts = read_thread_amounts(service, rows, limits, window_ms)
-        threads.append(claim_sockets(release_polls(amounts, mine), mine))
+        seen = read_thread_amounts(service, rows, limits, window_ms)
+        threads.append(claim_sockets(release_polls(seen, mine), mine))
     busy = [
         add_unanswered(select_rows(connections, service), item)
         for service, item in zip(services.services, threads, strict=True)
