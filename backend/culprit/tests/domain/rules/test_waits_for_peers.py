@@ -131,7 +131,7 @@ def test_requests_of_a_stopped_process_wait_for_it(tables: dict, run: float, act
     assert waiting.value == pytest.approx(1.0 - run / 5.0, abs=0.05)
 
 
-def test_a_server_of_a_unix_socket_is_named_like_one_of_a_port() -> None:
+def test_servers_of_a_unix_socket_and_of_a_port_have_names() -> None:
     """Threads in a futex of a program that serves a Unix socket only."""
     thread = {
         "pid": 7,
