@@ -79,8 +79,10 @@ def test_waits_are_named(programs: tuple[Path, dict[int, WaitingProgram]], awk: 
     assert float(str(parsed.facts["ticks"])) >= (SECONDS if idle_s >= QUIET * spent_s else 2)
     wall_ms = {row["pid"]: row["wall_ms"] for row in read_rows(parsed, "process_time")}
     spent: dict[int, dict[str, float]] = defaultdict(dict)
+    errors: dict[int, list[float]] = defaultdict(list)
     for row in read_rows(parsed, "thread_time"):
         spent[row["pid"]][f"{row['activity']} {row['target'] or ''}"] = row["time_ms"]
+        errors[row["pid"]].append(row["error_ms"])
     for pid, program in running.items():
         assert sum(spent[pid].values()) == pytest.approx(wall_ms[pid], abs=1)
         waits = {key: value for key, value in spent[pid].items() if not key.startswith(("run", "unknown"))}
@@ -92,7 +94,9 @@ def test_waits_are_named(programs: tuple[Path, dict[int, WaitingProgram]], awk: 
         assert seen, (program.name, spent[pid])
         kinds = {kind for kind, _ in program.waits}
         explained = sum(value for key, value in waits.items() if key.split(" ")[0] in kinds)
-        assert explained >= EXPLAINED * sum(waits.values()), (program.name, spent[pid])
+        # The collector states its sampling error, which is larger where other programs use the CPUs.
+        error = max(errors[pid])
+        assert explained + error >= EXPLAINED * sum(waits.values()), (program.name, spent[pid], error)
 
 
 def read_cpu_times() -> tuple[float, float]:
