@@ -30,6 +30,12 @@ OWN = (
     "F-SOFTNET-DROP",
     "F-NET-LINK-ERRORS",
 )
+_MOST_UNACKNOWLEDGED = Threshold("warn", 50.0, "percent: more of them wait for the network than for the peer")
+#: Requests to a peer are not acknowledged, and data is sent again.
+_DATA_LOST = (
+    Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
+    Condition(DATA_RETRANS_PCT, ">", Threshold("lost", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -123,15 +129,8 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=UNACKNOWLEDGED,
         op=">=",
-        thresholds=(
-            ("warn", Threshold("warn", 50.0, "percent: more of them wait for the network than for the peer")),
-        ),
-        also=(
-            Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
-            Condition(
-                DATA_RETRANS_PCT, ">", Threshold("lost", 1.0, "TCP on a healthy LAN stays below 0.1 %")
-            ),
-        ),
+        thresholds=(("warn", _MOST_UNACKNOWLEDGED),),
+        also=_DATA_LOST,
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("packet-loss-upstream",),
@@ -152,14 +151,9 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=UNACKNOWLEDGED,
         op=">=",
-        thresholds=(
-            ("warn", Threshold("warn", 50.0, "percent: more of them wait for the network than for the peer")),
-        ),
+        thresholds=(("warn", _MOST_UNACKNOWLEDGED),),
         also=(
-            Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
-            Condition(
-                DATA_RETRANS_PCT, ">", Threshold("lost", 1.0, "TCP on a healthy LAN stays below 0.1 %")
-            ),
+            *_DATA_LOST,
             Condition(
                 HANDSHAKES_WAITING,
                 "<",
