@@ -22,6 +22,7 @@ from collectors.runner.scope import Scope
 from culprit.accounts.actor import Actor, find_actor
 from culprit.accounts.authorization import is_allowed
 from culprit.accounts.unattended_tiers import UNATTENDED_SOURCES, get_allowed_tiers
+from culprit.analysis.findings.evaluation import evaluate_view
 from culprit.analysis.findings.queries import resolve_overrides
 from culprit.automation import diagnosis_queries as queries
 from culprit.captures import service as captures
@@ -30,11 +31,9 @@ from culprit.captures.schemas import CaptureCreate, ScopeRequest
 from culprit.captures.service_collectors import service_collector_options
 from culprit.domain.hosts.consumers import Consumer, list_consumers
 from culprit.domain.rules import json_form
-from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding, Subject
-from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.peer_differences import compare_with_peers
-from culprit.domain.rules.ranking.rank import Ranking, rank_causes
+from culprit.domain.rules.ranking.rank import Ranking
 from culprit.domain.rules.ranking.stages import (
     MAX_STAGES,
     DeeperLook,
@@ -106,8 +105,7 @@ def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagno
         if not any(run.state in PARSED_STATES and run.t0_ns is not None for run in runs):
             _fail_diagnosis(diagnosis, runs[-1].failure or {"key": "diagnosis.no_data", "params": {}})
             return
-        view, result = _evaluate_stages(session, store, diagnosis, runs)
-        ranking = rank_causes(result, RULES, CAUSES, read_service_times(view))
+        view, result, ranking = _evaluate_stages(session, store, diagnosis, runs)
         _store_named_causes(session, diagnosis, ranking)
         stage = _select_next_stage(session, actor, diagnosis, ranking, result)
         if stage is not None:
@@ -230,8 +228,8 @@ def _is_evaluation_complete(session: Session, diagnosis: Diagnosis) -> bool:
 
 def _evaluate_stages(
     session: Session, store: ArtifactStore, diagnosis: Diagnosis, runs: Sequence[Run]
-) -> tuple[HostView, list[Finding]]:
-    """Return one view of all stages, with its baseline and the findings of every rule."""
+) -> tuple[HostView, list[Finding], Ranking]:
+    """Return one view of all stages with its baseline, the findings of every rule, and the ranked causes."""
     host = session.get_one(Host, diagnosis.host_id)
     if diagnosis.baseline_run_id is None and diagnosis.baseline == "auto":
         known = find_baseline_run(session, host, diagnosis.created_at)
@@ -243,7 +241,7 @@ def _evaluate_stages(
         view = view.with_baseline(load_view(session, store, [before]))
     view = view.with_peers(_load_peers(session, store, diagnosis))
     thresholds = resolve_overrides(session, host.id, host.labels)
-    return view, evaluate_rules(RULES.values(), view, thresholds)
+    return view, *evaluate_view(view, thresholds)
 
 
 def _store_named_causes(session: Session, diagnosis: Diagnosis, ranking: Ranking) -> None:

@@ -37,6 +37,10 @@ _ORDER: tuple[FindingState, ...] = ("matched", "inconclusive", "not_evaluated", 
 MAX_SUBJECTS = 20
 ThresholdValues = Mapping[str, float]
 """Overrides by `<rule id>.<threshold name>`, resolved for this host."""
+OnFailure = Callable[[RuleInput, Exception], None]
+"""Called with a measure that failed and its error."""
+#: Errors that a measure raises for data that its author did not expect.
+READING_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass(slots=True)
@@ -45,13 +49,23 @@ class _Session:
 
     view: HostView
     thresholds: ThresholdValues
+    on_failure: OnFailure | None = None
     readings: dict[tuple[int, str], Reading] = field(default_factory=dict)
 
     def read(self, view: HostView, read: RuleInput) -> Reading:
         key = (id(view), read.id)
         if key not in self.readings:
-            self.readings[key] = take_reading(view, read)
+            self.readings[key] = self._take(view, read)
         return self.readings[key]
+
+    def _take(self, view: HostView, read: RuleInput) -> Reading:
+        try:
+            return take_reading(view, read)
+        except READING_ERRORS as error:
+            if self.on_failure is None:
+                raise
+            self.on_failure(read, error)
+            return MissingData(Sentence("missing.measure_failed", {"measure": read.id}))
 
     def get_threshold(self, rule: Rule, threshold: Threshold) -> float:
         return self.thresholds.get(f"{rule.id}.{threshold.name}", threshold.value)
@@ -76,7 +90,10 @@ class _Held:
 
 
 def evaluate_rules(
-    rules: Iterable[Rule], view: HostView, thresholds: ThresholdValues | None = None
+    rules: Iterable[Rule],
+    view: HostView,
+    thresholds: ThresholdValues | None = None,
+    on_failure: OnFailure | None = None,
 ) -> list[Finding]:
     """Return the findings of all rules, in the order of the rules; at least one per rule.
 
@@ -85,8 +102,11 @@ def evaluate_rules(
 
     A number is beyond a threshold only if its whole 95 % interval is, and on the other side only if the whole
     interval is there; otherwise the finding is inconclusive.
+
+    A measure that raises one of `READING_ERRORS` is passed to `on_failure`, and its rules are `not_evaluated`.
+    Without `on_failure` the error is raised.
     """
-    session = _Session(view, thresholds or {})
+    session = _Session(view, thresholds or {}, on_failure)
     return [finding for rule in rules for finding in _of(session, rule)]
 
 

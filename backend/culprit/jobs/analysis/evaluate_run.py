@@ -14,13 +14,11 @@ from sqlalchemy import delete
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from culprit.analysis.findings.evaluation import evaluate_view
 from culprit.analysis.findings.queries import resolve_overrides
 from culprit.domain.rules import json_form
-from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Finding
-from culprit.domain.rules.measures.service_time.accounts import read_service_times
-from culprit.domain.rules.ranking.rank import Ranking, rank_causes
-from culprit.domain.rules.registry import CAUSES, RULES
+from culprit.domain.rules.ranking.rank import Ranking
 from culprit.evidence.readiness_queries import (
     BEFORE_PROFILES,
     PARSED_STATES,
@@ -59,10 +57,9 @@ def evaluate_run(run_id: UUID) -> int | None:
         began = time.perf_counter()
         view = load_view(session, artifact_store(), [run.id])
         labels = run.host.labels if run.host else {}
-        rules = evaluate_rules(RULES.values(), view, resolve_overrides(session, run.host_id, labels))
+        findings, ranking = evaluate_view(view, resolve_overrides(session, run.host_id, labels))
         elapsed_ms = (time.perf_counter() - began) * 1e3
-        ranking = rank_causes(rules, RULES, CAUSES, read_service_times(view))
-        matched = _store(session, run, rules, ranking, elapsed_ms, early=early)
+        matched = _store(session, run, findings, ranking, elapsed_ms, early=early)
         if not is_evaluation_pending(session, run.id):
             _go_on(session, run)
         return matched

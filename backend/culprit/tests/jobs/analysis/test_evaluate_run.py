@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from culprit.analysis.findings import evaluation
+from culprit.domain.rules import evaluate
+from culprit.domain.rules.registry import RULES
 from culprit.evidence.view_loader import load_view
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.unit_of_work import unit_of_work
@@ -66,6 +69,28 @@ def test_evaluating_again_replaces(db, session, config):
         any(item["reason"]["key"] == "missing.not_collected" for item in stored.not_evaluated)
         or not stored.not_evaluated
     )
+
+
+def test_a_failed_measure_leaves_the_other_rules(db, session, config, monkeypatch):
+    def fail(*_):
+        raise KeyError("pid")
+
+    whole = evaluate.take_reading
+    monkeypatch.setattr(
+        evaluate,
+        "take_reading",
+        lambda view, read: fail() if read.id == RULES["F-TCP-CLOSE-WAIT"].measure.id else whole(view, read),
+    )
+    monkeypatch.setattr(evaluation, "read_service_times", fail)
+    waiting = overflowing(db, 50)
+    assert evaluate_run(waiting.run_id) >= 1
+    assert len(of_rule(session, waiting.run_id)) == 1
+    stored = session.get_one(Evaluation, waiting.run_id)
+    failed = {
+        item["rule"] for item in stored.not_evaluated if item["reason"]["key"] == "missing.measure_failed"
+    }
+    assert "F-TCP-CLOSE-WAIT" in failed
+    assert stored.ranking["causes"][0]["id"] == "listen-queue-overflow"
 
 
 def test_run_without_findings_stores_a_single_row(db, session, config):
