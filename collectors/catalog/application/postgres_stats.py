@@ -65,6 +65,8 @@ select concat(E'counter\twhen=', :'w', E'\tname=', k, E'\tvalue=', v) from (
   union all select 'temp_bytes', sum(temp_bytes) from pg_stat_database
   union all select 'temp_files', sum(temp_files) from pg_stat_database
   union all select 'xid_age', max(age(datfrozenxid)) from pg_database
+  union all select 'sees_all_sessions', pg_has_role('pg_read_all_stats', 'member')::int
+  union all (select concat('changed.', left(relname, 50)), n_tup_upd + n_tup_del from pg_stat_user_tables order by n_dead_tup desc limit 20)
   union all select c.key, c.value::numeric from pg_stat_bgwriter b, jsonb_each_text(to_jsonb(b)) c where c.key !~ 'reset'
 ) s where v is not null;
 """
@@ -76,8 +78,9 @@ select concat(E'server\tversion=', current_setting('server_version_num'), E'\tst
 select concat(E'table\tdatabase=', current_database(), E'\ttable=', relname, E'\tbytes=', pg_table_size(relid), E'\tlive=', n_live_tup, E'\tdead=', n_dead_tup,
   E'\tvacuum_s=', round(extract(epoch from now() - greatest(last_vacuum, last_autovacuum))::numeric))
 from pg_stat_user_tables order by n_dead_tup desc limit 20;
-select concat(E'horizon\tkind=session\tname=', pid, E'\tage=', age(backend_xmin), E'\tsince_s=', round(extract(epoch from clock_timestamp() - xact_start)::numeric, 1))
-from pg_stat_activity where backend_xmin is not null and pid <> pg_backend_pid() and backend_type = 'client backend' order by age(backend_xmin) desc limit 5;
+select concat(E'horizon\tkind=session\tname=', pid, E'\tage=', greatest(age(backend_xmin), age(backend_xid)), E'\tsince_s=', round(extract(epoch from clock_timestamp() - xact_start)::numeric, 1))
+from pg_stat_activity where coalesce(backend_xmin, backend_xid) is not null and pid <> pg_backend_pid() and backend_type = 'client backend'
+order by greatest(age(backend_xmin), age(backend_xid)) desc limit 5;
 select concat(E'horizon\tkind=prepared\tname=', gid, E'\tage=', age(transaction), E'\tsince_s=', round(extract(epoch from clock_timestamp() - prepared)::numeric, 1))
 from pg_prepared_xacts order by age(transaction) desc limit 5;
 select concat(E'horizon\tkind=slot\tname=', slot_name, E'\tage=', greatest(age(xmin), age(catalog_xmin)), E'\tsince_s=') from pg_replication_slots where coalesce(xmin, catalog_xmin) is not null limit 5;

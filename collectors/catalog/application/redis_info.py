@@ -29,6 +29,10 @@ from collectors.parse.tables.field_lines import FieldColumn, FieldLine
 from collectors.shell.target import LOW
 
 _MAX_BYTES = 1 << 20
+#: Without a server of the target, of so many servers the one that executes most commands is read. A server that does not
+#: answer in time goes before all: something blocks it.
+_MAX_SERVERS = 6
+_BLOCKED = 10**9
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?\Z")
 _SLOW = (
     FieldColumn("command", number=False),
@@ -65,16 +69,28 @@ p=${{OPT_PORT-}}
 if [ -z "$p" ]; then
   p=$(ss -Hltnp 2>/dev/null | awk -v want=" ${{TARGET_PIDS:-${{TARGET_PID-}}}} " '/"(redis-server|valkey-server|redis|keydb-server)"/ {{
     match($0, /pid=[0-9]+/); q = substr($0, RSTART + 4, RLENGTH - 4); n = split($4, a, ":")
-    if (first == "" || (!ours && index(want, " " q " "))) {{ first = a[n]; ours = index(want, " " q " ") }} }}
-    END {{ if (first != "") print first }}')
+    if (index(want, " " q " ")) {{ ours = a[n]; exit }}
+    if (!(a[n] in seen) && m < {_MAX_SERVERS}) {{ seen[a[n]]; every = every " " a[n]; m++ }} }}
+    END {{ print ours != "" ? ours : every }}')
 fi
+p=${{p# }}
 [ -n "$p" ] || {{ echo "no redis is listening here" >&2; exit 69; }}
 c=$(command -v redis-cli || command -v valkey-cli) || {{ echo "no redis-cli" >&2; exit 69; }}
-c="timeout 5 $low $c -h 127.0.0.1 -p $p"
+c="timeout 5 $low $c -h 127.0.0.1"
 if [ -n "${{TARGET_PID-}}" ] && nsenter -t "$TARGET_PID" -n true 2>/dev/null; then
   unset REDISCLI_AUTH
   c="nsenter -t $TARGET_PID -n $c"
 fi
+case $p in
+*" "*)
+  p=$(for q in $p; do
+    timeout 2 $c -p "$q" INFO stats > .stats 2>/dev/null
+    awk -F: -v port="$q" -v status=$? '$1 == "instantaneous_ops_per_sec" {{ o = $2 }}
+      END {{ print status == 124 ? {_BLOCKED} : o + 0, port }}' .stats
+  done | sort -k1,1nr | {{ read -r o q; echo "$q"; }})
+  rm -f .stats
+esac
+c="$c -p $p"
 echo "redis-cli -p $p INFO, SLOWLOG GET 128, LATENCY LATEST, CONFIG GET hz" > "${{ARGV:-/dev/null}}"
 info() {{ $c INFO 2>/dev/null | tr -d '\\r' | awk -F: -v when="$1" '
   /^(redis_version|redis_mode|uptime_in_seconds|hz|configured_hz|io_threads_active|connected_clients|blocked_clients|maxclients|used_memory|used_memory_rss|maxmemory|maxmemory_policy|mem_fragmentation_ratio|loading|rdb_bgsave_in_progress|aof_enabled|aof_delayed_fsync|aof_last_write_status|latest_fork_usec|instantaneous_ops_per_sec|total_connections_received|total_commands_processed|rejected_connections|expired_keys|evicted_keys|keyspace_hits|keyspace_misses|role|connected_slaves|master_link_status|used_cpu_sys|used_cpu_user|used_cpu_sys_main_thread|used_cpu_user_main_thread):/ {{

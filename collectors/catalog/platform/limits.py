@@ -35,7 +35,8 @@ _COLUMNS = (
     Column("comm"),
 )
 #: pids.events counts the forks that a limit refused. RLIMIT_NPROC counts the tasks of a user and does not bind root;
-#: processes of a user can have different limits, and the lowest of 20 of them counts.
+#: processes of a user can have different limits, and the lowest of 20 of them counts. A process with a limit of 0 or 1
+#: was confined on purpose to start no other, as sandboxes do.
 #: Files below /proc/sys are read by cat: some shells read a byte at a time, and those files give only the first.
 #: FDSize bounds the open files of a process from above and costs nothing: only where it is greatest are they counted.
 _SH = r"""
@@ -98,7 +99,7 @@ F=${F%%=*}
   { split($1, w, "/"); p = w[3] }
   $1 ~ /:Uid:$/ { u[p] = $2 }
   $1 ~ /:Threads:$/ && p in u { tasks[u[p]] += $2 }
-  $1 ~ /:Max$/ && $3 != "unlimited" && (!(u[p] in most) || $3 < most[u[p]]) { most[u[p]] = $3 }
+  $1 ~ /:Max$/ && $3 != "unlimited" && $3 > 1 && (!(u[p] in most) || $3 < most[u[p]]) { most[u[p]] = $3 }
   END { for (x in most) if (x in tasks) printf "l\ttasks_of_user\t%s\t%s\tuser\t%s\t\n", tasks[x], most[x], x }'
 rm -f .status
 F= G= n=0

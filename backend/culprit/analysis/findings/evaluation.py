@@ -18,7 +18,7 @@ log = structlog.get_logger("culprit.evaluation")
 def evaluate_view(view: HostView, thresholds: ThresholdValues) -> tuple[list[Finding], Ranking]:
     """Return the findings of all rules, and the ranked causes.
 
-    Hosts return data that nobody foresaw. A measure that fails on it is logged and its rules are `not_evaluated`;
+    Hosts return unexpected data. A measure that fails on it is logged and its rules are `not_evaluated`;
     if the time accounts fail, causes are ranked without them. All other rules still count.
     """
     findings = evaluate_rules(RULES.values(), view, thresholds, _log_failure)

@@ -32,8 +32,8 @@ CAUSES: tuple[Cause, ...] = (
             "the dependency takes.",
             "相同负载下再次采集：部分连接空闲，调用方等待时间不超过依赖耗时。",
         ),
-        mechanisms=("condition", "park", "semaphore", "lock"),
-        explains=("worker-pool-exhausted", "listen-queue-overflow", "lock-contention"),
+        mechanisms=("condition", "park", "semaphore", "lock", "unknown"),
+        explains=("worker-pool-exhausted", "listen-queue-overflow", "lock-contention", "slow-dependency"),
     ),
     Cause(
         id="blocked-event-loop",
@@ -122,8 +122,8 @@ CAUSES: tuple[Cause, ...] = (
         title=Text("A cache is too small for its data", "缓存内存不足，持续淘汰"),
         what=Text(
             "Redis has reached maxmemory and evicts keys while it works. Keys that are still needed are missing, so "
-            "callers ask the slower source.",
-            "Redis 达到 maxmemory 并持续淘汰键；仍需要的键丢失，调用方转而访问更慢的数据源。",
+            "callers ask the slower source or compute again.",
+            "Redis 达到 maxmemory 并持续淘汰键；仍需要的键丢失，调用方转而访问更慢的数据源或重新计算。",
         ),
         fix=Text(
             "See which keys use the memory (--bigkeys, --memkeys). Shorten their lifetime, store less, or raise "
@@ -138,6 +138,8 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: no keys are evicted, and fewer are missed.",
             "相同负载下再次采集：不再淘汰键，未命中减少。",
         ),
+        mechanisms=("peer", "running", "runnable"),
+        explains=("slow-dependency", "cpu-exhausted", "worker-pool-exhausted", "database-hot-sql"),
         tested_by=("redis_info",),
     ),
     Cause(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import pools, waits
+from culprit.domain.rules.measures.service_time import inner_queues, shares
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -42,6 +43,35 @@ RULES: tuple[Rule, ...] = (
             "若对端本身就慢，增大连接池只会把队列移到对端。",
         ),
         source="tcp_info of ss: the last data sent and received on each connection",
+    ),
+    Rule(
+        id="F-POOL-INSIDE",
+        title=Text("Requests wait inside for a connection of a pool", "请求在程序内等待连接池的连接"),
+        summary=Text(
+            "{name} holds {held} requests that wait inside it, {value} for each of its {connections} connections to "
+            "{peer}.",
+            "{name} 手中有 {held} 个请求停在程序内部，到 {peer} 只有 {connections} 个连接（每个连接 {value} 个）。",
+        ),
+        measure=inner_queues.INSIDE_PER_CONNECTION,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 2.0, "for each request that can be sent two wait inside")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(shares.UNSEEN, ">=", Threshold("unseen", 50.0, "most of the time of its requests")),
+            Condition(
+                shares.OLDEST,
+                ">=",
+                Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
+            ),
+        ),
+        suspects=("connection-pool-exhausted",),
+        causes=("connection-pool-exhausted",),
+        caveats=Text(
+            "Requests that a program delays on purpose, by a timer or a limit of their rate, look the same.",
+            "程序有意延迟（定时器或限速）的请求看起来相同。",
+        ),
+        source="/proc/PID/task/TID/syscall; tcp_info of ss",
     ),
     Rule(
         id="F-LOOP-SATURATED",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.database import postgres
-from culprit.domain.rules.rule import Condition, Rule, Threshold
+from culprit.domain.rules.rule import AnyCondition, Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 RULES: tuple[Rule, ...] = (
@@ -160,8 +160,8 @@ RULES: tuple[Rule, ...] = (
         id="F-PG-DEAD-ROWS",
         title=Text("Vacuum cannot remove dead rows", "VACUUM 无法清除死元组"),
         summary=Text(
-            "Table {table} has {dead} dead rows and {live} live ones ({value} %), and an old snapshot keeps them.",
-            "表 {table} 有 {dead} 个死元组、{live} 个活元组（{value} %），且有旧快照使其无法清除。",
+            "Table {table} has {dead} dead rows and {live} live ones ({value} %), and vacuum does not remove them.",
+            "表 {table} 有 {dead} 个死元组、{live} 个活元组（{value} %），且 VACUUM 未能清除。",
         ),
         measure=postgres.DEAD_ROWS,
         op=">=",
@@ -171,10 +171,23 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.MECHANISM,
         use=Use("application", "saturation"),
         also=(
-            Condition(
-                postgres.HORIZON_S,
-                ">=",
-                Threshold("snapshot", 60.0, "autovacuum_naptime: autovacuum has had its turn"),
+            AnyCondition(
+                (
+                    Condition(
+                        postgres.HORIZON_S,
+                        ">=",
+                        Threshold(
+                            "snapshot",
+                            postgres.NAPTIME_S,
+                            "autovacuum_naptime: autovacuum has had its turn",
+                        ),
+                    ),
+                    Condition(
+                        postgres.LEFT_BY_VACUUM,
+                        ">=",
+                        Threshold("left", 100.0, "as many as live rows, although a vacuum has ended"),
+                    ),
+                )
             ),
         ),
         suspects=("vacuum-blocked",),
@@ -184,7 +197,7 @@ RULES: tuple[Rule, ...] = (
             "Just after a large change, dead rows are normal until autovacuum has run.",
             "大批量修改之后、autovacuum 运行之前出现死元组是正常的。",
         ),
-        source="pg_stat_user_tables: n_dead_tup; pg_stat_activity: backend_xmin",
+        source="pg_stat_user_tables: n_dead_tup, last_autovacuum; pg_stat_activity: backend_xmin, backend_xid",
     ),
     Rule(
         id="F-PG-WRAPAROUND",

@@ -72,17 +72,22 @@ RULES: tuple[Rule, ...] = (
         use=Use("memory", "saturation"),
         also=(
             Condition(
-                redis_stalls.EVICTIONS,
-                ">",
-                Threshold("evictions", 0.0, "a full cache that evicts nothing is at rest"),
+                redis_stalls.EVICTED_PER_MISS,
+                ">=",
+                Threshold("evicted", 0.5, "most of what is stored again evicts another key"),
+            ),
+            Condition(
+                redis_stalls.MISS_SHARE,
+                ">=",
+                Threshold("missed", 50.0, "callers have to do most of the work themselves"),
             ),
         ),
         suspects=("cache-memory-limit",),
         causes=("cache-memory-limit",),
         refutes=("cache-memory-limit",),
         caveats=Text(
-            "A cache is meant to be full. Compare keys that are missed with those that are found.",
-            "缓存本就会被填满：请对比未命中与命中的键数。",
+            "Keys that are asked for once are missed at any size of the cache.",
+            "只访问一次的键在任何缓存大小下都会未命中。",
         ),
         source="INFO: used_memory, maxmemory, evicted_keys",
     ),

@@ -303,13 +303,14 @@ def _fd_growth(view: HostView) -> Iterator[Measurement]:
 
 
 def _limit_use(*names: str) -> Callable[[HostView], Reading]:
-    """Return how the limits of these names are read."""
+    """Return how the limits of these names are read. A process that may have no other task was confined on purpose."""
 
     def read(view: HostView) -> Reading:
         results = []
         for row in view.rows("limits"):
             used = row.number("used_pct")
-            if used is not None and row.text("name") in names:
+            is_confined = row.text("name") == "tasks_of_user" and (row.number("max") or 0.0) <= 1
+            if used is not None and row.text("name") in names and not is_confined:
                 where = row.text("where")
                 place = {"cgroup": (("cgroup", where),), "process": (("pid", where),)}.get(
                     row.text("scope"), ()

@@ -21,6 +21,11 @@ _NEEDS = (("postgres_stats",),)
 _COUNTERS = "postgres_counters"
 #: A table with fewer dead rows fits into a few pages at any ratio.
 _MIN_DEAD = 10_000.0
+#: Before PostgreSQL 15, counters reach the statistics once in half a second, and are written as often.
+_STATISTICS_DELAY_S = 1.0
+_read_oldest = read_longest("postgres_horizons", "since", "name")
+#: The default of autovacuum_naptime: within this time autovacuum has had its turn in each database.
+NAPTIME_S = 60.0
 
 
 def _connections(view: HostView) -> Iterator[Measurement]:
@@ -99,6 +104,45 @@ def _dead_rows(view: HostView) -> Iterator[Measurement]:
             )
 
 
+def _left_by_vacuum(view: HostView) -> Iterator[Measurement]:
+    """Dead rows that the last vacuum of a table left, for each hundred live ones.
+
+    These are the dead rows less those that changes at the present rate have made since that vacuum. The counter of a
+    table is reset to what vacuum could not remove.
+    """
+    changes = index_counters(view, _COUNTERS)
+    for row in view.rows("postgres_tables"):
+        dead, live, age = row.number("dead"), row.number("live"), row.number("vacuum_age")
+        changed = changes.get(f"changed.{row.text('table')[:50]}")
+        per_s = changed.number("change") if changed else None
+        if (
+            changed is None
+            or per_s is None
+            or dead is None
+            or live is None
+            or age is None
+            or dead < _MIN_DEAD
+        ):
+            continue
+        left = max(0.0, dead - per_s * (age + _STATISTICS_DELAY_S))
+        detail: Detail = {"table": row.text("table"), "left": round(left), "live": round(live)}
+        cites = (row.citation, changed.citation)
+        yield Measurement(
+            100.0 * left / max(live, 1.0), (("table", row.text("table")),), cites, round(dead), (), detail
+        )
+
+
+def _oldest_snapshot(view: HostView) -> Iterator[Measurement]:
+    """The age of the oldest snapshot that vacuum has to respect.
+
+    A role without `pg_read_all_stats` does not see the snapshots of other roles, so a young one shows nothing then.
+    """
+    sees_all = index_counters(view, _COUNTERS).get("sees_all_sessions")
+    for measured in _read_oldest(view):
+        if measured.value >= NAPTIME_S or sees_all is None or sees_all.number("value"):
+            yield measured
+
+
 def _is_replica_late(row: TableRow) -> bool:
     return (row.number("behind") or 0.0) > 0
 
@@ -163,10 +207,18 @@ DEAD_ROWS = build_listed_measure(
     _NEEDS,
     _dead_rows,
 )
-HORIZON_S = build_listed_measure(
-    "postgres.oldest_snapshot_s", "s", "Age of the oldest snapshot", "最老快照的时长", _NEEDS,
-    read_longest("postgres_horizons", "since", "name"),
+LEFT_BY_VACUUM = build_listed_measure(
+    "postgres.rows_left_by_vacuum_pct", "pct", "Dead rows that the last vacuum left against live rows",
+    "上次 VACUUM 未能清除的死元组占活元组", _NEEDS, _left_by_vacuum,
 )  # fmt: skip
+HORIZON_S = build_listed_measure(
+    "postgres.oldest_snapshot_s",
+    "s",
+    "Age of the oldest snapshot",
+    "最老快照的时长",
+    _NEEDS,
+    _oldest_snapshot,
+)
 XID_AGE = build_listed_measure(
     "postgres.transaction_id_age", "count", "Age of the oldest transaction ID", "最老事务 ID 的年龄", _NEEDS,
     read_counter(_COUNTERS, "xid_age", "value"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail
 from culprit.domain.rules.view import HostView, TableRow
@@ -50,18 +50,33 @@ def _memory_use(view: HostView) -> Iterator[Measurement]:
         )
 
 
-def _evictions(view: HostView) -> Iterator[Measurement]:
-    """Keys that were evicted for each one that was hit; a cache that works finds far more."""
-    evicted, hits, misses = (
-        _info(view, name) for name in ("evicted_keys", "keyspace_hits", "keyspace_misses")
-    )
-    if evicted is None or hits is None or misses is None:
-        return
-    lost, hit, missed = (row.number("change") for row in (evicted, hits, misses))
-    if lost is not None and hit is not None and missed is not None:
-        cites = (evicted.citation, hits.citation, misses.citation)
-        detail: Detail = {"missed": round(missed, 1), "hit": round(hit, 1)}
-        yield Measurement(lost, (), cites, 1, (), detail)
+def _read_lookups(view: HostView) -> tuple[dict[str, float], tuple[Citation, ...]] | None:
+    """Return keys that were evicted, found and missed in a second, or None if one of them is not known."""
+    rows = {name: _info(view, name) for name in ("evicted_keys", "keyspace_hits", "keyspace_misses")}
+    rates = {name: row.number("change") for name, row in rows.items() if row is not None}
+    known = {name: rate for name, rate in rates.items() if rate is not None}
+    return (known, tuple(row.citation for row in rows.values() if row)) if len(known) == len(rows) else None
+
+
+def _miss_share(view: HostView) -> Iterator[Measurement]:
+    """Percent of the keys that callers looked for and did not find."""
+    lookups = _read_lookups(view)
+    if lookups is not None:
+        rates, cites = lookups
+        hit, missed = rates["keyspace_hits"], rates["keyspace_misses"]
+        if hit + missed > 0:
+            detail: Detail = {"missed": round(missed, 1), "hit": round(hit, 1)}
+            yield Measurement(100.0 * missed / (hit + missed), (), cites, 1, (), detail)
+
+
+def _evicted_per_miss(view: HostView) -> Iterator[Measurement]:
+    """Keys that were evicted for each one that was missed: what is missed is stored again and evicts another."""
+    lookups = _read_lookups(view)
+    if lookups is not None:
+        rates, cites = lookups
+        if rates["keyspace_misses"] > 0:
+            detail: Detail = {"evicted": round(rates["evicted_keys"], 1)}
+            yield Measurement(rates["evicted_keys"] / rates["keyspace_misses"], (), cites, 1, (), detail)
 
 
 SLOW_COMMAND = build_listed_measure(
@@ -83,6 +98,10 @@ DELAYED_FSYNCS = build_listed_measure(
 MEMORY_USE = build_listed_measure(
     "redis.memory_use_pct", "pct", "Memory against maxmemory", "内存占 maxmemory", _NEEDS, _memory_use
 )
-EVICTIONS = build_listed_measure(
-    "redis.evictions_per_s", "per_s", "Keys evicted", "被淘汰的键", _NEEDS, _evictions
+MISS_SHARE = build_listed_measure(
+    "redis.missed_keys_pct", "pct", "Keys not found", "未命中的键", _NEEDS, _miss_share
 )
+EVICTED_PER_MISS = build_listed_measure(
+    "redis.evicted_per_miss", "ratio", "Keys evicted for each missed one", "每次未命中对应的淘汰数", _NEEDS,
+    _evicted_per_miss,
+)  # fmt: skip

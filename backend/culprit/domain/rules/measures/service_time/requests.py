@@ -24,6 +24,11 @@ from culprit.domain.statistics.intervals import wilson_interval
 IDLE_SERVER = 0.5
 #: With at least so many of its threads busy, requests queue for what the threads do: more of them are busy than free.
 MOST_THREADS = 0.5
+#: A server with a thread for each request has at least so many threads in condition variables for a request that no
+#: busy thread holds: threads start and end in the capture, and requests whose clients have gone still count. There are
+#: so many times as many as busy ones: they are not the background threads of a runtime.
+_THREAD_EACH = 0.5
+_OUTNUMBERED = 10.0
 #: System calls that show no descriptor: the collector guesses which socket of the process they wait for.
 _POLLS = frozenset(("poll", "ppoll"))
 _RECEIVES = frozenset(("read", "readv", "recvfrom", "recvmsg", "recv"))
@@ -243,7 +248,8 @@ def place_requests(
     Where serving threads are free, such a request waits in a thread that looks idle, and otherwise inside the process,
     unseen. It queues behind the busy threads, so that its time is theirs, where none is free and one is always busy, or
     where most are busy and none looks idle. It queues for a look-up too where all threads that ever look up names are
-    always busy with that: a pool of threads resolves them for an event loop, which waits for many at once. Where no
+    always busy with that: a pool of threads resolves them for an event loop, which waits for many at once. A server
+    with a thread for each request has about as many threads as requests, and none of them queues. Where no
     thread of the service was sampled, nothing shows what its requests wait for, those in queues included.
     """
     idle = {**threads.idle, **threads.ambiguous}
@@ -253,11 +259,13 @@ def place_requests(
         return ({(UNKNOWN, ""): unknown} if number > 0 else {}), idle
     held = sum(amount.number for amount in busy.values())
     unplaced = load.waiting - held
-    is_saturated = threads.free < IDLE_SERVER and held >= BUSY_SERVER
-    if unplaced <= 0 or is_saturated or threads.resolvers_busy:
-        return busy, idle
     candidates = _sum_by_activity(threads.ambiguous)
     available = sum(amount.number for amount in candidates.values())
+    blocked = sum(amount.number for (activity, _), amount in candidates.items() if activity == "condition")
+    is_thread_each = blocked >= max(_THREAD_EACH * unplaced, _OUTNUMBERED * held)
+    is_saturated = threads.free < IDLE_SERVER and held >= BUSY_SERVER and not is_thread_each
+    if unplaced <= 0 or is_saturated or threads.resolvers_busy:
+        return busy, idle
     part = min(1.0, unplaced / available) if available else 0.0
     amounts = dict(busy)
     for key, amount in candidates.items():

@@ -149,18 +149,18 @@ def _default_again(environment: LabEnvironment, rng: random.Random) -> Iterator[
 
 SCENARIOS = (
     Scenario(
-        "magazine-cache", "holdout", "cache-storage", ("cache-memory-limit",),
+        "magazine-cache", "development", "cache-storage", ("cache-memory-limit",),
         "Varnish has less storage than its pages need; most requests go on to the origin, which answers as before.",
         _small_storage, needs=("varnishd", "gcc", "curl"), seconds=10.0, software=("varnish",),
     ),
     Scenario(
-        "agency-brochures", "holdout", "heap-of-tomcat", ("jvm-heap-over-limit", "memcg-oom-kill"),
+        "agency-brochures", "development", "heap-of-tomcat", ("jvm-heap-over-limit", "memcg-oom-kill"),
         "The heap of Tomcat may become larger than its group's limit; it is killed again and again.", _larger_heap,
         needs=("java", "javac", "nginx", str(HOME / "bin" / "catalina.sh")), seconds=20.0, software=("tomcat",),
         global_effect=("app-memory",),
     ),
     Scenario(
-        "assets-site", "holdout", "remembered-connections", ("conntrack-table-full",),
+        "assets-site", "development", "remembered-connections", ("conntrack-table-full",),
         "The firewall remembers each ended connection for two minutes again, until its table has no room.",
         _default_again, needs=("lighttpd", "iptables"), seconds=15.0, software=("lighttpd", "iptables"),
         global_effect=("conntrack_max",),

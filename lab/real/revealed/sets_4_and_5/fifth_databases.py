@@ -142,23 +142,23 @@ PHP = ("nginx", "php-fpm8.2")
 MARIADB = ("mariadbd", "mariadb-install-db", "mariadb-dump", *PHP)
 SCENARIOS = (
     Scenario(
-        "box-office-copy", "holdout", "confirmed-bookings", ("synchronous-replica-wait",),
+        "box-office-copy", "development", "confirmed-bookings", ("synchronous-replica-wait",),
         "Each booking waits until a second PostgreSQL has it, and that one is away or does not go on.",
         _copy_of_the_bookings, needs=(POSTGRES, *PHP), seconds=10.0, software=("postgresql", "php-fpm", "nginx"),
     ),
     Scenario(
-        "box-office-letters", "holdout", "letters-to-send", ("vacuum-blocked",),
+        "box-office-letters", "development", "letters-to-send", ("vacuum-blocked",),
         "A transaction of minutes keeps the removed rows of a queue, through which each look at the queue goes.",
         _export_of_the_bookings, needs=(POSTGRES, *PHP), seconds=15.0, software=("postgresql", "php-fpm", "nginx"),
         global_effect=("cpu",),
     ),
     Scenario(
-        "shop-backup-option", "holdout", "backup-option", ("database-lock-wait",),
+        "shop-backup-option", "development", "backup-option", ("database-lock-wait",),
         "A backup of MariaDB holds the lock of all tables while it writes slowly; orders wait for it.",
         _backup_of_the_shop, needs=MARIADB, seconds=10.0, software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "shop-packaged-settings", "holdout", "packaged-settings", ("disk-saturation", "cache-memory-limit"),
+        "shop-packaged-settings", "development", "packaged-settings", ("disk-saturation", "cache-memory-limit"),
         "MariaDB may keep a small part of its tables in memory and reads the others from a disk that is too slow.",
         _settings_of_the_package, needs=(*MARIADB, "mkfs.ext4"), seconds=10.0,
         software=("mariadb", "php-fpm", "nginx"), global_effect=("disk",),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.holdout.fourth_databases import Tours, hold_snapshot
+from lab.real.revealed.sets_4_and_5.fourth_databases import Tours, hold_snapshot
 from lab.real.services.daemons.dovecot import Dovecot
 from lab.real.services.daemons.rsyslog import SOCKET, Rsyslog
 from lab.real.services.gunicorn import Gunicorn

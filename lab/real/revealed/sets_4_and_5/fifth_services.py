@@ -225,23 +225,23 @@ def _lines_for_others(environment: LabEnvironment, rng: random.Random) -> Iterat
 
 SCENARIOS = (
     Scenario(
-        "ferry-fares", "holdout", "remembered-fares", ("cache-memory-limit",),
+        "ferry-fares", "development", "remembered-fares", ("cache-memory-limit",),
         "The Redis of a Node service may use less memory than the fares need; the others are worked out each time.",
         _smaller_memory, needs=("redis-server", "node", "nginx", "gunicorn"), seconds=10.0,
         software=("redis", "node", "gunicorn", "nginx"),
     ),
     Scenario(
-        "hotel-deposits", "holdout", "hotel-deposits", ("connection-pool-exhausted",),
+        "hotel-deposits", "development", "hotel-deposits", ("connection-pool-exhausted",),
         "Reservations keep the few connections of a service to PostgreSQL while a bank answers; all pages wait.",
         _deposits, needs=(POSTGRES, "nginx"), seconds=10.0, software=("python", "postgresql", "nginx"),
     ),
     Scenario(
-        "freight-servers", "holdout", "freight-servers", ("process-stopped",),
+        "freight-servers", "development", "freight-servers", ("process-stopped",),
         "One of several Node servers behind HAProxy does not go on since its memory was copied.", _third_server,
         needs=("haproxy", "node"), seconds=10.0, software=("node", "haproxy"),
     ),
     Scenario(
-        "trips-shared-log", "holdout", "shared-log", ("output-pipe-full", "log-receiver-blocked"),
+        "trips-shared-log", "development", "shared-log", ("output-pipe-full", "log-receiver-blocked"),
         "Apache hands its lines to a program whose log server reads no more; all workers wait to write a line.",
         _lines_for_others, needs=("apache2", "busybox"), seconds=10.0, software=("apache2",),
     ),

@@ -173,13 +173,13 @@ def _old_snapshot(environment: LabEnvironment, rng: random.Random) -> Iterator[L
 
 SCENARIOS = (
     Scenario(
-        "tour-seats", "holdout", "pool-mode", ("connection-pool-exhausted",),
+        "tour-seats", "development", "pool-mode", ("connection-pool-exhausted",),
         "PgBouncer gives a connection to a client for the whole session, and has fewer than the service has threads.",
         _pool_mode, needs=(POSTGRES, "pgbouncer", "nginx", "gunicorn", "setpriv"), seconds=10.0,
         software=("pgbouncer", "postgresql", "gunicorn"),
     ),
     Scenario(
-        "driver-tasks", "holdout", "old-snapshot", ("vacuum-blocked",),
+        "driver-tasks", "development", "old-snapshot", ("vacuum-blocked",),
         "A transaction on another table stays open; dead rows of a table of tasks stay in the way of each read.",
         _old_snapshot, needs=(POSTGRES, "nginx", "gunicorn", "setpriv"), seconds=15.0, software=("postgresql",),
         global_effect=("cpu",),

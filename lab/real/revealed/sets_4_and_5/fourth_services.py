@@ -172,17 +172,17 @@ def _signatures_of_a_zone(environment: LabEnvironment, rng: random.Random) -> It
 
 SCENARIOS = (
     Scenario(
-        "claims-log", "holdout", "log-host", ("log-receiver-blocked",),
+        "claims-log", "development", "log-host", ("log-receiver-blocked",),
         "The log host takes no lines; rsyslog waits for it, and the service waits for rsyslog.", _log_host,
         needs=("rsyslogd", "nginx", "gunicorn"), seconds=10.0, software=("rsyslog", "gunicorn"),
     ),
     Scenario(
-        "mailbox-logins", "holdout", "stored-passwords", ("cpu-hot-function", "blocked-event-loop"),
+        "mailbox-logins", "development", "stored-passwords", ("cpu-hot-function", "blocked-event-loop"),
         "Passwords of Dovecot are stored with more rounds; its one process for logins computes all the time.",
         _stored_passwords, needs=("dovecot", "doveadm"), seconds=10.0, software=("dovecot",), global_effect=("cpu",),
     ),
     Scenario(
-        "train-fares", "holdout", "signed-zone", ("failing-name-resolution",),
+        "train-fares", "development", "signed-zone", ("failing-name-resolution",),
         "unbound accepts no answer of a zone whose signatures are not good; one of two services cannot be resolved.",
         _signatures_of_a_zone, needs=("unbound", "named", "dnssec-signzone", "nginx", "gunicorn"), seconds=10.0,
         software=("unbound", "bind9", "gunicorn"),

@@ -1,0 +1,1 @@
+"""The fourth and fifth set: held out until they were played, before the rules changed."""
