@@ -46,6 +46,8 @@ ACTIVITIES = (
 )  # fmt: skip
 _DNS_PORT = 53
 _WAIT, _LOCK_PI, _WAIT_BITSET, _LOCK_PI2 = 0, 6, 9, 13
+#: An argument of a system call on a machine of 64 bits.
+_HEX = re.compile(r"0x[0-9a-f]{1,16}")
 _PRIVATE = 0x80
 
 _REMOTE_TYPES = re.compile(r"fuse(blk|\.|$)|nfs|cifs|smb3|ceph|9p|afs|glusterfs|lustre|virtiofs|ocfs2|gfs2")
@@ -124,8 +126,8 @@ def classify_wait(wait: Wait, *, hotspot: bool = False) -> Activity:
 
 
 def _name_object(wait: Wait) -> str:
-    if wait.call in _SEMAPHORES and wait.args[0].startswith("0x"):
-        return f"sysv:{int(wait.args[0], 16)}"
+    if wait.call in _SEMAPHORES and (number := _read_hex(wait.args[0])) is not None:
+        return f"sysv:{number}"
     if wait.call in _FILE_LOCKS:
         file = _read_file(wait.target)
         return file.path if file else wait.target
@@ -147,7 +149,8 @@ _KINDS_OF_CALLS = {
 
 def _classify_futex(wait: Wait, *, hotspot: bool) -> Activity:
     address, operation, value = wait.args
-    number = int(operation, 16) if operation.startswith("0x") else _WAIT
+    known = _read_hex(operation)
+    number = _WAIT if known is None else known
     command, private = number & 0x7F, bool(number & _PRIVATE)
 
     def build(kind: str, detail: str = "futex") -> Activity:
@@ -170,7 +173,13 @@ def _classify_futex(wait: Wait, *, hotspot: bool) -> Activity:
 
 def _align(address: str) -> str:
     """A glibc condition variable has two words for its waiters, next to one another."""
-    return hex(int(address, 16) & ~7) if address.startswith("0x") else address
+    number = _read_hex(address)
+    return address if number is None else hex(number & ~7)
+
+
+def _read_hex(text: str) -> int | None:
+    """Return an argument such as 0x189, or None for another text."""
+    return int(text, 16) if _HEX.fullmatch(text) else None
 
 
 def _classify_uninterruptible(wait: Wait) -> Activity:

@@ -198,5 +198,6 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("database-connection-limit", *_IN_FRONT),
         tested_by=("db_sessions",),
+        proven_by=("box-office-copy",),
     ),
 )

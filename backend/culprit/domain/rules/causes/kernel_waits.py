@@ -163,6 +163,7 @@ CAUSES: tuple[Cause, ...] = (
             "peer",
             "unknown",
         ),
+        proven_by=("claims-log",),
     ),
     Cause(
         id="file-lock-held",

@@ -121,26 +121,27 @@ CAUSES: tuple[Cause, ...] = (
         id="cache-memory-limit",
         title=Text("A cache is too small for its data", "缓存内存不足，持续淘汰"),
         what=Text(
-            "Redis has reached maxmemory and evicts keys while it works. Keys that are still needed are missing, so "
-            "callers ask the slower source or compute again.",
-            "Redis 达到 maxmemory 并持续淘汰键；仍需要的键丢失，调用方转而访问更慢的数据源或重新计算。",
+            "A cache (Redis, memcached, Varnish) has reached its limit and evicts while it works. Entries that are "
+            "still needed are missing, so callers ask the slower source or compute again.",
+            "缓存（Redis、memcached、Varnish）达到上限并持续淘汰；仍需要的条目丢失，调用方转而访问更慢的数据源或重新计算。",
         ),
         fix=Text(
-            "See which keys use the memory (--bigkeys, --memkeys). Shorten their lifetime, store less, or raise "
-            "maxmemory where the host has memory.",
-            "查看哪些键占用内存（--bigkeys、--memkeys），缩短其生存时间、减少存储，主机有余量时调高 maxmemory。",
+            "See which entries use the memory (redis-cli --bigkeys, --memkeys). Shorten their lifetime, store less, or "
+            "raise the limit (maxmemory, -m, -s) where the host has memory.",
+            "查看哪些条目占用内存（redis-cli --bigkeys、--memkeys），缩短其生存时间、减少存储，主机有余量时调高上限（"
+            "maxmemory、-m、-s）。",
         ),
         risk=Text(
             "A higher limit can lead to swapping or a kill by the kernel. Rollback: set the old limit.",
             "更高的上限可能导致换页或被内核终止。回退：恢复原上限。",
         ),
         verify=Text(
-            "Capture again under the same load: no keys are evicted, and fewer are missed.",
-            "相同负载下再次采集：不再淘汰键，未命中减少。",
+            "Capture again under the same load: nothing is evicted, and less is missed.",
+            "相同负载下再次采集：不再淘汰，未命中减少。",
         ),
         mechanisms=("peer", "running", "runnable"),
         explains=("slow-dependency", "cpu-exhausted", "worker-pool-exhausted", "database-hot-sql"),
-        tested_by=("redis_info",),
+        tested_by=("redis_info", "cache_stats"),
     ),
     Cause(
         id="connection-limit",

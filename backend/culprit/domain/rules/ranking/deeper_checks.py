@@ -35,6 +35,8 @@ _BY_PROGRAM: Mapping[str, tuple[str, ...]] = {
     "redis-server": ("redis_info",),
     "valkey-server": ("redis_info",),
     "java": ("jstack",),
+    "memcached": ("cache_stats",),
+    "cache-main": ("cache_stats",),
 }
 #: What checks an atypical state that no time account covers, by the rule that shows it.
 _BY_RULE: Mapping[str, tuple[str, ...]] = {

@@ -1,0 +1,53 @@
+"""Rules about caches: whether they are large enough to take work off what is behind them."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.database import caches
+from culprit.domain.rules.rule import Condition, Rule, Threshold
+from culprit.domain.rules.use_method import Use
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="F-CACHE-PRESENT",
+        title=Text("A cache runs on the host", "主机上运行着缓存"),
+        summary=Text("A cache runs here ({name}).", "此处运行着缓存（{name}）。"),
+        measure=caches.PRESENT,
+        op=">=",
+        thresholds=(("info", Threshold("info", 1.0, "a server that can be asked")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "utilization"),
+        suspects=("cache-memory-limit",),
+        caveats=Text("This does not show the health of the cache.", "不说明该缓存是否健康。"),
+        source="names of processes",
+    ),
+    Rule(
+        id="F-CACHE-TOO-SMALL",
+        title=Text("A cache evicts as fast as it is filled", "缓存的淘汰与填充一样快"),
+        summary=Text(
+            "{name} ({mb} MB) does not have {value} % of what callers look for, and evicts {evicted} entries a second.",
+            "{name}（{mb} MB）有 {value} % 的查找未命中，每秒淘汰 {evicted} 个条目。",
+        ),
+        measure=caches.MISSED,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 50.0, "callers have to do most of the work themselves")),),
+        strength=Strength.MECHANISM,
+        use=Use("memory", "saturation"),
+        also=(
+            Condition(
+                caches.EVICTED_PER_MISS,
+                ">=",
+                Threshold("evicted", 0.5, "most of what is stored again evicts another entry"),
+            ),
+        ),
+        suspects=("cache-memory-limit",),
+        causes=("cache-memory-limit",),
+        refutes=("cache-memory-limit",),
+        caveats=Text(
+            "Entries that are asked for once are missed at any size of the cache.",
+            "只访问一次的条目在任何缓存大小下都会未命中。",
+        ),
+        source="memcached: stats; varnishstat: MAIN.cache_miss, MAIN.n_lru_nuked",
+    ),
+)
