@@ -333,6 +333,7 @@ run_light_jobs() {
   OVER=
   trap 'OVER=1' USR1
   (
+    join_cgroups
     lower_priority
     for n in $LIGHT; do
       {

@@ -203,6 +203,14 @@ create_cgroups() {
   notify_guard cgroups "$CGROUPS"
 }
 
+# Move this process into the control groups, so that its children start there. A move stops all forks of the host for a
+# moment, and much longer if the process that moves has a low priority and no CPU is free. So all light jobs are moved at
+# once, and before their priority is lowered.
+join_cgroups() {
+  for c_ in $CGROUPS; do { echo 0 >"$c_/cgroup.procs"; } 2>/dev/null; done
+  CGROUPS=
+}
+
 write_limit() {
   [ ! -f "$1" ] || { echo "$2" >"$1"; } 2>/dev/null
 }
