@@ -124,6 +124,10 @@ class RunnerLimits:
     path: str = ""
 
 
+#: Characters that show whether scripts begin with the same text.
+COMMON_BEGINNING = 60
+
+
 class ProgramTooLargeError(ValueError):
     """Raised when the program does not fit into one argument."""
 
@@ -229,8 +233,8 @@ def _assemble_program(
     head.append(f"SCAN={_quote_shell(_strip_comments(_read_script('scan.awk')))}")
     texts: dict[str, str] = {}
     job_lines: list[str] = []
-    # Scripts with a common beginning have about the same length. Next to each other, they compress better.
-    for number, job in sorted(enumerate(jobs, 1), key=lambda item: _measure_scripts(item[1])):
+    # Scripts with a common beginning, and of these scripts of about the same length, compress better next to each other.
+    for number, job in sorted(enumerate(jobs, 1), key=lambda item: _compare_scripts(item[1])):
         job_lines += _build_job_lines(number, job, texts)
     job_lines += [
         f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}",
@@ -245,9 +249,10 @@ def _assemble_program(
     return "\n".join([*intro, *head, *body]) + "\n"
 
 
-def _measure_scripts(job: CollectorJob) -> int:
-    """Return the length of the scripts of a job."""
-    return sum(len(method.sh) for method in job.methods if isinstance(method, Script))
+def _compare_scripts(job: CollectorJob) -> tuple[str, int]:
+    """Return the beginning of the first script of a job, and the length of all its scripts."""
+    scripts = [method.sh for method in job.methods if isinstance(method, Script)]
+    return scripts[0][:COMMON_BEGINNING] if scripts else "", sum(map(len, scripts))
 
 
 def _order_directories(limits: RunnerLimits, jobs: Sequence[CollectorJob]) -> tuple[str, ...]:
