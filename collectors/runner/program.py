@@ -124,10 +124,6 @@ class RunnerLimits:
     path: str = ""
 
 
-#: Characters that show whether scripts begin with the same text.
-COMMON_BEGINNING = 60
-
-
 class ProgramTooLargeError(ValueError):
     """Raised when the program does not fit into one argument."""
 
@@ -233,7 +229,7 @@ def _assemble_program(
     head.append(f"SCAN={_quote_shell(_strip_comments(_read_script('scan.awk')))}")
     texts: dict[str, str] = {}
     job_lines: list[str] = []
-    # Scripts with a common beginning, and of these scripts of about the same length, compress better next to each other.
+    # Scripts with a common beginning, and of these scripts of the same length, compress better next to each other.
     for number, job in sorted(enumerate(jobs, 1), key=lambda item: _compare_scripts(item[1])):
         job_lines += _build_job_lines(number, job, texts)
     job_lines += [
@@ -252,7 +248,7 @@ def _assemble_program(
 def _compare_scripts(job: CollectorJob) -> tuple[str, int]:
     """Return the beginning of the first script of a job, and the length of all its scripts."""
     scripts = [method.sh for method in job.methods if isinstance(method, Script)]
-    return scripts[0][:COMMON_BEGINNING] if scripts else "", sum(map(len, scripts))
+    return scripts[0][:60] if scripts else "", sum(map(len, scripts))
 
 
 def _order_directories(limits: RunnerLimits, jobs: Sequence[CollectorJob]) -> tuple[str, ...]:
