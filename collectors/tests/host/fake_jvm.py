@@ -71,8 +71,9 @@ elif mode == "never_accepts":
             pass
 elif mode == "attach_link":
     Path("/tmp/.attach_pid1").symlink_to("/evidence/victim")
+server = listen() if mode in ("endless", "drip", "silent") else None
 Path("/evidence/ready").touch()
-if mode in ("endless", "drip", "silent"):
-    serve(listen())
+if server is not None:
+    serve(server)
 while True:
     time.sleep(3600)
