@@ -71,7 +71,7 @@ READERS = (
             *("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt", "memory.oom_control"),
             *("memory.max", "memory.current", "memory.events", "memory.pressure", "memory.stat"),
         ),
-        "^([0-9]+|max|(total_)?(anon|rss|file|cache|pgmajfault|workingset_refault(_file)?) [0-9]+"
+        "^([0-9]+|max|(total_)?(anon|rss|file|cache|shmem|pgmajfault|workingset_refault(_file)?) [0-9]+"
         "|(max|oom_kill) [0-9]+|(some|full) avg10.*)$",
     ),
     CgroupReader(

@@ -40,6 +40,7 @@ _COLUMNS = (
     Column("anon_kb", "kb"),
     Column("anon_pct", "pct"),
     Column("file_kb", "kb"),
+    Column("shmem_kb", "kb"),
     Column("limit_hits"),
     Column("oom_kills"),
     Column("oom_kills_ever"),
@@ -55,7 +56,8 @@ def parse_cgroup_mem(parts: Mapping[str, Part], context: Context) -> Parsed:
 
     `limit_kb` is its own limit, None where there is none. `limit_hits` is failcnt (v1) or the event `max` (v2).
     On v1 the `total_` figures count, which hold the groups below like those of v2 do. `oom_kills` of v1 are those in
-    the group itself.
+    the group itself. `file_kb` includes `shmem_kb`: files in memory and shared memory segments, which are never written
+    back to a disk.
     """
     checks = cgroup_files.parse_cgroup_files(parts, _MAX_BYTES)
     if len(checks.samples) < 2:
@@ -73,6 +75,7 @@ def _build_row(cgroup_samples: CgroupSamples, path: str) -> tuple[str | int | fl
     first, last = cgroup_samples.first(path), cgroup_samples.last(path)
     limit, usage = _read_limit(last), _read_usage(last)
     anon, cached = _read_stat(last, "anon", "rss"), _read_stat(last, "file", "cache")
+    in_memory = _read_stat(last, "shmem")
     kills_before, kills = _count_oom_kills(first), _count_oom_kills(last)
     return (
         path,
@@ -82,6 +85,7 @@ def _build_row(cgroup_samples: CgroupSamples, path: str) -> tuple[str | int | fl
         _to_kb(anon),
         _compute_share(anon, limit),
         _to_kb(cached),
+        _to_kb(in_memory),
         _compute_increase(_count_limit_hits(first), _count_limit_hits(last), first),
         _compute_increase(kills_before, kills, first),
         _known_number(kills),

@@ -23,6 +23,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
+from collectors.parse.tables.held_locks import parse_held_locks
 from collectors.parse.tables.tokens import parse_decimal, to_text
 from collectors.shell.dedent import strip_indent
 
@@ -104,6 +105,7 @@ find_lines() {
 look() {
   read -r u x </proc/uptime
   echo "@ $1 $u"
+  grep -s ' WRITE ' /proc/locks >>.writers
   # Every third look finds new tasks: to list them costs as much as to read them.
   [ $(($1 % 3)) != 1 ] || T=$(echo /proc/[0-9]*/task/[0-9]*/wchan)
   h=$(find_lines 200 -sHxE "$W" $T)
@@ -172,7 +174,22 @@ awk 'NR > 2000 { exit } { a[$1] = a[$1] "lock " $0 "\n" } $2 == "->" { w[$1] = 1
   cat .locks
   awk '$3 != "->" && $6 ~ /^[0-9]+$/ { print "/proc/" $6 "/comm" }' .locks | sort -u | xargs grep -sH '' /dev/null
 }
-rm -f .locks
+# Locks for writing that the same process held in each of three or more looks, and the files that they are on.
+awk -v n=$i 'n > 2 && $2 != "->" && $5 ~ /^[0-9]+$/ { $1 = ""; if (++c[$0] == n) print "held" $0 }' .writers >.held
+[ ! -s .held ] || {
+  head -n 50 .held
+  for p in $(cut -d ' ' -f 5 .held | sort -u | head -n 20); do
+    set -- /proc/$p/fdinfo/*
+    [ $# -gt 500 ] || grep -sH '^lock:.* WRITE ' "$@" /dev/null | head -n 20 |
+      sed 's/:lock:[^:]*: */:lock /' | while IFS= read -r l; do
+      f=${l%%:*}
+      echo "$l"
+      ls -ld "/proc/$p/fd/${f##*/}" 2>/dev/null | sed -n 's|^l.* \(/proc/[^ ]* -> \)|\1|p'
+    done
+    grep -sH '' /proc/$p/comm /dev/null
+  done
+}
+rm -f .held .locks .writers
 exit 0
 """
 )
@@ -280,21 +297,24 @@ def parse_kernel_waits(parts: Mapping[str, Part], context: Context) -> Parsed:
 
     `mean_threads` is the mean number of its threads that wait there, `stuck_threads` those that did in every scan.
     `kernel_scans` shows how often all threads were checked, also where none waited. `held_processes` are stopped or
-    traced.
+    traced; `held_locks` see `parse_held_locks`.
     """
     del context
     part = parts.get("stdout")
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": "stdout"}),), readable=False)
     output, first_scan = _Output(), 0
-    for number, line in enumerate(part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES], 1):
+    lines = list(enumerate(part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES], 1))
+    for number, line in lines:
         first_scan = first_scan or (number if line.startswith(b"@ 1 ") else 0)
         output.add(number, line)
     if not output.scans:
         return Parsed(warnings=(Sentence("warning.too_few_samples"),), readable=False)
     scans = Table("kernel_scans", (Column("scans"),), ((output.scans,),), lines=(first_scan,))
+    held_locks = parse_held_locks(lines)
     tables = (
         scans,
+        *((held_locks,) if held_locks else ()),
         *_build("kernel_waits", _WAITS, list(_list_waits(output))),
         *_build("held_processes", _HELD_COLUMNS, list(_list_held(output))),
         *_build("frozen_groups", _FROZEN_COLUMNS, output.frozen),

@@ -41,8 +41,8 @@ from ipaddress import IPv4Address, IPv6Address
 
 #: Everything that a thread can be doing.
 ACTIVITIES = (
-    "running", "runnable", "disk", "fault", "filesystem", "lock", "condition", "park", "semaphore", "peer", "dns",
-    "client", "accept", "events", "pipe", "child", "sleep", "signal", "tracer", "unknown",
+    "running", "runnable", "disk", "fault", "filesystem", "permission", "lock", "condition", "park", "semaphore",
+    "peer", "dns", "client", "accept", "events", "pipe", "child", "sleep", "signal", "tracer", "unknown",
 )  # fmt: skip
 _DNS_PORT = 53
 _WAIT, _LOCK_PI, _WAIT_BITSET, _LOCK_PI2 = 0, 6, 9, 13
@@ -58,6 +58,8 @@ _MEMORY_WCHAN = re.compile(
     r"throttle_direct_reclaim|shrink_|try_to_free|mem_cgroup|reclaim|congestion_wait|compact|_*alloc_pages|swap_"
 )
 _KERNEL_LOCK_WCHAN = re.compile(r"rwsem_|rwbase_|_*mutex_lock|_*down_|percpu_rwsem|do_task_dead_lock")
+#: fs/notify/fanotify/fanotify.c: a program that checks files has not yet permitted the access.
+_PERMISSION_WCHAN = re.compile(r"fanotify_(handle_event|get_response)")
 _STOPPED_WCHAN = re.compile(r"ptrace_stop|do_signal_stop|do_freezer_trap|_*refrigerator")
 _VFORK_WCHAN = re.compile(r"kernel_clone|wait_for_vfork_done|_*do_fork")
 
@@ -111,6 +113,9 @@ def classify_wait(wait: Wait, *, hotspot: bool = False) -> Activity:
         if file and file.path == "/dev/fuse":
             return Activity("accept", file.path, detail)
         return Activity("filesystem", file.mount if file else "", detail, file.device if file else "")
+    if _PERMISSION_WCHAN.match(wait.wchan):
+        file = _read_file(wait.target)
+        return Activity("permission", file.path if file else "", detail)
     if wait.state == "D":
         return _classify_uninterruptible(wait)
     if wait.call in _EPOLLS:

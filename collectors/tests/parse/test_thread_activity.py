@@ -112,6 +112,7 @@ def test_descriptors_of_calls(text: str, target: str, expected: Activity) -> Non
         ("S 262 +", "request_wait_answer", "filesystem"),
         ("D 262 +", "d_alloc_parallel", "filesystem"),
         ("D 257 +", "rpc_wait_bit_killable", "filesystem"),
+        ("D 257 +", "fanotify_handle_event", "permission"),
         ("D 9 0x0", "rwsem_down_write_slowpath", "lock"),
         ("D 1 0x5", "throttle_direct_reclaim", "fault"),
         ("D 56 0x4111", "kernel_clone", "child"),

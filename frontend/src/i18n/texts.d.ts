@@ -485,6 +485,7 @@ export interface TextVariables {
   "findings.activity.lock": never;
   "findings.activity.park": never;
   "findings.activity.peer": never;
+  "findings.activity.permission": never;
   "findings.activity.pipe": never;
   "findings.activity.runnable": never;
   "findings.activity.running": never;

@@ -148,6 +148,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("disk-saturation",),
         tested_by=("postgres_stats",),
+        proven_by=("box-office-sales",),
     ),
     Cause(
         id="replication-lag",

@@ -169,7 +169,8 @@ CAUSES: tuple[Cause, ...] = (
         id="file-lock-held",
         title=Text("Another process holds a file lock", "其他进程持有文件锁"),
         what=Text(
-            "Processes wait for flock() or fcntl() on a file that another process keeps locked.",
+            "Processes wait for flock() or fcntl() on a file that another process keeps locked, or try again "
+            "and again.",
             "进程在等待某文件的 flock() 或 fcntl() 锁，而另一进程一直持有。",
         ),
         fix=Text(
@@ -180,9 +181,12 @@ CAUSES: tuple[Cause, ...] = (
             "What a killed holder did is not finished. Rollback: start it again.",
             "被终止的持有者工作未完成。回退：重新启动。",
         ),
-        verify=Text("/proc/locks shows no waiter for the file.", "/proc/locks 中该文件没有等待者。"),
+        verify=Text(
+            "/proc/locks shows no waiter for the file, and no lock that stays.",
+            "/proc/locks 中该文件没有等待者，也没有长期持有的锁。",
+        ),
         explains=_STUCK,
-        mechanisms=("lock",),
+        mechanisms=("lock", "sleep"),
         proven_by=("php-kept-sessions",),
     ),
     Cause(
@@ -202,11 +206,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         verify=Text("No thread waits for permission.", "没有线程等待许可。"),
         explains=_STUCK,
-        mechanisms=(
-            "filesystem",
-            "disk",
-            "unknown",
-        ),
+        mechanisms=("permission", "unknown"),
     ),
     Cause(
         id="audit-backlog",

@@ -56,6 +56,7 @@ def waiting_service(
         ("F-TIME-DISK", waiting_service(make_time(7, "disk", 3.5, "sda"), make_time(7, "client", 0.5))),
         ("F-TIME-FAULT", waiting_service(make_time(7, "fault", 3.5), make_time(7, "client", 0.5))),
         ("F-TIME-FILESYSTEM", waiting_service(make_time(7, "filesystem", 4.0, "/mnt"))),
+        ("F-TIME-PERMISSION", waiting_service(make_time(7, "permission", 4.0))),
         ("F-TIME-DNS", waiting_service(make_time(7, "dns", 4.0, "10.0.0.2:53"))),
         ("F-TIME-PEER", waiting_service(make_time(7, "peer", 4.0, "10.9.9.9:80"))),
         ("F-TIME-STOPPED", waiting_service(make_time(7, "tracer", 4.0))),

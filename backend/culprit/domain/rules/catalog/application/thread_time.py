@@ -241,6 +241,19 @@ RULES: tuple[Rule, ...] = (
         suspects=("dstate-pileup",),
     ),
     _build_rule(
+        "PERMISSION",
+        shares.PERMISSION,
+        Text("Requests wait for a scanner of files", "请求在等待文件扫描程序"),
+        Text(
+            "{name} spends {value} % of its time waiting until a program permits the access to a file ({operation}).",
+            "{name} 有 {value} % 的时间在等待某程序许可其访问文件（{operation}）。",
+        ),
+        strength=Strength.MECHANISM,
+        resource="kernel",
+        causes=("fanotify-permission-wait",),
+        suspects=("fanotify-permission-wait",),
+    ),
+    _build_rule(
         "THROTTLED",
         shares.THROTTLED,
         Text("Requests wait because of the CPU quota", "请求因 CPU 配额而等待"),

@@ -280,6 +280,7 @@ RULES: tuple[Rule, ...] = (
         use=Use("kernel", "errors"),
         causes=("file-descriptor-limit",),
         refutes=("file-descriptor-limit",),
+        refuted_by=("F-LISTENER-CLOSED",),
         harm=True,
         source="RLIMIT_NOFILE, file-max: open(), socket() and accept() fail with EMFILE or ENFILE at the limit",
     ),
@@ -298,6 +299,11 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.CORRELATIONAL,
         use=Use("kernel", "utilization"),
         causes=("file-descriptor-limit",),
+        refuted_by=("F-LISTENER-CLOSED",),
+        caveats=Text(
+            "A server may set this limit itself, from its limit of connections.",
+            "服务可能自行按其连接数上限设置该限额。",
+        ),
         source="RLIMIT_NOFILE, file-nr",
     ),
     Rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import waits, workers
+from culprit.domain.rules.measures.network import listeners
 from culprit.domain.rules.rule import Condition, Measure, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -116,6 +117,28 @@ RULES: tuple[Rule, ...] = (
             "阻塞在磁盘或锁上的进程同样不接受连接：查看它在等待什么。",
         ),
         source="ss -lntxp and -ntxp; /proc/PID/stat",
+    ),
+    Rule(
+        id="F-LISTENER-CLOSED",
+        title=Text("A server accepts no connections any more", "服务已停止接受连接"),
+        summary=Text(
+            "{process} has set the queue of port {port} to no length, and {value} connections wait in every sample.",
+            "{process} 把端口 {port} 的队列长度设为零，每次采样都有 {value} 个连接在等待。",
+        ),
+        measure=listeners.CLOSED,
+        op=">=",
+        thresholds=(("warn", Threshold("waiting", 1.0, "an empty queue would show that it accepts")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        suspects=("connection-limit",),
+        causes=("connection-limit",),
+        harm=True,
+        caveats=Text(
+            "A program that listens with no queue from the start and is blocked looks the same.",
+            "一开始就以零长度队列监听且被阻塞的程序与此相同。",
+        ),
+        source="ss -ltn: Send-Q of 0, set by listen(fd, 0); memcached does so at its limit of connections "
+        "(accept_new_conns)",
     ),
     _build_log_rule(
         "F-LOG-CONNECTIONS-FULL", workers.CONNECTIONS_FULL,

@@ -75,6 +75,40 @@ _WAITING = (
         source="/proc/diskstats: time of requests against the shortest of the capture; samples of system calls",
     ),
     Rule(
+        id="F-DISK-SLOW-DEVICE",
+        title=Text(
+            "A service waits for a disk that is slow even without a queue", "服务在等待无排队也很慢的磁盘"
+        ),
+        summary=Text(
+            "A request to {dev} takes {await_ms} ms, {value} times what such a device needs at most. It is always "
+            "busy, and a service waits for disks.",
+            "发往 {dev} 的单个请求需 {await_ms} ms，为同类设备最长所需的 {value} 倍；它始终繁忙，且有服务在等待磁盘。",
+        ),
+        measure=queues.SLOWNESS,
+        op=">",
+        thresholds=(("warn", Threshold("warn", 1.0, "more than the slowest device of its class needs")),),
+        also=(
+            Condition(
+                MetricReading("disk.util_pct", "held"), ">", Threshold("util", 95.0, "pmie 95, Netdata 98")
+            ),
+            Condition(
+                shares.DISK,
+                ">=",
+                Threshold("disk_pct", 33.3, "percent: requests take 1.5 times as long (Amdahl 1967)"),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("disk", "saturation"),
+        suspects=("disk-saturation",),
+        causes=("disk-saturation",),
+        refuted_by=("F-CGROUP-IO-HELD",),
+        caveats=Text(
+            "A program that writes one record after the other makes no queue. The volume may have a limit, or fail.",
+            "逐条写入的程序不会形成队列；该卷可能受限速，或正在损坏。",
+        ),
+        source="/proc/diskstats: time of requests in 60 % of the readings; data sheets of device classes",
+    ),
+    Rule(
         id="F-DISK-BULK-WRITES",
         title=Text("Large writes fill the disk", "大块写入占满磁盘"),
         summary=Text(

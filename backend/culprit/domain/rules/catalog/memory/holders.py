@@ -66,6 +66,33 @@ _HOLDERS = (
         ),
         source="memory.stat: usage less anon and file (v2), less rss and cache (v1)",
     ),
+    Rule(
+        id="F-MEM-FILES-IN-GROUP",
+        title=Text("Files in memory hold the largest part of a group", "内存文件占用控制组最大部分内存"),
+        summary=Text(
+            "tmpfs and shared memory hold {held_mb} MiB of {cgroup}: {value} % of its full limit of {limit_mb} MiB.",
+            "{cgroup} 中 tmpfs 与共享内存占 {held_mb} MiB，为其 {limit_mb} MiB 限额的 {value}%，且限额已用尽。",
+        ),
+        measure=holders.GROUP_MEMORY_FILES,
+        op=">",
+        thresholds=(("warn", _THIRD),),
+        also=(
+            Condition(
+                holders.GROUP_MEMORY_FILES_LEAD,
+                ">",
+                Threshold("largest", 100.0, "more than programs, and more than the cache of files"),
+            ),
+            Condition(shortage.USAGE, ">", Threshold("usage", 95.0, "reclaim works at the limit")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("memory", "utilization"),
+        causes=("memory-file-system-large",),
+        caveats=Text(
+            "The shared buffers of a database are shared memory: then they are too large for this limit.",
+            "数据库的共享缓冲区属于共享内存：此时说明其对该限额而言过大。",
+        ),
+        source="memory.stat: shmem; without swap, reclaim can free none of it (Documentation/filesystems/tmpfs.rst)",
+    ),
     _holder(
         "F-MEM-SLAB",
         holders.SLAB,

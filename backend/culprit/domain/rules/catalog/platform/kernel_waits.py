@@ -5,7 +5,8 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.platform import kernel_waits as waits
-from culprit.domain.rules.rule import Measure, Rule, Threshold
+from culprit.domain.rules.measures.service_time import file_locks, shares
+from culprit.domain.rules.rule import Condition, Measure, Rule, Threshold
 from culprit.domain.rules.use_method import Resource, Use
 
 _WCHAN = "/proc/PID/task/TID/wchan of all threads, at equal distances"
@@ -183,6 +184,39 @@ RULES: tuple[Rule, ...] = (
             "Programs that take turns (accept mutexes, standby servers) wait for a lock by design.",
             "轮流工作的程序（accept 互斥、备用服务）本就在等待锁。",
         ),
+    ),
+    Rule(
+        id="F-FILE-LOCK-KEPT",
+        title=Text(
+            "Requests sleep while another process keeps their file locked",
+            "请求在休眠，而其文件被其他进程锁住",
+        ),
+        summary=Text(
+            "{holder_comm} ({holder}) kept {path} locked for all of the capture. {name} has it open for writing, and "
+            "its requests sleep between attempts (files: {value}).",
+            "{holder_comm}（{holder}）在整个采集期间锁住 {path}；{name} 以写方式打开它，"
+            "其请求在多次尝试之间休眠（文件数：{value}）。",
+        ),
+        measure=file_locks.LOCKED_FILES,
+        op=">=",
+        thresholds=(("warn", Threshold("files", 1.0, "to write it, a request has to wait")),),
+        also=(
+            Condition(
+                shares.OLDEST,
+                ">=",
+                Threshold("oldest", 100.0, "ms: users notice a tenth of a second (Miller 1968)"),
+            ),
+            Condition(shares.WAITING, ">=", Threshold("waiting", 1.0, "at any time one request waits")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        suspects=("file-lock-held",),
+        causes=("file-lock-held",),
+        caveats=Text(
+            "A program that sleeps for another reason, and a lock of a part that it does not need, look alike.",
+            "因其他原因休眠的程序，或被锁的部分并非其所需，表现相同。",
+        ),
+        source="/proc/locks in each look, fdinfo of the holder; sqlite3_busy_timeout: pauses of up to 100 ms",
     ),
     _rule(
         "F-WAIT-FANOTIFY",

@@ -55,13 +55,17 @@ def _fullest_group(view: HostView) -> list[Measurement]:
 
 @dataclass(frozen=True, slots=True)
 class _GroupParts:
-    """Memory of a control group in kB: of programs, of files, and the rest, which is objects of the kernel."""
+    """Memory of a control group in kB: of programs, of files, and the rest, which is objects of the kernel.
+
+    `in_memory` is the part of the files that have no disk behind them; None where the capture did not read it.
+    """
 
     row: TableRow
     limit: float
     anon: float
     file: float
     kernel: Interval
+    in_memory: float | None = None
 
     def measure_kernel(self, base: float) -> Measurement:
         """Measure the kernel's part in percent of this many kB."""
@@ -74,6 +78,12 @@ class _GroupParts:
         low, high = 100.0 * self.kernel.low / base, 100.0 * self.kernel.high / base
         interval = Interval("exact", low, high)
         return Measurement(high, (("cgroup", path),), (self.row.citation,), 1, (), detail, interval)
+
+    def measure_memory_files(self, base: float) -> Measurement:
+        """Measure files in memory in percent of this many kB."""
+        path, held = self.row.text("path"), self.in_memory or 0.0
+        detail: Detail = {"cgroup": path, "held_mb": round(held / 1024), "limit_mb": round(self.limit / 1024)}
+        return Measurement(100.0 * held / base, (("cgroup", path),), (self.row.citation,), 1, (), detail)
 
 
 def _list_group_parts(view: HostView) -> list[_GroupParts]:
@@ -89,9 +99,8 @@ def _list_group_parts(view: HostView) -> list[_GroupParts]:
         if not limit or usage is None or anon is None or cached is None:
             continue
         held = max(0.0, usage - anon - cached)
-        results.append(
-            _GroupParts(row, limit, anon, cached, Interval("exact", max(0.0, held - reserved_kb), held))
-        )
+        kernel = Interval("exact", max(0.0, held - reserved_kb), held)
+        results.append(_GroupParts(row, limit, anon, cached, kernel, row.number("shmem_kb")))
     return results
 
 
@@ -106,6 +115,24 @@ def _kernel_lead(view: HostView) -> list[Measurement]:
         parts.measure_kernel(other)
         for parts in _list_group_parts(view)
         if (other := max(parts.anon, parts.file)) > 0
+    ]
+
+
+def _memory_file_part(view: HostView) -> list[Measurement]:
+    """Percent of the limit of each group that files in memory take."""
+    return [
+        parts.measure_memory_files(parts.limit)
+        for parts in _list_group_parts(view)
+        if parts.in_memory is not None
+    ]
+
+
+def _memory_file_lead(view: HostView) -> list[Measurement]:
+    """Percent of the larger other use of each group, programs or cached files, that files in memory take."""
+    return [
+        parts.measure_memory_files(other)
+        for parts in _list_group_parts(view)
+        if parts.in_memory is not None and (other := max(parts.anon, parts.file - parts.in_memory)) > 0
     ]
 
 
@@ -157,6 +184,22 @@ GROUP_KERNEL_LEAD = build_measure(
     "内核对象相对程序与文件中较大者",
     (("cgroup_mem",),),
     _kernel_lead,
+)
+GROUP_MEMORY_FILES = build_measure(
+    "cgroup.shmem_of_limit_pct",
+    "pct",
+    "Files in memory of the memory limit",
+    "内存文件占内存限额",
+    (("cgroup_mem",),),
+    _memory_file_part,
+)
+GROUP_MEMORY_FILES_LEAD = build_measure(
+    "cgroup.shmem_of_largest_pct",
+    "pct",
+    "Files in memory of the larger of programs and cached files",
+    "内存文件相对程序与缓存文件中较大者",
+    (("cgroup_mem",),),
+    _memory_file_lead,
 )
 FULLEST_GROUP = build_measure(
     "cgroup.fullest_pct",

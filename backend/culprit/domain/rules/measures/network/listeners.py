@@ -138,6 +138,24 @@ def _measure_absence(view: HostView) -> Iterator[Measurement]:
         yield Measurement(100.0 * share, subject, cites, samples, detail=detail, interval=interval)
 
 
+def _measure_closed(view: HostView) -> Sequence[Measurement]:
+    """Measure how many connections always wait at a listener whose queue its program has set to no length.
+
+    The queue of such a listener holds one connection. One that is accepted again leaves it empty in between.
+    """
+    return [
+        Measurement(
+            read_cell(row, "queue_min") if read_cell(row, "backlog") == 0 else 0.0,
+            build_listener_subject(row),
+            (row.citation,),
+            int(read_cell(row, "samples")),
+            detail={"process": row.text("process"), "port": int(read_cell(row, "port"))},
+        )
+        for row in _list_sampled_rows(view)
+        if row.number("backlog") is not None
+    ]
+
+
 def _threads_of(view: HostView) -> Mapping[str, list[TableRow]]:
     table_rows: dict[str, list[TableRow]] = {}
     for row in view.rows("threads"):
@@ -226,6 +244,14 @@ ABSENT = _measure(
     "Samples without a listener on the port",
     "端口未处于监听状态的采样占比",
     lambda view: list(_measure_absence(view)),
+    "ss_listen",
+)
+CLOSED = _measure(
+    "listener.closed_queue",
+    "count",
+    "Connections at a listener without a queue",
+    "无队列监听端口上的连接",
+    _measure_closed,
     "ss_listen",
 )
 RUNNABLE_PCT = _measure(

@@ -32,6 +32,7 @@ from culprit.domain.rules.measures.service_time.services import (
     map_services,
     sum_column,
 )
+from culprit.domain.rules.measures.service_time.sessions import divide_by_sessions
 from culprit.domain.rules.measures.service_time.sources import cite_services
 from culprit.domain.rules.measures.service_time.stopped import find_stopped, stop_requests, stop_threads
 from culprit.domain.rules.measures.service_time.thread_amounts import (
@@ -191,6 +192,7 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     for at, service in enumerate(services.services):
         load = loads[at]
         amounts, idle = place_requests(load, busy[at], threads[at])
+        amounts = divide_by_sessions(view, service, amounts)
         if service.pids <= stopped:
             amounts = stop_requests(amounts)
         # While connections queue, a thread that waits for the data of another one is not free.

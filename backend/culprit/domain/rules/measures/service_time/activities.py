@@ -20,7 +20,23 @@ CLIENT = "client"
 HELD = "held"
 
 #: A thread in one of these works on something, or waits for something that it needs to continue.
-BUSY = frozenset({RUNNING, RUNNABLE, THROTTLED, "disk", "fault", "filesystem", "lock", PEER, DNS, STOPPED})
+BUSY = frozenset(
+    {
+        *(
+            RUNNING,
+            RUNNABLE,
+            THROTTLED,
+            "disk",
+            "fault",
+            "filesystem",
+            "permission",
+            "lock",
+            PEER,
+            DNS,
+            STOPPED,
+        ),
+    }
+)
 #: A thread in one of these waits for its next request. It is never a request's wait.
 IDLE = frozenset({"accept", CLIENT, "events", "signal"})
 #: A thread in one of these is idle, or a request waits in it: both look the same. Only requests that are in progress

@@ -312,6 +312,9 @@ FAULT = _share_of("fault", Text("Time in page faults", "处理缺页的时间"))
 FILESYSTEM = _share_of(
     "filesystem", Text("Time waiting for a file system server", "等待文件系统服务端的时间")
 )
+PERMISSION = _share_of(
+    "permission", Text("Time waiting for permission to open a file", "等待文件访问许可的时间")
+)
 RUNNING = _share_of("running", Text("Time on a CPU", "占用 CPU 的时间"))
 RUNNABLE_TIME = _share_of(RUNNABLE, Text("Time waiting for a CPU", "等待 CPU 的时间"))
 THROTTLED = _share_of("throttled", Text("Time held back by the CPU quota", "因 CPU 配额被限制的时间"))

@@ -14,7 +14,7 @@ from culprit.domain.rules.view import HostView, TableRow
 #: Tables with a row for a process that accounts are made of.
 _KINDS = (
     *("process_time", "thread_time", "thread_groups", "tcp_waits", "listeners", "unix_calls"),
-    "held_processes",
+    *("held_processes", "db_sessions"),
 )
 Links = Iterable[tuple[LocalService, LocalService]]
 """Services that call each other."""

@@ -126,13 +126,13 @@ def _kept_wishes(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
 
 SCENARIOS = (
     Scenario(
-        "travel-offers", "holdout", "ports-for-others", ("ephemeral-port-exhaustion",),
+        "travel-offers", "development", "ports-for-others", ("ephemeral-port-exhaustion",),
         "PHP opens a connection to a memcached of another host for each request; the host has few ports left for it.",
         _ports_for_others, needs=("nginx", "php-fpm8.2", "memcached"), seconds=10.0,
         software=("php-fpm", "memcached", "nginx"),
     ),
     Scenario(
-        "wish-lists", "holdout", "kept-wishes", ("filesystem-read-only",),
+        "wish-lists", "development", "kept-wishes", ("filesystem-read-only",),
         "The volume of a Redis takes no writes after an error; the Redis cannot save and refuses to change anything.",
         _kept_wishes, needs=("redis-server", "nginx", "php-fpm8.2", "mkfs.ext4"), seconds=10.0,
         software=("redis", "php-fpm", "nginx"),

@@ -76,13 +76,13 @@ def _screens_at_stops(environment: LabEnvironment, rng: random.Random) -> Iterat
 
 SCENARIOS = (
     Scenario(
-        "grocer-receipts", "holdout", "tidied-receipts", ("filesystem-read-only",),
+        "grocer-receipts", "development", "tidied-receipts", ("filesystem-read-only",),
         "A job reads a damaged directory, the file system goes read-only, and Redis that cannot save takes no writes.",
         _tidy_receipts, needs=("redis-server", "nginx", "gunicorn", "mkfs.ext4", "debugfs"), seconds=10.0,
         software=("redis", "gunicorn", "nginx"), global_effect=("disk",),
     ),
     Scenario(
-        "bus-screens", "holdout", "more-screens", ("connection-limit",),
+        "bus-screens", "development", "more-screens", ("connection-limit",),
         "Screens hold all connections of memcached; the pages get none and wait for the planner instead.",
         _screens_at_stops, needs=("memcached", "nginx", "gunicorn"), seconds=10.0,
         software=("memcached", "gunicorn", "nginx"),

@@ -116,19 +116,19 @@ def _guarded_mail(environment: LabEnvironment, rng: random.Random) -> Iterator[L
 
 SCENARIOS = (
     Scenario(
-        "library-loans", "holdout", "earned-requests", ("volume-rate-limit", "disk-saturation"),
+        "library-loans", "development", "earned-requests", ("volume-rate-limit", "disk-saturation"),
         "The volume of a PostgreSQL takes only a few requests per second since its credits are used up.",
         _earned_requests, needs=(POSTGRES, "nginx", "php-fpm8.2", "mkfs.ext4"), seconds=10.0,
         software=("postgresql", "php-fpm", "nginx"), global_effect=("disk",),
     ),
     Scenario(
-        "library-readings", "holdout", "files-of-a-job", ("memory-file-system-large",),
+        "library-readings", "development", "files-of-a-job", ("memory-file-system-large",),
         "A job keeps files in a directory that is in memory; the group has no room for the pages of PostgreSQL.",
         _readings_that_stay, needs=(POSTGRES, "nginx", "php-fpm8.2", "mkfs.ext4"), seconds=10.0,
         software=("postgresql", "php-fpm", "nginx"), global_effect=("app-memory", "disk"),
     ),
     Scenario(
-        "mailboxes-of-a-company", "holdout", "company-agent", ("fanotify-permission-wait",),
+        "mailboxes-of-a-company", "development", "company-agent", ("fanotify-permission-wait",),
         "An agent of the company asks a service before it lets Dovecot open a file of the mail store.",
         _guarded_mail, needs=("dovecot", "doveadm"), seconds=10.0, software=("dovecot",),
     ),

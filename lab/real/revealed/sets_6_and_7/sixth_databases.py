@@ -129,19 +129,19 @@ def _archive_of_parcels(environment: LabEnvironment, rng: random.Random) -> Iter
 PHP = ("nginx", "php-fpm8.2")
 SCENARIOS = (
     Scenario(
-        "box-office-sales", "holdout", "partner-sales", ("transaction-id-wraparound",),
+        "box-office-sales", "development", "partner-sales", ("transaction-id-wraparound",),
         "A slot of a consumer that is gone keeps old IDs of transactions; an import takes the last new ones.",
         _import_of_sales, needs=(POSTGRES, str(BINARIES / "pg_resetwal"), *PHP), seconds=10.0,
         software=("postgresql", "php-fpm", "nginx"),
     ),
     Scenario(
-        "shop-branch-reports", "holdout", "branch-reports", ("worker-pool-exhausted",),
+        "shop-branch-reports", "development", "branch-reports", ("worker-pool-exhausted",),
         "Reports hold all threads of MariaDB's pool; the small statements of the shop and its logins wait.",
         _reports_of_branches, needs=("mariadbd", "mariadb-install-db", "mariadb", *PHP), seconds=10.0,
         software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "depot-archive", "holdout", "parcel-archive", ("file-lock-held", "database-lock-wait"),
+        "depot-archive", "development", "parcel-archive", ("file-lock-held", "database-lock-wait"),
         "A job holds the lock of a file of SQLite for as long as it works; scans wait for it and fail.",
         _archive_of_parcels, needs=("sqlite3", "nginx", "gunicorn", "setpriv"), seconds=10.0,
         software=("sqlite", "gunicorn", "nginx"),
