@@ -172,15 +172,35 @@ def _group_processes(
 
     A supervisor and its services may be the same interpreter: then only processes that share a port are one service.
     One in another control group that serves no port, and that none of those who serve started, is not of the service.
+    Processes of one program that the same supervisor started for connections to one port are one service, such as those
+    of mail servers.
     """
     known = {row.text("pid"): row for row in (*view.rows("processes"), *rows)}
     parents = {pid: row.text("ppid") for pid, row in known.items()}
     families: dict[str, list[TableRow]] = defaultdict(list)
     for row in rows:
         families[_find_ancestor(row.text("pid"), known)].append(row)
+    _join_siblings(families, known, ports)
     return [
         members for family in families.values() for members in _split_family(family, parents, ports, groups)
     ]
+
+
+def _join_siblings(
+    families: dict[str, list[TableRow]], known: Mapping[str, TableRow], ports: Mapping[str, frozenset[str]]
+) -> None:
+    """Move families of one supervisor and program that share a port into the first of them."""
+    owners: dict[tuple[str, str, str], str] = {}
+    for first in sorted(families, key=_by_number):
+        parent, program = known[first].text("ppid"), get_program(known[first])
+        if parent not in known:
+            continue
+        served = {port for row in families[first] for port in ports.get(row.text("pid"), ())}
+        keys = [(parent, program, port) for port in sorted(served)]
+        owner = next((owners[key] for key in keys if key in owners), first)
+        if owner != first:
+            families[owner] += families.pop(first)
+        owners |= dict.fromkeys(keys, owner)
 
 
 def _find_ancestor(pid: str, known: Mapping[str, TableRow]) -> str:
