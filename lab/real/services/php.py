@@ -39,7 +39,10 @@ clear_env = no
 
 @dataclass(frozen=True, slots=True)
 class PhpSettings:
-    """What a scenario may set; variables are environment variables of the PHP files."""
+    """What a scenario may set.
+
+    variables: environment variables of the PHP files. options: lines of php.ini, such as "opcache.enable=0".
+    """
 
     pool: str = "www"
     manager: str = "static"
@@ -49,6 +52,7 @@ class PhpSettings:
     max_requests: int = 0
     backlog: int = 511
     pool_lines: str = ""
+    options: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -96,6 +100,7 @@ class Php:
             "--allow-to-run-as-root",
             "--fpm-config",
             str(configuration),
+            *(word for line in self.settings.options for word in ("-d", line)),
         ]
         self.server: subprocess.Popen[bytes] = self.environment.on_host(command, self._group)
         wait_for(
