@@ -56,7 +56,8 @@ REAL_SOFTWARE = tuple(
     """nginx-light php-fpm php-mysql php-pgsql haproxy gunicorn python3-flask mariadb-server redis-server postgresql
     golang-go default-jdk-headless nodejs wrk apache2 apache2-utils sysbench dnsmasq-base sshfs fuse3 memcached
     strace curl varnish pgbouncer python3-psycopg2 rsyslog dovecot-imapd unbound bind9 tomcat10 lighttpd
-    sqlite3""".split()  # noqa: SIM905
+    sqlite3 slapd ldap-utils python3-ldap rabbitmq-server python3-pika squid python3-numpy libopenblas0-openmp
+    python3-pymysql openssh-sftp-server""".split()  # noqa: SIM905
 )
 SETS = {
     "real": tuple(
