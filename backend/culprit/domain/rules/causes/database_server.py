@@ -65,7 +65,7 @@ CAUSES: tuple[Cause, ...] = (
         mechanisms=("running", "disk"),
         explains=(
             *("database-hot-sql", "cpu-exhausted", "cpu-hot-function", "disk-saturation"),
-            *("database-connection-limit", *_IN_FRONT),
+            *("database-connection-limit", "replication-lag", *_IN_FRONT),
         ),
         tested_by=("postgres_stats", "mariadb_stats"),
     ),

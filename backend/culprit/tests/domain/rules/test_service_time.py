@@ -210,14 +210,16 @@ def test_a_supervisor_and_its_services_are_separate_services() -> None:
     assert sorted(sorted(service.pids) for service in services) == [["1"], ["2", "3"], ["4"]]
 
 
-def test_children_of_a_supervisor_on_one_port_are_one_service() -> None:
+def test_children_of_a_supervisor_that_share_a_port_are_joined() -> None:
     """A mail server starts a process for each connection; another program of it, and another port, are apart."""
     processes = [
         make_process(5, "dovecot"),
         *(make_process(pid, "imap", ppid=5) for pid in (7, 8, 9)),
         make_process(10, "pop3", ppid=5),
     ]
-    connections = [make_wait(pid, "imap", "in", port, 0) for pid, port in ((7, "143"), (8, "143"), (9, "993"))]
+    connections = [
+        make_wait(pid, "imap", "in", port, 0) for pid, port in ((7, "143"), (8, "143"), (9, "993"))
+    ]
     connections.append(make_wait(10, "pop3", "in", "143", 0))
     view = make_view(process_time=processes, thread_time=[], tcp_waits=connections)
     pids = sorted(sorted(service.pids) for service in map_services(view).services)

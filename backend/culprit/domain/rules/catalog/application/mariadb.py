@@ -155,6 +155,30 @@ RULES: tuple[Rule, ...] = (
         "Com_select, Select_scan",
     ),
     Rule(
+        id="F-MARIADB-REPLICA-SCANS",
+        title=Text("A replica scans a table for each row that it changes", "副本为每个要修改的行扫描整表"),
+        summary=Text(
+            "{value} replica threads search a table for the row to change ({state}).",
+            "{value} 个复制线程正在表中查找要修改的行（{state}）。",
+        ),
+        measure=mariadb.REPLICA_SCANS,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "a row that a key leads to is found at once")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "utilization"),
+        also=(
+            Condition(
+                mariadb.ROWS_PER_ROW,
+                ">=",
+                Threshold("rows", 1000.0, "three orders above a row that an index leads to"),
+            ),
+        ),
+        suspects=("missing-index", "replication-lag"),
+        causes=("missing-index",),
+        caveats=Text("The state is a single sample.", "该状态只是一次采样。"),
+        source="PROCESSLIST: find_row() of row events; a table without a key is searched from its start for each row",
+    ),
+    Rule(
         id="F-MARIADB-CHECKPOINT-AGE",
         title=Text("The redo log of MariaDB is almost full", "MariaDB 重做日志即将写满"),
         summary=Text(

@@ -111,12 +111,42 @@ RULES: tuple[Rule, ...] = (
         ),
         suspects=("connection-limit",),
         causes=("connection-limit",),
+        refuted_by=("F-FILES-HOLD-BACK",),
         harm=True,
         caveats=Text(
             "A worker that is blocked in a disk or a lock accepts nothing either: see what it waits for.",
             "阻塞在磁盘或锁上的进程同样不接受连接：查看它在等待什么。",
         ),
         source="ss -lntxp and -ntxp; /proc/PID/stat",
+    ),
+    Rule(
+        id="F-FILES-HOLD-BACK",
+        title=Text(
+            "A server accepts nothing because it keeps its last open files", "服务为保留最后的文件描述符而不再接受连接"
+        ),
+        summary=Text(
+            "{name} has {open} of {limit} files open ({value} %) and sleeps, although connections wait for it.",
+            "{name} 已打开 {limit} 个文件中的 {open} 个（{value} %），虽有连接等待却在休眠。",
+        ),
+        measure=workers.FILES_USED,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 80.0, "servers keep some for disks, logs and open requests")),),
+        strength=Strength.MECHANISM,
+        use=Use("kernel", "saturation"),
+        also=(
+            Condition(workers.QUEUED, ">", Threshold("queued", 50.0, "more often than not")),
+            Condition(
+                workers.EVENT_WAIT, ">", Threshold("sleeps", 50.0, "a connection would wake it if it might accept")
+            ),
+        ),
+        suspects=("file-descriptor-limit",),
+        causes=("file-descriptor-limit",),
+        refuted_by=("F-LISTENER-CLOSED",),
+        harm=True,
+        caveats=Text(
+            "A limit of connections that is reached at the same time looks the same.", "同时到达的连接数上限与此相同。"
+        ),
+        source="RLIMIT_NOFILE; Squid accepts nothing while fewer than its reserved descriptors are free (comm.cc)",
     ),
     Rule(
         id="F-LISTENER-CLOSED",

@@ -80,6 +80,21 @@ def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
     return read
 
 
+def _use_of_files(view: HostView) -> Iterator[Measurement]:
+    """Percent of its open files that the process behind a listener uses."""
+    counts = index_rows(view.rows("fd_counts"))
+    for pool in view.rows("worker_pools"):
+        for row in counts.get(pool.text("pid"), ()):
+            if (used := row.number("used_pct")) is not None:
+                detail: Detail = {
+                    "name": pool.text("comm"),
+                    "open": row.text("open_last"),
+                    "limit": row.text("limit"),
+                }
+                subject = tuple(sorted((*_subject(pool), ("pid", pool.text("pid")))))
+                yield Measurement(used, subject, cite_rows((pool, row)), 1, (), detail)
+
+
 def _wait_for_events(view: HostView) -> Iterator[Measurement]:
     """Percent of the time in which the event loops behind a listener sleep until something happens.
 
@@ -187,6 +202,14 @@ EVENT_WAIT = build_listed_measure(
     "事件循环休眠的时间",
     (*_POOLS, ("proc_threads",)),
     _wait_for_events,
+)
+FILES_USED = build_listed_measure(
+    "workers.files_used_pct",
+    "pct",
+    "Open files of a server against its limit",
+    "服务打开文件数占限额",
+    (*_POOLS, ("fd_table",)),
+    _use_of_files,
 )
 CONNECTIONS_FULL, WORKERS_FULL, DATABASE_FULL, NAMES_FAIL, FILES_FULL, SPACE_FULL, PROCESSES_FULL = (
     build_listed_measure(f"logs.{kind}_count", "count", en, zh, _LOGS, _messages(kind))

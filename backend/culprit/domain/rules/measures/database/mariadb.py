@@ -71,6 +71,20 @@ def _connections(view: HostView) -> Iterator[Measurement]:
         yield Measurement(100.0 * (count - 1) / limit, (), cites, round(count), (), detail)
 
 
+def _replica_scans(view: HostView) -> Iterator[Measurement]:
+    """Measure the threads that apply changes of a primary and are searching a table for the row to change."""
+    appliers = [
+        row
+        for row in view.rows("mariadb_sessions")
+        if row.text("command").startswith(("Slave_SQL", "Slave_worker"))
+    ]
+    searching = [row for row in appliers if row.text("state").partition("(")[0].endswith("::find_row")]
+    if appliers:
+        detail: Detail = {"state": searching[0].text("state") if searching else "-"}
+        cites = tuple(row.citation for row in appliers)
+        yield Measurement(float(len(searching)), (), cites, len(appliers), (), detail)
+
+
 def _checkpoint_age(view: HostView) -> Iterator[Measurement]:
     """How much of the redo log is not covered by a checkpoint yet, as a share of what is allowed."""
     rows = index_counters(view, _COUNTERS)
@@ -120,6 +134,14 @@ CHECKPOINT_AGE = build_listed_measure(
     "未做检查点的重做日志占比",
     _NEEDS,
     _checkpoint_age,
+)
+REPLICA_SCANS = build_listed_measure(
+    "mariadb.replica_scans_count",
+    "count",
+    "Replica threads that search a table for a row",
+    "正在表中查找行的复制线程",
+    _NEEDS,
+    _replica_scans,
 )
 REPLICA_LAG = build_listed_measure(
     "mariadb.replica_lag_s", "s", "Delay of this replica", "本副本的延迟", _NEEDS,

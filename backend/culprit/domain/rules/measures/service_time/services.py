@@ -193,8 +193,6 @@ def _join_siblings(
     owners: dict[tuple[str, str, str], str] = {}
     for first in sorted(families, key=_by_number):
         parent, program = known[first].text("ppid"), get_program(known[first])
-        if parent not in known:
-            continue
         served = {port for row in families[first] for port in ports.get(row.text("pid"), ())}
         keys = [(parent, program, port) for port in sorted(served)]
         owner = next((owners[key] for key in keys if key in owners), first)

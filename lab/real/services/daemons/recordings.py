@@ -53,7 +53,7 @@ class Recordings:
         ]
 
 
-class Export:
+class PartnerExport:
     """A job that a scheduler starts again and again."""
 
     def __init__(

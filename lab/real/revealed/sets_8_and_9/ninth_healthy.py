@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
-from lab.real.services.hosts.recorder_host import Export, Recordings
+from lab.real.services.daemons.recordings import PartnerExport, Recordings
 from lab.real.services.hosts.wholesale_host import Wholesale
 from lab.real.services.postgres import POSTGRES
 from lab.scenario import Live, Scenario
@@ -22,7 +22,7 @@ def _busy_wholesale(environment: LabEnvironment, rng: random.Random) -> Iterator
     recordings = Recordings(environment, rng, cameras=1, kilobytes=rng.randrange(15, 30))
     recordings.start(f"-r {rng.randrange(10, 60)}")
     every_s = rng.uniform(0.6, 0.9)
-    Export(environment, rng, every_s=every_s, kilobytes=rng.randrange(800, 1_600))
+    PartnerExport(environment, rng, every_s=every_s, kilobytes=rng.randrange(800, 1_600))
     saved, read = rng.randrange(2, 4), rng.randrange(5, 8)
     paths = ["/baskets/{n}"] * saved + ["/prices/{n}"] * read + ["/terms/{n}"]
     shop.start_clients(rng.uniform(45, 60), paths)

@@ -58,12 +58,12 @@ def _company_inventory(environment: LabEnvironment, rng: random.Random) -> Itera
 
 SCENARIOS = (
     Scenario(
-        "agency-flights", "holdout", "branch-tills", ("file-descriptor-limit",),
+        "agency-flights", "development", "branch-tills", ("file-descriptor-limit",),
         "Squid has no descriptor left for new connections, as tills of branches keep tunnels through it.",
         _branch_tills, needs=("squid", "gunicorn", "nginx"), seconds=10.0, software=("squid", "gunicorn", "nginx"),
     ),
     Scenario(
-        "partner-files", "holdout", "company-inventory", ("connection-limit",),
+        "partner-files", "development", "company-inventory", ("connection-limit",),
         "The sshd of partners refuses new connections at random: an inventory keeps many that never log in.",
         _company_inventory, needs=("sshd", "sftp", "ssh-keygen"), seconds=20.0, software=("openssh",),
     ),

@@ -53,12 +53,12 @@ def _title_numbers(environment: LabEnvironment, rng: random.Random) -> Iterator[
 
 SCENARIOS = (
     Scenario(
-        "staff-portal", "holdout", "portal-release", ("missing-index", "cpu-hot-function"),
+        "staff-portal", "development", "portal-release", ("missing-index", "cpu-hot-function"),
         "OpenLDAP compares all people at each login: there is no index of the attribute by which the portal looks.",
         _portal_release, needs=("slapd", "slapadd", "gunicorn", "nginx"), software=("openldap", "gunicorn", "nginx"),
     ),
     Scenario(
-        "book-suggestions", "holdout", "title-numbers", ("thread-oversubscription",),
+        "book-suggestions", "development", "title-numbers", ("thread-oversubscription",),
         "OpenBLAS starts far more threads for each request than there are CPUs, and they wait for one another.",
         _title_numbers, needs=("gunicorn", "nginx"), software=("openblas", "gunicorn", "nginx"),
     ),

@@ -51,7 +51,7 @@ def _tariff_of_a_region(environment: LabEnvironment, rng: random.Random) -> Iter
     postgres = PostgresServer(environment, rng, products=rows, orders=rng.randrange(1_000, 9_000))
     postgres.run(TARIFFS.format(regions=regions))
     school = Office(
-        environment, rng, "courses_app.py",
+        environment, rng, "stores/courses_app.py",
         {
             "DATABASE": postgres.dsn, "ROWS": str(rows), "REGIONS": str(regions), "POOL": str(pool),
             "WAIT_S": str(rng.choice((0.5, 0.7, 0.9))),
@@ -71,17 +71,17 @@ def _tariff_of_a_region(environment: LabEnvironment, rng: random.Random) -> Iter
 SHOP = (POSTGRES, "nginx", "php-fpm8.2")
 SCENARIOS = (
     Scenario(
-        "wholesale-baskets", "holdout", "tidied-tables", ("missing-index", "database-hot-sql"),
+        "wholesale-baskets", "development", "tidied-tables", ("missing-index", "database-hot-sql"),
         "A foreign key of PostgreSQL has no index any more; each basket that is saved reads the lines of all baskets.",
         _tidy_tables, needs=SHOP, seconds=10.0, software=("postgresql", "php-fpm", "nginx"),
     ),
     Scenario(
-        "wholesale-settings", "holdout", "connections-of-php", ("connection-churn", "tls-handshakes"),
+        "wholesale-settings", "development", "connections-of-php", ("connection-churn", "tls-handshakes"),
         "PHP opens a connection to PostgreSQL for each request: a process, a TLS handshake and a password each time.",
         _php_settings, needs=(*SHOP, "openssl"), seconds=10.0, software=("php-fpm", "postgresql", "nginx"),
     ),
     Scenario(
-        "school-tariffs", "holdout", "tariff-of-a-region", ("connection-pool-exhausted",),
+        "school-tariffs", "development", "tariff-of-a-region", ("connection-pool-exhausted",),
         "A service does not give a connection back to its pool after an error; in the end the pool has none.",
         _tariff_of_a_region, needs=(POSTGRES, "nginx", "gunicorn"), seconds=10.0,
         software=("gunicorn", "postgresql", "nginx"),

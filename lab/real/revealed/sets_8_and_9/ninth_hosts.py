@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
+from lab.real.services.daemons.recordings import PartnerExport, Recordings
 from lab.real.services.hosts.catalog_host import CatalogHost, choose_pages
 from lab.real.services.hosts.helpdesk_host import Helpdesk
 from lab.real.services.hosts.magazine_host import Magazine
-from lab.real.services.hosts.recorder_host import Export, Recordings
 from lab.scenario import Live, Scenario
 
 
@@ -48,7 +48,7 @@ def _export_to_a_partner(environment: LabEnvironment, rng: random.Random) -> Ite
     """One variable: whether a killed run of the export left its mark, for which all later runs wait."""
     helpdesk = Helpdesk(environment, rng, children=rng.choice((12, 16, 24)), release=41)
     every_s = rng.uniform(0.45, 0.65)
-    export = Export(environment, rng, every_s=every_s, kilobytes=rng.randrange(300, 900))
+    export = PartnerExport(environment, rng, every_s=every_s, kilobytes=rng.randrange(300, 900))
     paths = [rng.choice(("/tickets/{n}", "/callers/{n}")) for _ in range(7)] + ["/tickets/{n}"]
     helpdesk.start_clients(rng.uniform(40, 60), paths)
     export.leave_run()
@@ -58,18 +58,18 @@ def _export_to_a_partner(environment: LabEnvironment, rng: random.Random) -> Ite
 
 SCENARIOS = (
     Scenario(
-        "magazine-parts", "holdout", "parts-of-pages", ("cache-memory-limit",),
+        "magazine-parts", "development", "parts-of-pages", ("cache-memory-limit",),
         "OPcache has no room for most files of a PHP application; they are compiled again for each request.",
         _more_parts, needs=("nginx", "php-fpm8.2"), seconds=10.0, software=("php-fpm", "nginx"),
     ),
     Scenario(
-        "catalog-and-cameras", "holdout", "recordings-in-time", ("real-time-task",),
+        "catalog-and-cameras", "development", "recordings-in-time", ("real-time-task",),
         "Recordings are packed with a real-time policy; the web application runs when the packing pauses.",
         _recordings_in_time, needs=("nginx", "gunicorn", "xz", "chrt"), seconds=15.0,
         software=("gunicorn", "nginx"), global_effect=("cpu",),
     ),
     Scenario(
-        "helpdesk-export", "holdout", "export-to-a-partner", ("worker-leak", "scheduled-job"),
+        "helpdesk-export", "development", "export-to-a-partner", ("worker-leak", "scheduled-job"),
         "Runs of a job wait for a run that is no more; the scheduler adds further ones, and all of them poll.",
         _export_to_a_partner, needs=("mariadbd", "mariadb-install-db", "php-fpm8.2", "apache2"), seconds=10.0,
         software=("mariadb", "php-fpm", "apache"), global_effect=("cpu",),

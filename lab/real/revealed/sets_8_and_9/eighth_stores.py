@@ -55,13 +55,13 @@ def choose_boat_paths(rng: random.Random) -> list[str]:
 
 SCENARIOS = (
     Scenario(
-        "kitchen-orders", "holdout", "kept-copies", ("disk-full",),
+        "kitchen-orders", "development", "kept-copies", ("disk-full",),
         "A copy leaves less of the volume free than RabbitMQ wants; it takes no more orders until there is room.",
         _kept_copies, needs=("rabbitmqctl", "epmd", "gunicorn", "nginx", "mkfs.ext4"), seconds=10.0,
         software=("rabbitmq", "gunicorn", "nginx"),
     ),
     Scenario(
-        "boat-tours", "holdout", "billed-boardings", ("missing-index", "replication-lag"),
+        "boat-tours", "development", "billed-boardings", ("missing-index", "replication-lag"),
         "A MariaDB replica scans a table without a key for each row that was changed, and falls behind the bookings.",
         _billed_boardings, needs=("mariadbd", "gunicorn", "nginx"), seconds=10.0,
         software=("mariadb", "gunicorn", "nginx"),
