@@ -183,7 +183,7 @@ def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
 
 def test_the_connection_of_every_polling_worker_is_read(tmp_path: Path) -> None:
     """Descriptors of thirty processes are listed at a time; a pool of workers may have more."""
-    workers = 70
+    workers = 40
     prefork = (
         "import ctypes, os, select, signal, socket, time\n"
         "server = socket.create_server(('127.0.0.1', 0), backlog=200)\n"
