@@ -105,7 +105,7 @@ find_lines() {
 look() {
   read -r u x </proc/uptime
   echo "@ $1 $u"
-  grep -s ' WRITE ' /proc/locks >>.writers
+  grep -sm 2000 ' WRITE ' /proc/locks >>.writers
   # Every third look finds new tasks: to list them costs as much as to read them.
   [ $(($1 % 3)) != 1 ] || T=$(echo /proc/[0-9]*/task/[0-9]*/wchan)
   h=$(find_lines 200 -sHxE "$W" $T)
@@ -386,7 +386,7 @@ COLLECTOR = Collector(
                 remedy="root, because the kernel hides wchan from others",
             ),
             sh=strip_indent(_SH),
-            command_line="grep NAMES /proc/*/task/*/wchan up to six times in {seconds} s; PID/status, /proc/locks once",
+            command_line="grep /proc/*/task/*/wchan, /proc/locks up to six times in {seconds} s; PID/status once",
             stop="TERM",
         ),
     ),

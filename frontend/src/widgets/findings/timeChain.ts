@@ -47,7 +47,7 @@ export function findHarmedService(accounts: readonly TimeAccount[]): string | un
 
 const GROUPS: Record<string, string> = {
   running: "cpu", runnable: "queue", throttled: "queue", disk: "disk", fault: "disk", filesystem: "disk",
-  permission: "disk", lock: "lock", semaphore: "lock", condition: "lock", park: "lock", peer: "peer", dns: "peer", client: "peer",
+  lock: "lock", semaphore: "lock", condition: "lock", park: "lock", peer: "peer", dns: "peer", client: "peer",
   held: "peer", pipe: "peer",
 }; // biome-ignore format: a short list
 

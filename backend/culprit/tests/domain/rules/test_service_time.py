@@ -226,6 +226,14 @@ def test_children_of_a_supervisor_that_share_a_port_are_joined() -> None:
     assert pids == [["10"], ["5"], ["7", "8"], ["9"]]
 
 
+def test_daemons_that_init_adopted_stay_separate_services() -> None:
+    """Two servers of one port number listen at two addresses or in two namespaces."""
+    processes = [make_process(7, "redis-server"), make_process(8, "redis-server")]
+    connections = [make_wait(pid, "redis-server", "in", "6379", 0) for pid in (7, 8)]
+    view = make_view(process_time=processes, thread_time=[], tcp_waits=connections)
+    assert sorted(sorted(service.pids) for service in map_services(view).services) == [["7"], ["8"]]
+
+
 def test_a_supervisor_in_another_control_group_is_no_part_of_its_only_service() -> None:
     def list_services(group: str) -> list[list[str]]:
         processes = [

@@ -130,7 +130,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=workers.FILES_USED,
         op=">=",
-        thresholds=(("warn", Threshold("warn", 80.0, "servers keep some for disks, logs and open requests")),),
+        thresholds=(("warn", Threshold("warn", 80.0, "estimate, as F-FILES-NEAR: servers keep some in reserve")),),
         strength=Strength.MECHANISM,
         use=Use("kernel", "saturation"),
         also=(
@@ -146,7 +146,7 @@ RULES: tuple[Rule, ...] = (
         caveats=Text(
             "A limit of connections that is reached at the same time looks the same.", "同时到达的连接数上限与此相同。"
         ),
-        source="RLIMIT_NOFILE; Squid accepts nothing while fewer than its reserved descriptors are free (comm.cc)",
+        source="RLIMIT_NOFILE; Squid accepts only while more than its reserved ones are free (okToAccept)",
     ),
     Rule(
         id="F-LISTENER-CLOSED",

@@ -11,6 +11,11 @@ from culprit.domain.rules.use_method import Use
 
 _BUSY = Threshold("busy", 50.0, "a busy disk explains the waits")
 _NO_BUSY_DISK = (Guard(Condition(queues.BUSIEST, "<", _BUSY), Sentence("guard.disk_busy")),)
+_SERVICE_WAITS = Condition(
+    shares.DISK,
+    ">=",
+    Threshold("disk_pct", 33.3, "percent: requests take 1.5 times as long (Amdahl 1967)"),
+)
 
 _WAITING = (
     Rule(
@@ -57,11 +62,7 @@ _WAITING = (
                 ">=",
                 Threshold("requests", 1.0, "at any time, at least one request is in progress"),
             ),
-            Condition(
-                shares.DISK,
-                ">=",
-                Threshold("disk_pct", 33.3, "percent: requests take 1.5 times as long (Amdahl 1967)"),
-            ),
+            _SERVICE_WAITS,
         ),
         strength=Strength.MECHANISM,
         use=Use("disk", "saturation"),
@@ -91,11 +92,7 @@ _WAITING = (
             Condition(
                 MetricReading("disk.util_pct", "held"), ">", Threshold("util", 95.0, "pmie 95, Netdata 98")
             ),
-            Condition(
-                shares.DISK,
-                ">=",
-                Threshold("disk_pct", 33.3, "percent: requests take 1.5 times as long (Amdahl 1967)"),
-            ),
+            _SERVICE_WAITS,
         ),
         strength=Strength.MECHANISM,
         use=Use("disk", "saturation"),

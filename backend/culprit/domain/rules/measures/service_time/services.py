@@ -12,6 +12,8 @@ from culprit.domain.rules.view import HostView, TableRow
 
 #: Remote sessions receive keystrokes, not requests.
 SESSIONS = frozenset({"sshd", "sshd-session"})
+#: init adopts daemons of any service: two of them may use one port number at two addresses or in two namespaces.
+_NO_SUPERVISORS = frozenset(("", "0", "1"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,8 @@ def _join_siblings(
     owners: dict[tuple[str, str, str], str] = {}
     for first in sorted(families, key=_by_number):
         parent, program = known[first].text("ppid"), get_program(known[first])
+        if parent in _NO_SUPERVISORS:
+            continue
         served = {port for row in families[first] for port in ports.get(row.text("pid"), ())}
         keys = [(parent, program, port) for port in sorted(served)]
         owner = next((owners[key] for key in keys if key in owners), first)
