@@ -31,8 +31,9 @@ from lab.network import Namespace, connect_namespaces, wire_management
 PROGRAMS = Path(__file__).parent / "programs"
 DATAGRAM_PROGRAMS = ("datagram_sink.py", "udp_directory.py")
 MAX_S = 300.0
-# A real host does not share its CPUs: all environments together weigh as much as eight other processes.
-LAB_SHARES = 8192
+# All environments together weigh as much as one other control group. A capture runs in a group of its own next to them,
+# as a unit of systemd does next to the services of a host, and must get as much of a CPU as it would there.
+LAB_SHARES = 1024
 HOST, CLIENT, CLIENT_BEHIND_ROUTER = "10.80.0.1", "10.80.0.2", "10.80.1.2"
 # A new sysfs shows this namespace's interfaces but hides the control groups, which are mounted elsewhere until then.
 MOUNTS = """

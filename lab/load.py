@@ -6,9 +6,23 @@ import math
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+
+_in_healthy_phase: ContextVar[Callable[[], None] | None] = ContextVar("in_healthy_phase", default=None)
+
+
+@contextmanager
+def call_in_healthy_phase(action: Callable[[], None]) -> Iterator[None]:
+    """Call `action` once, at the end of the first healthy phase of a scenario that is run within this context."""
+    token = _in_healthy_phase.set(action)
+    try:
+        yield
+    finally:
+        _in_healthy_phase.reset(token)
 
 
 @dataclass
@@ -50,6 +64,9 @@ class Load:
         self.mark()
         time.sleep(seconds)
         healthy = self.stats()
+        if (action := _in_healthy_phase.get()) is not None:
+            _in_healthy_phase.set(None)
+            action()
         self.mark()
         return healthy
 

@@ -1,12 +1,13 @@
 """How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
 
     ./culprit bench score [--set lab|real] [--only ID ...] [--kinds KIND ...] [--rounds N] [--seed N] [--healthy N]
-                          [--stacked N] [--distractors N] [--twice] [--save FILE [--add | --render]] [--corpus DIR]
-                          [--table FILE] [--home DIR]
+                          [--stacked N] [--distractors N] [--baseline] [--twice] [--save FILE [--add | --render]]
+                          [--corpus DIR] [--table FILE] [--home DIR]
 
 Every round starts a host, lets it run healthy, injects the fault with parameters drawn at random, asks
 `POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
-which is printed. A wrong cause is one that is named `likely` and is not declared. Every cited number is read again
+which is printed. With `--baseline`, the host is also captured before the fault, as one is whose captures are scheduled.
+A wrong cause is one that is named `likely` and is not declared. Every cited number is read again
 from the bytes of its artifact, by the parsers alone. Null models (bench/accuracy/null_models.py) answer without
 knowledge of causes. `--corpus` stores the redacted captures of each round for `./culprit bench replay`.
 """
@@ -16,12 +17,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from xml.etree import ElementTree
@@ -38,8 +40,11 @@ from bench.accuracy.rounds import KINDS, Round, describe_round, find_first_right
 from bench.accuracy.score_client import Platform
 from bench.accuracy.score_table import render_markdown
 from bench.support.platforms import purge_data, running_platform, stop_on_term
-from lab.environment import LabEnvironment
+from lab.cgroups import Group, destroy_groups
+from lab.environment import LAB_SHARES, LabEnvironment
 from lab.faults import list_missing_programs, load_scenarios
+from lab.hosts import LabHost
+from lab.load import call_in_healthy_phase
 from lab.real import load_real_scenarios
 from lab.scenario import Live, Scenario
 
@@ -73,6 +78,9 @@ def main() -> int:
     parser.add_argument("--table", type=Path, help="write the table to this Markdown file")
     parser.add_argument(
         "--add", action="store_true", help="add this batch to those that --save already holds"
+    )
+    parser.add_argument(
+        "--baseline", action="store_true", help="capture the host before the fault too, and compare with that"
     )
     parser.add_argument("--proven", action="store_true", help="only faults that a cause names as its proof")
     parser.add_argument("--no-guests", action="store_true", help="leave out what needs a machine of its own")
@@ -135,7 +143,7 @@ def _format_options(options: argparse.Namespace, seed: int) -> str:
         "rounds": [options.rounds] if options.rounds > 1 else [],
         **{name: [getattr(options, name)] for name in COUNTS if getattr(options, name)},
     }
-    return f"--seed {seed}" + "".join(
+    return f"--seed {seed}{' --baseline' if options.baseline else ''}" + "".join(
         f" --{name} {' '.join(map(str, item))}" for name, item in lists.items() if item
     )
 
@@ -200,11 +208,18 @@ def open_platform(home: Path | None) -> Iterator[Platform]:
         return
     with tempfile.TemporaryDirectory(prefix="culprit-score-") as folder:
         place = Path(folder) / "home"
+        # In production the platform is on another machine. Without a group of equal weight, a fault that uses all CPUs
+        # of the lab would leave it less than 1 % of a CPU, and the diagnosis would not end.
+        group = Group(f"/platform-{os.getpid()}").create()
+        group.weigh(LAB_SHARES)
         try:
-            with running_platform(ROOT, place, Path(folder) / "up.log", 300) as message:
+            with running_platform(
+                ROOT, place, Path(folder) / "up.log", 300, prefix=group.join_command()
+            ) as message:
                 token = json.loads((place / "cli.json").read_text())["token"]
                 yield Platform(message["url"], token)
         finally:
+            destroy_groups(group.directories)
             purge_data(ROOT, place)
 
 
@@ -223,21 +238,34 @@ def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, options: a
 def _diagnosed(
     platform: Platform, stack: ExitStack, chosen: Sequence[Scenario], done: Round, options: argparse.Namespace
 ) -> None:
-    environment = stack.enter_context(LabEnvironment(max_s=240))
+    environment = stack.enter_context(LabEnvironment(max_s=300 if options.baseline else 240))
     rng = random.Random(done.seed)
-    lives: list[Live] = [stack.enter_context(item.run(environment, rng)) for item in chosen]
+    name = f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}"
+    host_id, baseline = "", "auto"
+
+    def add_host(host: LabHost) -> str:
+        added = platform.add_host(host, name)
+        stack.callback(platform.retire, f"/hosts/{added}")
+        return added
+
+    def capture_baseline() -> None:
+        nonlocal host_id, baseline
+        host_id = add_host(environment.host)
+        baseline = platform.capture_baseline(host_id, options.seconds)
+
+    with call_in_healthy_phase(capture_baseline) if options.baseline else nullcontext():
+        lives: list[Live] = [stack.enter_context(item.run(environment, rng)) for item in chosen]
     done.parameters = {
         name: value for live in lives for name, value in live.parameters.items() if name != "healthy"
     }
     began = time.monotonic()
-    name = f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}"
-    host_id = platform.add_host(lives[-1].host, name)
-    stack.callback(platform.retire, f"/hosts/{host_id}")
+    if not host_id or lives[-1].host is not environment.host:
+        host_id, baseline = add_host(lives[-1].host), "auto"
     if lives[-1].access_log:
         stack.callback(platform.retire, f"/services/{platform.declare(name, lives[-1].access_log)}")
     time.sleep(max(0.0, max(item.seconds for item in chosen) - (time.monotonic() - began)))
     done.scope = lives[0].scope if len(lives) == 1 else {}
-    answer = platform.diagnose(host_id, done.scope, options.seconds)
+    answer = platform.diagnose(host_id, done.scope, options.seconds, baseline)
     done.client_stats = {name: value for live in lives for name, value in live.stats().items()}
     done.seconds = answer["elapsed_s"]
     if answer["state"] != "done":

@@ -16,6 +16,7 @@ from culprit.domain.rules.readings import take_reading
 from culprit.domain.rules.registry import RULES
 from culprit.domain.rules.rule import MetricReading
 from culprit.domain.rules.view import HostView
+from culprit.domain.runs.states import CAPTURE_FINAL
 from culprit.json_types import Json
 
 from bench.accuracy.corpus import StoredRun, merge_views
@@ -110,9 +111,24 @@ class Platform:
         """What was made for a round is gone with it: /hosts/ID, /services/ID."""
         self.http.delete(path)
 
-    def diagnose(self, host_id: str, scope: Mapping[str, str], seconds: int) -> Json:
-        """Ask, and wait for the answer. Raises TimeoutError."""
-        body: Json = {"host_id": host_id, "seconds": seconds, "baseline": "auto"}
+    def capture_baseline(self, host_id: str, seconds: int) -> str:
+        """Capture what the first stage of a diagnosis captures. Return its run. Raises TimeoutError, RuntimeError."""
+        body = {"host_ids": [host_id], "plan": "triage", "seconds": seconds, "reason": "before the fault"}
+        state = self.post("/captures", body)
+        end = time.monotonic() + TIMEOUT_S
+        while state["state"] not in CAPTURE_FINAL:
+            if time.monotonic() > end:
+                raise TimeoutError(f"capture {state['id']} is {state['state']}")
+            time.sleep(0.3)
+            state = self.get(f"/captures/{state['id']}")
+        run = state["runs"][0]
+        if run["state"] not in {"done", "partial"}:
+            raise RuntimeError(f"the run of the baseline is {run['state']}")
+        return str(run["id"])
+
+    def diagnose(self, host_id: str, scope: Mapping[str, str], seconds: int, baseline: str = "auto") -> Json:
+        """Ask, and wait for the answer. `baseline` is "auto" or a run. Raises TimeoutError."""
+        body: Json = {"host_id": host_id, "seconds": seconds, "baseline": baseline}
         for name, value in scope.items():
             body["scope"] = {"kind": SCOPES[name], "value": str(value)}
         read = self.post("/diagnoses", body)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,16 +74,25 @@ def run_browser(script: Path, requested: Mapping[str, object], timeout_s: float)
 
 @contextlib.contextmanager
 def running_platform(
-    root: Path, home: Path, log: Path, wait_s: float, **more: str
+    root: Path, home: Path, log: Path, wait_s: float, *, prefix: Sequence[str] = (), **more: str
 ) -> Iterator[dict[str, Any]]:
     """`./culprit up` of the checkout `root`: its status, its `phases` and `ready_s` added.
 
+    `prefix` is a command that starts it, such as `nice`.
     Stopped on the way out; its data stay. Raises Broken where it does not come up.
     """
     port = requirements.find_free_port("127.0.0.1", 0)
     timings = log.with_suffix(".timings.json")
     timings.unlink(missing_ok=True)
-    command = [str(root / "culprit"), "up", "--listen", f"127.0.0.1:{port}", "--timings", str(timings)]
+    command = [
+        *prefix,
+        str(root / "culprit"),
+        "up",
+        "--listen",
+        f"127.0.0.1:{port}",
+        "--timings",
+        str(timings),
+    ]
     began = time.monotonic()
     with log.open("wb") as output:
         platform = subprocess.Popen(

@@ -51,6 +51,7 @@ _BY_RULE: Mapping[str, tuple[str, ...]] = {
     "F-LOAD-HIGH-CPU-LOW": ("offcpu",),
     "F-DB-OWES-ANSWERS": ("db_sessions",),
     "F-REQUESTS-WAIT": ("offcpu",),
+    "F-SERVICE-SLOWER": ("offcpu",),
     "F-SERVICE-WAITS": ("offcpu",),
 }
 

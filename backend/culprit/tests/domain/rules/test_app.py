@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.measures.application import open_connections
 from culprit.domain.rules.measures.application import services as app_services
 from culprit.domain.rules.measures.application import waits as app_waits
 from culprit.domain.rules.readings import take_reading
@@ -81,7 +82,7 @@ def test_a_pool_of_connections_that_the_peer_has_closed() -> None:
     ]
     for established, share in ((0, 100.0), (27, 25.0)):
         open_ = [{"peer": "10.0.0.2", "port": 80, "established": established}]
-        (result,) = read(app_waits.CLOSE_WAIT_OF_PEER, view(close_wait=closed, tcp_destinations=open_))
+        (result,) = read(open_connections.CLOSE_WAIT_OF_PEER, view(close_wait=closed, tcp_destinations=open_))
         assert result.value == share
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import pools
+from culprit.domain.rules.measures.application import growth, pools
+from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
 from culprit.domain.rules.measures.network import listeners
 from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import AnyCondition, Condition, Rule, Threshold
@@ -53,6 +54,34 @@ RULES: tuple[Rule, ...] = (
             "长轮询与报表本就等待；原因另需自己的证据。",
         ),
         source="tcp_info of its connections, waits of its callers on this host (also over Unix sockets), accept queues",
+    ),
+    Rule(
+        id="F-SERVICE-SLOWER",
+        title=Text("Requests take longer than before", "请求比以前慢"),
+        summary=Text(
+            "Requests to {name} take {value} times as long as in the baseline: on average {waiting} wait at the same "
+            "time, before it were {before}.",
+            "发往 {name} 的请求耗时是基线的 {value} 倍：平均同时有 {waiting} 个在等待，此前为 {before} 个。",
+        ),
+        measure=growth.GROWTH,
+        op=">",
+        thresholds=(("warn", Threshold("warn", 2.0, "twice the time at the same load")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                shares.WAITING,
+                ">=",
+                Threshold("waiting", LEAST_WAITING, "less is no time that requests lose"),
+            ),
+        ),
+        harm=True,
+        caveats=Text(
+            "Other requests than before may take longer by design, such as those of a report.",
+            "与此前不同的请求（例如报表）可能本就更久。",
+        ),
+        source="Little's law: requests that wait are their rate times their time; tcp_info of its connections, against "
+        "the baseline; the rate is that of segments sent by the host",
     ),
     Rule(
         id="F-TIME-SINGLE-THREAD",

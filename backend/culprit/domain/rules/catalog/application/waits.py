@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import calls, waits
+from culprit.domain.rules.measures.application import calls, open_connections, waits
 from culprit.domain.rules.rule import AnyCondition, Condition, Guard, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -152,13 +152,31 @@ RULES: tuple[Rule, ...] = (
         source="strace -f -T: waits of one thread that ended with the wake-up by another",
     ),
     Rule(
+        id="F-REQUESTS-UNREAD",
+        title=Text("A server reads no requests", "服务不读取请求"),
+        summary=Text(
+            "On average {value} connections to {name} have a request that it has not read.",
+            "平均有 {value} 个到 {name} 的连接上有它尚未读取的请求。",
+        ),
+        measure=open_connections.UNREAD,
+        op=">=",
+        thresholds=(("info", Threshold("info", 1.0, "at any time a request is not read")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        caveats=Text(
+            "A server that is out of workers, stopped or holds back on purpose looks the same.",
+            "工作进程用尽、被暂停或有意限流的服务表现相同。",
+        ),
+        source="Recv-Q of its connections. A server that reads no request does not read that its client has gone",
+    ),
+    Rule(
         id="F-TCP-CLOSE-WAIT",
         title=Text("Connections are never closed", "连接从不关闭"),
         summary=Text(
             "{name} keeps {value} connections open that the peer has closed.",
             "{name} 仍保留 {value} 个对端已关闭的连接。",
         ),
-        measure=waits.CLOSE_WAIT,
+        measure=open_connections.CLOSE_WAIT,
         op=">=",
         thresholds=(("warn", Threshold("warn", 1.0, "a program that closes leaves none for seconds")),),
         strength=Strength.DIRECT,
@@ -168,19 +186,26 @@ RULES: tuple[Rule, ...] = (
             AnyCondition(
                 (
                     Condition(
-                        waits.CLOSE_WAIT_OF_FDS, ">=", Threshold("share", 50.0, "most of its open files")
+                        open_connections.CLOSE_WAIT_OF_FDS,
+                        ">=",
+                        Threshold("share", 50.0, "most of its open files"),
                     ),
                     Condition(
-                        waits.CLOSE_WAIT_OF_PEER,
+                        open_connections.CLOSE_WAIT_OF_PEER,
                         ">=",
                         Threshold("of_peer", 50.0, "most of its connections to the peer"),
                     ),
                 )
             ),
-            Condition(waits.CLOSE_WAIT_KEPT, ">", Threshold("kept", 50.0, "most of those at the start stay")),
+            Condition(
+                open_connections.CLOSE_WAIT_KEPT,
+                ">",
+                Threshold("kept", 50.0, "most of those at the start stay"),
+            ),
         ),
         causes=("fd-leak-close-wait",),
         refutes=("fd-leak-close-wait",),
+        refuted_by=("F-REQUESTS-UNREAD",),
         caveats=Text(
             "Half-closed protocols keep such sockets for a while.",
             "半关闭协议会短暂保留此类套接字。",
@@ -208,7 +233,7 @@ RULES: tuple[Rule, ...] = (
             AnyCondition(
                 (
                     Condition(
-                        waits.CLOSE_WAIT_OF_FDS,
+                        open_connections.CLOSE_WAIT_OF_FDS,
                         ">=",
                         Threshold("close_wait", 30.0, "sockets that are not closed"),
                     ),

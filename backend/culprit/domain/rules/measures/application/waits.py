@@ -23,7 +23,7 @@ MOSTLY_PCT = 50.0
 SESSIONS = ("sshd", "sshd-session")
 
 
-def _pid(row: TableRow) -> str:
+def read_pid(row: TableRow) -> str:
     number = row.number("pid")
     return "" if not number else str(int(number))
 
@@ -32,15 +32,15 @@ def _list_requested_connections(view: HostView) -> Mapping[str, list[TableRow]]:
     """Return the connections on which a process receives requests, by pid, without remote sessions."""
     table_rows: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("tcp_waits"):
-        if row.text("direction") == "in" and _pid(row) and row.text("comm") not in SESSIONS:
-            table_rows[_pid(row)].append(row)
+        if row.text("direction") == "in" and read_pid(row) and row.text("comm") not in SESSIONS:
+            table_rows[read_pid(row)].append(row)
     return table_rows
 
 
 def _asking(view: HostView) -> Iterator[tuple[TableRow, Subject]]:
     for row in view.rows("tcp_waits"):
-        if row.text("direction") == "out" and _pid(row) and row.text("comm") not in SESSIONS:
-            yield row, (("dst", row.text("peer")), ("pid", _pid(row)))
+        if row.text("direction") == "out" and read_pid(row) and row.text("comm") not in SESSIONS:
+            yield row, (("dst", row.text("peer")), ("pid", read_pid(row)))
 
 
 def sum_column(rows: Iterable[TableRow], name: str) -> float:
@@ -48,7 +48,7 @@ def sum_column(rows: Iterable[TableRow], name: str) -> float:
     return sum(row.number(name) or 0.0 for row in rows)
 
 
-def _count_samples(view: HostView) -> int:
+def count_samples(view: HostView) -> int:
     fact = view.facts.get("tcp_waits")
     samples = fact.get("tcp_samples") if isinstance(fact, Mapping) else None
     if isinstance(samples, int):
@@ -56,13 +56,13 @@ def _count_samples(view: HostView) -> int:
     return int(max((row.number("samples") or 0.0 for row in view.rows("tcp_waits")), default=0.0))
 
 
-def _estimate_waiting(view: HostView, rows: Iterable[TableRow], column: str = "waiting") -> Interval:
+def estimate_waiting(view: HostView, rows: Iterable[TableRow], column: str = "waiting") -> Interval:
     """Return the interval of the mean number of requests that wait at the same time.
 
     A row has the mean over all samples, and in how many samples any waited. The share of such samples has a Wilson
     interval. Fewer than one waits in each only if it was rarely seen; the number that waited is taken as known.
     """
-    samples = max(1, _count_samples(view))
+    samples = max(1, count_samples(view))
     low = high = 0.0
     for row in rows:
         mean = row.number(column) or 0.0
@@ -75,7 +75,7 @@ def _estimate_waiting(view: HostView, rows: Iterable[TableRow], column: str = "w
 
 
 def _sum_waiting(view: HostView, rows: Sequence[TableRow]) -> tuple[float, Interval]:
-    return sum_column(rows, "waiting"), _estimate_waiting(view, rows)
+    return sum_column(rows, "waiting"), estimate_waiting(view, rows)
 
 
 def _reply_wait(view: HostView) -> Iterator[Measurement]:
@@ -87,20 +87,20 @@ def _reply_wait(view: HostView) -> Iterator[Measurement]:
                 "peer": row.text("peer"),
                 "waiting": row.number("waiting") or 0.0,
             }
-            yield Measurement(oldest, subject, (row.citation,), _count_samples(view), (), detail)
+            yield Measurement(oldest, subject, (row.citation,), count_samples(view), (), detail)
 
 
 def _unanswered(view: HostView) -> Iterator[Measurement]:
     for row, subject in _asking(view):
         value, interval = _sum_waiting(view, [row])
-        yield Measurement(value, subject, (row.citation,), _count_samples(view), interval=interval)
+        yield Measurement(value, subject, (row.citation,), count_samples(view), interval=interval)
 
 
 def _behind_peer(view: HostView) -> Iterator[Measurement]:
     requested = _list_requested_connections(view)
     for row, subject in _asking(view):
-        mine = requested.get(_pid(row), [])
-        held, samples = sum_column(mine, "waiting"), _count_samples(view)
+        mine = requested.get(read_pid(row), [])
+        held, samples = sum_column(mine, "waiting"), count_samples(view)
         if held > 0:
             share = min(1.0, (row.number("waiting") or 0.0) / held)
             cites = cite_rows([row], mine)
@@ -111,13 +111,13 @@ def _measure_single_peer(view: HostView) -> Reading:
     """Percent of all unanswered questions of a process that one peer owes; nothing where no question is unanswered."""
     asking: dict[str, list[tuple[TableRow, Subject]]] = defaultdict(list)
     for row, subject in _asking(view):
-        asking[_pid(row)].append((row, subject))
+        asking[read_pid(row)].append((row, subject))
     results = []
     for rows in asking.values():
         unanswered = sum_column((row for row, _ in rows), "waiting")
         row, subject = max(rows, key=lambda row: row[0].number("waiting") or 0.0)
         if unanswered > 0:
-            name, peer, samples = row.text("comm"), row.text("peer"), _count_samples(view)
+            name, peer, samples = row.text("comm"), row.text("peer"), count_samples(view)
             detail: Detail = {"name": name, "peer": peer, "waiting": round(unanswered, 1)}
             share = min(1.0, (row.number("waiting") or 0.0) / unanswered)
             cites, interval = cite_rows(each for each, _ in rows), estimate_share(share, samples)
@@ -134,9 +134,9 @@ def _held(view: HostView) -> Iterator[Measurement]:
     """Requests that a process has taken and not answered; those that it has not yet read count too."""
     for pid, rows in _list_requested_connections(view).items():
         waiting, interval = _sum_waiting(view, rows)
-        unread = _estimate_waiting(view, rows, "unread")
+        unread = estimate_waiting(view, rows, "unread")
         interval = Interval("sampled", interval.low + unread.low, interval.high + unread.high)
-        value, samples = waiting + sum_column(rows, "unread"), _count_samples(view)
+        value, samples = waiting + sum_column(rows, "unread"), count_samples(view)
         yield Measurement(value, (("pid", pid),), cite_rows(rows), samples, interval=interval)
 
 
@@ -148,25 +148,25 @@ def _oldest_request(view: HostView) -> Iterator[Measurement]:
         known = [row for row in view.rows("thread_groups") if row.text("pid") == pid]
         detail: Detail = {"name": rows[0].text("comm"), "waiting": round(sum_column(rows, "waiting"), 1)}
         oldest = max(row.number("oldest") or 0.0 for row in rows)
-        yield Measurement(oldest, place, cite_rows(rows, known), _count_samples(view), (), detail)
+        yield Measurement(oldest, place, cite_rows(rows, known), count_samples(view), (), detail)
 
 
 def _elsewhere(view: HostView) -> Iterator[Measurement]:
     """Questions of a process that a peer has not answered; none asked is none unanswered."""
     asking: dict[str, list[TableRow]] = defaultdict(list)
     for row, _ in _asking(view):
-        asking[_pid(row)].append(row)
+        asking[read_pid(row)].append(row)
     for pid, rows in _list_requested_connections(view).items():
         mine = asking.get(pid, [])
         value, interval = _sum_waiting(view, mine)
-        cites, samples = cite_rows(mine, rows), _count_samples(view)
+        cites, samples = cite_rows(mine, rows), count_samples(view)
         yield Measurement(value, (("pid", pid),), cites, samples, interval=interval)
 
 
 def _threads(view: HostView) -> Mapping[str, list[TableRow]]:
     table_rows: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
-        table_rows[_pid(row)].append(row)
+        table_rows[read_pid(row)].append(row)
     return table_rows
 
 
@@ -187,7 +187,7 @@ def _conditions(view: HostView, pid: str) -> float:
     """
     spent = dict.fromkeys(("condition", "lock", "semaphore", "park"), 0.0)
     for row in view.rows("thread_time"):
-        if _pid(row) == pid and row.text("activity") in spent:
+        if read_pid(row) == pid and row.text("activity") in spent:
             spent[row.text("activity")] += row.number("time_ms") or 0.0
     total = sum(spent.values())
     return spent["condition"] / total if total else 0.0
@@ -231,56 +231,8 @@ def _cpu_of(view: HostView) -> Iterator[Measurement]:
         cpu = row.number("cpu_pct")
         if cpu is not None:
             yield Measurement(
-                cpu / cpus, (("pid", _pid(row)),), (row.citation,), count_thread_samples(view, row)
+                cpu / cpus, (("pid", read_pid(row)),), (row.citation,), count_thread_samples(view, row)
             )
-
-
-def _close_wait(view: HostView) -> Iterator[Measurement]:
-    for row in _neglected(view):
-        first, last = row.number("count_first") or 0.0, row.number("count_last") or 0.0
-        growth = last - first
-        detail: Detail = {"name": row.text("comm"), "growth": growth, "port": row.text("local_port")}
-        yield Measurement(last, (("pid", _pid(row)),), (row.citation,), int(last), (), detail)
-
-
-def _close_wait_kept(view: HostView) -> Iterator[Measurement]:
-    """Return how many of the sockets in CLOSE_WAIT at the start can still be there at the end, in percent."""
-    for row in _neglected(view):
-        first, last = row.number("count_first") or 0.0, row.number("count_last") or 0.0
-        share = min(first, last) / first if first else 0.0
-        interval = estimate_share(share, first)
-        yield Measurement(
-            100.0 * share, (("pid", _pid(row)),), (row.citation,), int(first), interval=interval
-        )
-
-
-def _close_wait_of_fds(view: HostView) -> Iterator[Measurement]:
-    counts = {_pid(row): row for row in view.rows("fd_counts")}
-    for row in _neglected(view):
-        mine = counts.get(_pid(row))
-        opened = mine.number("open_last") if mine else None
-        if mine is not None and opened:
-            share = min(1.0, (row.number("count_last") or 0.0) / opened)
-            cites, interval = cite_rows((row, mine)), estimate_share(share, opened)
-            yield Measurement(100.0 * share, (("pid", _pid(row)),), cites, int(opened), interval=interval)
-
-
-def _close_wait_of_peer(view: HostView) -> Iterator[Measurement]:
-    """Of the connections to the peer, the share that the peer has closed and this side has not: a pool of dead ones."""
-    destinations = {(row.text("peer"), row.text("port")): row for row in view.rows("tcp_destinations")}
-    for row in _neglected(view):
-        peer = destinations.get((row.text("peer"), row.text("peer_port")))
-        established = peer.number("established") if peer else None
-        if peer is not None and established is not None:
-            closed = row.number("count_last") or 0.0
-            cites, count = cite_rows((row, peer)), closed + established
-            share = closed / count if count else 0.0
-            interval = estimate_share(share, count)
-            yield Measurement(100.0 * share, (("pid", _pid(row)),), cites, int(count), interval=interval)
-
-
-def _neglected(view: HostView) -> Sequence[TableRow]:
-    return [row for row in view.rows("close_wait") if _pid(row)]
 
 
 def _fd_use(view: HostView) -> Iterator[Measurement]:
@@ -288,7 +240,7 @@ def _fd_use(view: HostView) -> Iterator[Measurement]:
         used = row.number("used_pct")
         if used is not None:
             detail: Detail = {"name": row.text("comm"), "open": int(row.number("open_last") or 0)}
-            yield Measurement(used, (("pid", _pid(row)),), (row.citation,), 0, (), detail)
+            yield Measurement(used, (("pid", read_pid(row)),), (row.citation,), 0, (), detail)
 
 
 def _fd_growth(view: HostView) -> Iterator[Measurement]:
@@ -298,7 +250,11 @@ def _fd_growth(view: HostView) -> Iterator[Measurement]:
             low, high = poisson_interval(max(0.0, growth))
             interval = Interval("events", 100.0 * low / first, 100.0 * high / first) if growth > 0 else None
             yield Measurement(
-                100.0 * growth / first, (("pid", _pid(row)),), (row.citation,), int(first), interval=interval
+                100.0 * growth / first,
+                (("pid", read_pid(row)),),
+                (row.citation,),
+                int(first),
+                interval=interval,
             )
 
 
@@ -362,14 +318,6 @@ STUCK_PER_REQUEST = Measure("lock.stuck_per_request", "ratio", Text("Stuck threa
                             _BOTH, lambda view: list(_stuck_per_request(view)))  # fmt: skip
 CPU_OF = Measure("proc.cpu_of_host_pct", "pct", Text("CPU of the process", "进程 CPU"), (("proc_threads",),),
                  lambda view: list(_cpu_of(view)))  # fmt: skip
-CLOSE_WAIT = Measure("tcp.close_wait_count", "count", Text("Sockets not closed", "未关闭的套接字"), (("ss",),),
-                     lambda view: list(_close_wait(view)))  # fmt: skip
-CLOSE_WAIT_KEPT = Measure("tcp.close_wait_kept_pct", "pct", Text("Still there", "仍然存在"), (("ss",),),
-                          lambda view: list(_close_wait_kept(view)))  # fmt: skip
-CLOSE_WAIT_OF_FDS = Measure("fd.close_wait_pct", "pct", Text("Share of open files", "占打开文件比例"),
-                            (("ss",), ("fd_table",)), lambda view: list(_close_wait_of_fds(view)))  # fmt: skip
-CLOSE_WAIT_OF_PEER = Measure("tcp.close_wait_of_peer_pct", "pct", Text("Share of connections", "占连接的比例"),
-                             (("ss",),), lambda view: list(_close_wait_of_peer(view)))  # fmt: skip
 FD_USE = Measure("fd.used_pct", "pct", Text("Open files of the limit", "打开文件占限额"), _FDS,
                  lambda view: list(_fd_use(view)))  # fmt: skip
 FD_GROWTH = Measure("fd.growth_pct", "pct", Text("Growth of open files", "打开文件增长"), _FDS,
