@@ -18,9 +18,9 @@ from lab.scenario import Live, Scenario
 @contextmanager
 def _values_of_meters(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: after how many changes mosquitto saves all that it keeps."""
-    utility = Utility(environment, rng, rng.randrange(95_000, 130_000))
+    utility = Utility(environment, rng, rng.randrange(140_000, 190_000))
     utility.start_clients(rng.uniform(40, 55))
-    changes = rng.randrange(18, 28)
+    changes = rng.randrange(18, 30)
     utility.mosquitto.reload(f"autosave_on_changes true\nautosave_interval {changes}")
     time.sleep(4.0)
     yield utility.build_live(changes=changes)
