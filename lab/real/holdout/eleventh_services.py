@@ -52,7 +52,7 @@ def _reported_events(environment: LabEnvironment, rng: random.Random) -> Iterato
 SCENARIOS = (
     Scenario(
         "utility-meters", "holdout", "values-of-meters", ("blocked-event-loop", "sync-write-amplification"),
-        "mosquitto writes all that it keeps to disk after a few changes, and serves no client meanwhile.",
+        "mosquitto writes all that it keeps to disk after a few changes; until then it serves no client.",
         _values_of_meters, needs=("mosquitto", "gunicorn", "nginx"), seconds=10.0,
         software=("mosquitto", "gunicorn", "nginx"),
     ),

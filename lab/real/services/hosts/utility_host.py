@@ -14,7 +14,7 @@ class Utility:
     """The services that run. `office` is the application of customers."""
 
     def __init__(self, environment: LabEnvironment, rng: random.Random, meters: int) -> None:
-        """Start mosquitto, which saves now and then, the meters and the application."""
+        """Start mosquitto, which saves occasionally, the meters and the application."""
         self.environment, self.rng, self.meters = environment, rng, meters
         self.mosquitto = Mosquitto(
             environment, rng, rng.choice((1883, 1883, 1884)), f"autosave_interval {rng.choice((900, 1800))}"
