@@ -1,0 +1,1 @@
+"""Hosts of small companies with several services."""
