@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
-from lab.real.services.hosts.harvest_host import Harvest
+from lab.real.services.companies.harvest_host import Harvest
 from lab.real.services.postgres import POSTGRES
 from lab.scenario import Live, Scenario
 

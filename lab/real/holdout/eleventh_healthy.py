@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 from lab.cgroups import Group
 from lab.environment import LabEnvironment
-from lab.real.services.daemons.fcgiwrap import BACKEND
-from lab.real.services.daemons.mosquitto import Mosquitto
-from lab.real.services.hosts.git_host import GitHost
+from lab.real.services.companies.git_host import GitHost
+from lab.real.services.gateways.fcgiwrap import BACKEND
+from lab.real.services.gateways.mosquitto import Mosquitto
 from lab.scenario import Live, Scenario
 
 

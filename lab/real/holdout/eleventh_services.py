@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
-from lab.real.services.daemons.fcgiwrap import BACKEND
-from lab.real.services.hosts.git_host import GitHost
-from lab.real.services.hosts.logistics_host import Logistics
-from lab.real.services.hosts.utility_host import Utility
+from lab.real.services.companies.git_host import GitHost
+from lab.real.services.companies.logistics_host import Logistics
+from lab.real.services.companies.utility_host import Utility
+from lab.real.services.gateways.fcgiwrap import BACKEND
 from lab.scenario import Live, Scenario
 
 

@@ -43,7 +43,7 @@ def _mails_of_the_workshop(environment: LabEnvironment, rng: random.Random) -> I
     write_settings(file, json.dumps({"rcpt": 0.01, "data": 0.02}))
     relay = f"{environment.client_address}:{port}"
     environment.on_client(
-        [sys.executable, "-B", str(PROGRAMS / "clients" / "mail_relay.py"), "--listen", relay, "--settings", str(file)]
+        [sys.executable, "-B", str(PROGRAMS / "relays" / "mail_relay.py"), "--listen", relay, "--settings", str(file)]
     )  # fmt: skip
     wait_for(lambda: bool(environment.client_net.sh(f"ss -Hltn sport = :{port}")), "the relay")
     workers = rng.randrange(4, 8)

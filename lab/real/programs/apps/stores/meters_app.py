@@ -24,7 +24,7 @@ def build_packet(kind: int, body: bytes) -> bytes:
     return bytes([kind]) + size + body
 
 
-def receive(connection: socket.socket) -> bytes:
+def receive_message(connection: socket.socket) -> bytes:
     """Return the next packet, all of which have four bytes here."""
     packet = b""
     while len(packet) < 4:
@@ -43,7 +43,7 @@ def open_broker() -> socket.socket:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         name = f"portal-{os.getpid()}-{threading.get_ident() % 100_000}".encode()
         connection.sendall(build_packet(0x10, b"\0\4MQTT\4\2\0\0" + len(name).to_bytes(2, "big") + name))
-        receive(connection)
+        receive_message(connection)
         local.connection, local.number = connection, 0
     return connection
 
@@ -59,7 +59,7 @@ def store_reading(number: int) -> Response:
             len(topic).to_bytes(2, "big") + topic + local.number.to_bytes(2, "big") + b'{"kwh":%d}' % number
         )
         connection.sendall(build_packet(0x33, body))
-        receive(connection)
+        receive_message(connection)
     except OSError as error:
         local.connection = None
         app.logger.warning("reading %s: %s", number, error)

@@ -7,7 +7,7 @@ import time
 
 from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
-from lab.real.services.daemons.fcgiwrap import Fcgiwrap
+from lab.real.services.gateways.fcgiwrap import Fcgiwrap
 from lab.real.services.nginx import ACCESS_LOG, Nginx, NginxSettings
 from lab.real.services.web_neighbours import choose_scope, draw_ports, start_neighbours, start_requests
 from lab.scenario import Live

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from lab.environment import LabEnvironment
-from lab.real.services.daemons.mosquitto import Mosquitto
+from lab.real.services.gateways.mosquitto import Mosquitto
 from lab.real.services.hosts.office_host import Office
 from lab.scenario import Live
 

@@ -1,0 +1,1 @@
+"""Programs that take requests or messages for others: fcgiwrap and mosquitto."""
