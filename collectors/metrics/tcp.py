@@ -262,6 +262,15 @@ _TCP_EXT = (
         "TIME_WAIT connections reused for new ones.",
         "被新连接复用的 TIME_WAIT。",
     ),
+    host_rate(
+        "tcp.dsack_recv_per_s",
+        "tcp",
+        837,
+        "Retransmitted without need",
+        "无谓重传",
+        "Segments that a peer reports to have received twice (D-SACK, RFC 2883): they were late, not lost.",
+        "对端报告重复收到的段（D-SACK，RFC 2883）：只是迟到，并未丢失。",
+    ),
 )
 
 ROWS: tuple[Metric, ...] = _TCP + _TCP_EXT

@@ -33,6 +33,7 @@ _YIELDS = (
     MetricSource("tcp.syn_retrans_per_s", ("TcpExt.TCPSynRetrans",)),
     MetricSource("tcp.fast_retrans_per_s", ("TcpExt.TCPFastRetrans",)),
     MetricSource("tcp.lost_retrans_per_s", ("TcpExt.TCPLostRetransmit",)),
+    MetricSource("tcp.dsack_recv_per_s", ("TcpExt.TCPDSACKRecv",)),
     MetricSource("tcp.embryonic_rsts_per_s", ("TcpExt.EmbryonicRsts",)),
     MetricSource("tcp.abort_on_timeout_per_s", ("TcpExt.TCPAbortOnTimeout",)),
     MetricSource("tcp.abort_on_memory_per_s", ("TcpExt.TCPAbortOnMemory",)),

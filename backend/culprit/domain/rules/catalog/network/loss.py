@@ -12,6 +12,7 @@ from culprit.domain.rules.measures.network.loss import (
     HANDSHAKE_RETRANS_PCT,
     HANDSHAKES_WAITING,
     OWN_DROPS,
+    RECEIVED_TWICE,
 )
 from culprit.domain.rules.measures.network.sockets import UNANSWERED
 from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
@@ -186,7 +187,16 @@ RULES: tuple[Rule, ...] = (
             ("warn", Threshold("warn", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
             ("critical", Threshold("critical", 3.0, "throughput and tail latency collapse")),
         ),
-        also=(Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),),
+        also=(
+            Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),
+            Condition(
+                RECEIVED_TWICE,
+                "<",
+                Threshold(
+                    "twice", 75.0, "percent: half if data and acknowledgements are lost alike, all if late"
+                ),
+            ),
+        ),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("packet-loss-upstream",),
@@ -197,6 +207,7 @@ RULES: tuple[Rule, ...] = (
             "A peer that pauses for long looks the same for some time.",
             "长时间停顿的对端短期内表现相同。",
         ),
-        source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every drop counter",
+        source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every drop counter; a host that is out of CPU "
+        "acknowledges late, so that what arrived is repeated and reported (TcpExt.TCPDSACKRecv, RFC 2883)",
     ),
 )

@@ -60,6 +60,16 @@ def _data_pct(view: HostView) -> Sequence[Measurement]:
     return (measure_event_share(data.count, total, (), data.citations, 100.0, doubts, detail),)
 
 
+def _received_twice(view: HostView) -> Sequence[Measurement]:
+    """Percent of the retransmitted segments with data that peers report to have received twice; 0 without reports."""
+    data, _ = _data_retransmits(view)
+    late = read_event_rate(view, "tcp.dsack_recv_per_s")
+    if not data.citations or data.count <= 0:
+        return ()
+    cites = merge_citations((*data.citations, *late.citations))
+    return (measure_event_share(min(late.count, data.count), data.count, (), cites, 100.0),)
+
+
 def _per_handshake(view: HostView) -> Sequence[Measurement]:
     """How the share of data sent again compares with that of handshakes: about 1 where packets get lost at random."""
     data, total = _data_retransmits(view)
@@ -209,6 +219,9 @@ def _overlay(view: HostView) -> Iterator[Measurement]:
 _TCP = (("snmp",), ("netstat_ext",))
 DATA_RETRANS_PCT = Measure(
     "tcp.data_retrans_pct", "pct", Text("Data sent again", "数据重传率"), _TCP, _data_pct
+)
+RECEIVED_TWICE = Measure(
+    "tcp.received_twice_pct", "pct", Text("Retransmitted without need", "无谓重传"), _TCP, _received_twice
 )
 HANDSHAKE_RETRANS_PCT = Measure(
     "tcp.handshake_retrans_pct", "pct", Text("Handshakes sent again", "握手重传率"), _TCP, _handshake_pct
