@@ -208,11 +208,11 @@ def open_platform(home: Path | None) -> Iterator[Platform]:
         return
     with tempfile.TemporaryDirectory(prefix="culprit-score-") as folder:
         place = Path(folder) / "home"
-        # In production the platform is on another machine. Without a group of equal weight, a fault that uses all CPUs
-        # of the lab would leave it less than 1 % of a CPU, and the diagnosis would not end.
-        group = Group(f"/platform-{os.getpid()}").create()
-        group.weigh(LAB_SHARES)
+        # In production the platform is on another machine. Here its group weighs as much as the lab, so that a fault
+        # that uses all CPUs does not delay the diagnosis.
+        group = Group(f"/platform-{os.getpid()}")
         try:
+            group.create().weigh(LAB_SHARES)
             with running_platform(
                 ROOT, place, Path(folder) / "up.log", 300, prefix=group.join_command()
             ) as message:

@@ -30,6 +30,7 @@ SCOPES = {
     "port": "port",
 }
 TIMEOUT_S = 240.0
+USEFUL_STATES = ("done", "partial")
 #: Two methods to the same number (stored float32 chunks, and float64 straight from the parser) differ by rounding only.
 TOLERANCE = 1e-4
 
@@ -111,20 +112,25 @@ class Platform:
         """What was made for a round is gone with it: /hosts/ID, /services/ID."""
         self.http.delete(path)
 
-    def capture_baseline(self, host_id: str, seconds: int) -> str:
-        """Capture what the first stage of a diagnosis captures. Return its run. Raises TimeoutError, RuntimeError."""
-        body = {"host_ids": [host_id], "plan": "triage", "seconds": seconds, "reason": "before the fault"}
+    def capture(self, body: Json, timeout_s: float = TIMEOUT_S) -> str | None:
+        """Take one capture of one host. Return its run, or None if that has no results. Raises TimeoutError."""
         state = self.post("/captures", body)
-        end = time.monotonic() + TIMEOUT_S
+        end = time.monotonic() + timeout_s
         while state["state"] not in CAPTURE_FINAL:
             if time.monotonic() > end:
                 raise TimeoutError(f"capture {state['id']} is {state['state']}")
             time.sleep(0.3)
             state = self.get(f"/captures/{state['id']}")
         run = state["runs"][0]
-        if run["state"] not in {"done", "partial"}:
-            raise RuntimeError(f"the run of the baseline is {run['state']}")
-        return str(run["id"])
+        return str(run["id"]) if run["state"] in USEFUL_STATES else None
+
+    def capture_baseline(self, host_id: str, seconds: int) -> str:
+        """Capture what the first stage of a diagnosis captures. Return its run. Raises TimeoutError, RuntimeError."""
+        body = {"host_ids": [host_id], "plan": "triage", "seconds": seconds, "reason": "before the fault"}
+        run = self.capture(body)
+        if run is None:
+            raise RuntimeError("the capture of the baseline has no results")
+        return run
 
     def diagnose(self, host_id: str, scope: Mapping[str, str], seconds: int, baseline: str = "auto") -> Json:
         """Ask, and wait for the answer. `baseline` is "auto" or a run. Raises TimeoutError."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from culprit.analysis.playbooks.library import load_catalog
 from culprit.captures.service_collectors import LOG
 from culprit.domain.playbooks.engine import TIER_COST
-from culprit.domain.runs.states import CAPTURE_FINAL
 from culprit.domain.verification import primary_number
 from culprit.incidents.records.from_diagnosis import select_playbooks, select_primary_number
 from culprit.jobs.verification.measure_before import PLAN
@@ -25,7 +24,6 @@ from lab.scenario import Live
 CAPTURE_S, VERIFICATION_S = 180.0, 2400.0
 #: Measures the utilization of the CPUs, which limits what a change of the load explains.
 UTILIZATION = "cpu_stat"
-USEFUL_STATES = ("done", "partial")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +83,7 @@ def capture_window(platform: Platform, capture: HostCapture) -> str | None:
     }
     for name, value in capture.scope.items():
         body["scope"] = {"kind": SCOPES[name], "value": str(value)}
-    state = platform.post("/captures", body)
-    end = time.monotonic() + CAPTURE_S
-    while state["state"] not in CAPTURE_FINAL:
-        if time.monotonic() > end:
-            raise TimeoutError(f"capture {state['id']} is {state['state']}")
-        time.sleep(0.3)
-        state = platform.get(f"/captures/{state['id']}")
-    run = state["runs"][0]
-    return str(run["id"]) if run["state"] in USEFUL_STATES else None
+    return platform.capture(body, CAPTURE_S)
 
 
 def verify_by_platform(
