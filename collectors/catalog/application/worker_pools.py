@@ -34,8 +34,9 @@ _POOLS = (
 
 #: A worker that serves one request at a time holds one accepted connection while it is busy and none while it is idle,
 #: no matter what it waits for. The process that starts the workers holds the listening socket too and is left out: it is the
-#: parent of another owner. Connections that wait to be accepted have no owner and are the queue of the listener. A
-#: sample is two dumps of sockets with a walk over all descriptors, so the pause is five times its duration at least.
+#: parent of another owner. A program that a worker starts, such as a CGI program, inherits its connection, so any owner
+#: may be the worker. Connections that wait to be accepted have no owner and are the queue of the listener. A sample is
+#: two dumps of sockets with a walk over all descriptors, so the pause is five times its duration at least.
 _SH = (
     PRELUDE
     + r"""
@@ -48,7 +49,7 @@ trap ': > .over' TERM
     function ticks(p,  l, f, w, k) { f = "/proc/" p "/stat"; k = (getline l < f); close(f); if (k <= 0) return ""; sub(/^.*\) /, "", l); split(l, w, " "); parent[p] = w[2]; return w[12] + w[13] }
     function name(l) { if (!match(l, /\(\("[^"]*"/)) return ""; l = substr(l, RSTART + 3, RLENGTH - 4); gsub(/[\t=]/, "_", l); return l }
     function port(a) { sub(/.*:/, "", a); return a }
-    function look(  c, l, n, a, i, k, q, w, m, p) {
+    function look(  c, l, n, a, i, j, k, q, w, m, p) {
         split("", of); split("", held); split("", most); m = 0
         c = ns " ss -Hlntxp 2> /dev/null"
         while ((c | getline l) > 0 && m < 400) {
@@ -66,10 +67,11 @@ trap ': > .over' TERM
             n = split(l, w, " "); i = w[2] ~ /^[A-Z]/ ? 1 : 0
             k = w[1] ~ /^u/ ? w[4 + i] : port(w[4 + i])
             if (here[k] != looks) continue
-            if (owners(l, a) < 1) continue
-            p = a[1]; if (!index(members[k] " ", " " p " ")) continue
+            m = owners(l, a); p = ""
+            for (j = 1; j <= m && p == ""; j++) if (index(members[k] " ", " " a[j] " ")) p = a[j]
+            if (p == "") continue
             of[k, p]++; held[k]++; if (of[k, p] > most[k]) most[k] = of[k, p]
-            q = k SUBSEP (w[1] ~ /^u/ ? w[5 + i] : w[5 + i]); if (!(q in met)) { met[q]; opened[k]++ } }
+            q = k SUBSEP w[5 + i]; if (!(q in met)) { met[q]; opened[k]++ } }
         close(c)
         for (k in here) if (here[k] == looks) {
             n = split(members[k], a, " "); m = 0; for (i = 1; i <= n; i++) if (of[k, a[i]] > 0) m++

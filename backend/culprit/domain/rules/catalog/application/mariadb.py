@@ -134,7 +134,8 @@ RULES: tuple[Rule, ...] = (
         thresholds=(
             ("warn", Threshold("warn", 1000.0, "an index reads one row for one row; this is three orders above it")),
         ),
-        strength=Strength.MECHANISM,
+        # As F-PG-SEQUENTIAL-SCANS: a count reads all rows and sends one.
+        strength=Strength.CORRELATIONAL,
         use=Use("application", "utilization"),
         also=(
             Condition(

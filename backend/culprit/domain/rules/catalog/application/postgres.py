@@ -60,7 +60,8 @@ RULES: tuple[Rule, ...] = (
         measure=postgres.SCAN_SHARE,
         op=">=",
         thresholds=(("warn", Threshold("warn", 99.0, "indexes took almost no part in the reads")),),
-        strength=Strength.MECHANISM,
+        # What is read is known, not whether an index would spare it: a count reads all rows by design.
+        strength=Strength.CORRELATIONAL,
         use=Use("application", "utilization"),
         also=(
             Condition(

@@ -48,6 +48,7 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.CONTEXT,
         use=Use("application", "saturation"),
         also=(Condition(shares.WAITING, ">=", Threshold("waiting", 1.0, "at any time one request waits")),),
+        refuted_by=("F-SERVICE-AS-BEFORE",),
         harm=True,
         caveats=Text(
             "Long polls and reports wait by design. A cause needs evidence of its own.",
@@ -82,6 +83,26 @@ RULES: tuple[Rule, ...] = (
         ),
         source="Little's law: requests that wait are their rate times their time; tcp_info of its connections, against "
         "the baseline; the rate is that of segments sent by the host",
+    ),
+    Rule(
+        id="F-SERVICE-AS-BEFORE",
+        title=Text("Requests take no longer than before", "请求并不比以前慢"),
+        summary=Text(
+            "Requests to {name} take {value} times as long as in the baseline: on average {waiting} wait at the same "
+            "time, {before} did before. So that they wait is no harm.",
+            "发往 {name} 的请求耗时是基线的 {value} 倍：平均同时有 {waiting} 个在等待，此前为 {before} 个；"
+            "因此它们的等待不算损害。",
+        ),
+        measure=growth.MOST_GROWTH,
+        op="<",
+        thresholds=(("info", Threshold("info", 2.0, "as F-SERVICE-SLOWER: less than twice the time")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        caveats=Text(
+            "A baseline that was recorded during the incident hides it: choose one from a good time.",
+            "若基线本身取自故障期间，会掩盖故障：请选择正常时段的基线。",
+        ),
+        source="Little's law, as F-SERVICE-SLOWER; a lower rate of segments counts as a longer time of each request",
     ),
     Rule(
         id="F-TIME-SINGLE-THREAD",

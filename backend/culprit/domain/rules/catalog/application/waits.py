@@ -25,6 +25,7 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.CONTEXT,
         use=Use("application", "saturation"),
         also=(Condition(waits.HELD, ">=", Threshold("held", 1.0, "at any time one request waits")),),
+        refuted_by=("F-SERVICE-AS-BEFORE",),
         harm=True,
         caveats=Text(
             "Long polls and reports wait by design. A cause needs evidence of its own.",

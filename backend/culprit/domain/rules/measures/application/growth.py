@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading, Subject
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.application.waits import estimate_waiting
 from culprit.domain.rules.measures.derived import cite_rows
+from culprit.domain.rules.measures.service_time.accounts import TimeAccount
 from culprit.domain.rules.measures.service_time.requests import select_rows
 from culprit.domain.rules.measures.service_time.services import LocalService, index_rows, sum_column
 from culprit.domain.rules.measures.service_time.shares import get_service_times
@@ -21,45 +23,115 @@ from culprit.domain.rules.view import HostView, TableRow
 _TRAFFIC = "tcp.out_segs_per_s"
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A service in both captures: its account, and its connections now and in the baseline."""
+
+    account: TimeAccount
+    now: Sequence[TableRow]
+    then: Sequence[TableRow]
+
+
 def _read_growth(view: HostView) -> Reading:
-    """Return for each service with connections the mean time of a request, as a multiple of that in the baseline.
+    """Return for each service with connections the least time of a request, as a multiple of that in the baseline.
 
     By Little's law the mean number of waiting requests is their rate times their mean time. The rate of segments that
     the host sends is taken for the rate of requests: where it grew, the number grew as much without any delay. Where it
     fell, nothing is corrected, because requests that are slow or fail also send fewer segments.
     """
+    return _compare_times(view, GROWTH.id, _measure_least)
+
+
+def _read_most_growth(view: HostView) -> Reading:
+    """Return for each service with connections the greatest time of a request, as a multiple of that in the baseline.
+
+    Requests that are unread or not accepted wait too. A rate that fell is a longer time of each request; one that grew
+    is not corrected, because other services may send more. There is one number for each process with a waiting request.
+    """
+    return _compare_times(view, MOST_GROWTH.id, _measure_most)
+
+
+def _compare_times(
+    view: HostView,
+    measure: str,
+    compare: Callable[[HostView, HostView, _Pair, float], Iterator[Measurement]],
+) -> Reading:
+    """Return what `compare` measures of each service, given its connections and the growth of the host's traffic."""
     before = view.baseline
     if before is None or not before.rows("tcp_waits"):
-        return MissingData(Sentence("missing.no_baseline", {"measure": GROWTH.id}))
+        return MissingData(Sentence("missing.no_baseline", {"measure": measure}))
     traffic, traffic_before = _read_traffic(view), _read_traffic(before)
     if traffic is None or traffic_before is None:
         return MissingData(view.missing_reason(("snmp",)))
-    more = max(1.0, traffic[0] / traffic_before[0]) if traffic_before[0] > 0 else 1.0
+    growth = traffic[0] / traffic_before[0] if traffic_before[0] > 0 else 1.0
+    return [
+        replace(item, citations=(*item.citations, traffic[1], *pair.account.sources))
+        for pair in _list_pairs(view, before)
+        for item in compare(view, before, pair, growth)
+    ]
+
+
+def _list_pairs(view: HostView, before: HostView) -> Iterator[_Pair]:
     known = get_service_times(before).services.services
     rows, rows_before = (index_rows(_list_inbound(item)) for item in (view, before))
-    measurements = []
     for account in get_service_times(view).accounts:
-        service = account.service
-        same = next((item for item in known if _is_same(service, item)), None)
-        mine = select_rows(rows, service)
-        if same is None or not mine:
-            continue
-        earlier = select_rows(rows_before, same)
-        waiting, waiting_before = sum_column(mine, "waiting"), sum_column(earlier, "waiting")
-        now, then = estimate_waiting(view, mine), estimate_waiting(before, earlier)
-        if then.high <= 0:
-            continue
-        interval = Interval(
-            "sampled", now.low / then.high / more, now.high / then.low / more if then.low > 0 else np.inf
-        )
-        value = waiting / (waiting_before or then.high) / more
-        samples = int(sum_column(mine, "samples"))
-        detail: dict[str, str | int | float] = {
-            "name": service.name, "waiting": round(waiting, 2), "before": round(waiting_before, 2),
-        }  # fmt: skip
-        cites = (*cite_rows(mine), traffic[1], *account.sources)
-        measurements.append(Measurement(value, service.subject, cites, samples, (), detail, interval))
-    return measurements
+        same = next((item for item in known if _is_same(account.service, item)), None)
+        mine = select_rows(rows, account.service)
+        if same is not None and mine:
+            yield _Pair(account, mine, select_rows(rows_before, same))
+
+
+def _measure_least(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
+    more = max(1.0, growth)
+    now, then = estimate_waiting(view, pair.now), estimate_waiting(before, pair.then)
+    if then.high <= 0:
+        return
+    interval = Interval(
+        "sampled", now.low / then.high / more, now.high / then.low / more if then.low > 0 else np.inf
+    )
+    waiting, waiting_before = sum_column(pair.now, "waiting"), sum_column(pair.then, "waiting")
+    value = waiting / (waiting_before or then.high) / more
+    yield _build_measurement(pair, pair.account.service.subject, value, interval, (waiting, waiting_before))
+
+
+def _measure_most(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
+    less = min(1.0, growth)
+    account = pair.account
+    counted = _count_requests(pair.now)
+    now, then = _estimate_requests(view, pair.now), _estimate_requests(before, pair.then)
+    if then.low <= 0 or less <= 0:
+        return
+    # Requests that only callers or accept queues show have no samples of their own: all of them count.
+    others = max(0.0, account.waiting + account.queued - counted)
+    waiting, waiting_before = counted + others, _count_requests(pair.then)
+    interval = Interval("sampled", now.low / then.high / less, (now.high + others) / then.low / less)
+    value = waiting / waiting_before / less
+    subject = account.service.subject
+    waiting_pids = {row.text("pid") for row in pair.now if row.number("waiting") or row.number("unread")}
+    for pid in sorted({dict(subject).get("pid", "")} | waiting_pids):
+        place = tuple(sorted({**dict(subject), "pid": pid}.items()))
+        yield _build_measurement(pair, place, value, interval, (waiting, waiting_before))
+
+
+def _build_measurement(
+    pair: _Pair, subject: Subject, value: float, interval: Interval, counts: tuple[float, float]
+) -> Measurement:
+    """Return a measurement; `counts` are the requests that wait now and in the baseline."""
+    detail: dict[str, str | int | float] = {
+        "name": pair.account.service.name, "waiting": round(counts[0], 2), "before": round(counts[1], 2),
+    }  # fmt: skip
+    samples = int(sum_column(pair.now, "samples"))
+    return Measurement(value, subject, cite_rows(pair.now), samples, (), detail, interval)
+
+
+def _count_requests(rows: Sequence[TableRow]) -> float:
+    return sum_column(rows, "waiting") + sum_column(rows, "unread")
+
+
+def _estimate_requests(view: HostView, rows: Sequence[TableRow]) -> Interval:
+    """Return the interval of the mean number of requests that are not answered or not read."""
+    taken, unread = estimate_waiting(view, rows), estimate_waiting(view, rows, "unread")
+    return Interval("sampled", taken.low + unread.low, taken.high + unread.high)
 
 
 def _list_inbound(view: HostView) -> Sequence[TableRow]:
@@ -82,7 +154,12 @@ def _is_same(service: LocalService, other: LocalService) -> bool:
     return bool(service.name == other.name and service.ports & other.ports)
 
 
+_SOURCES = (("tcp_waits",), ("snmp",), ("proc_threads",))
 GROWTH = Measure(
     "service.request_time_ratio", "ratio", Text("Time of a request against the baseline", "请求耗时与基线之比"),
-    (("tcp_waits",), ("snmp",), ("proc_threads",)), _read_growth,
+    _SOURCES, _read_growth,
+)  # fmt: skip
+MOST_GROWTH = Measure(
+    "service.request_time_ratio_most", "ratio",
+    Text("Greatest time of a request against the baseline", "请求耗时与基线之比的上限"), _SOURCES, _read_most_growth,
 )  # fmt: skip

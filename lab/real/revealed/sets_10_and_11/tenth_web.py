@@ -65,13 +65,13 @@ def _mails_of_the_workshop(environment: LabEnvironment, rng: random.Random) -> I
 
 SCENARIOS = (
     Scenario(
-        "parts-guests", "holdout", "guests-of-a-shop", ("worker-pool-exhausted", "cpu-exhausted"),
+        "parts-guests", "development", "guests-of-a-shop", ("worker-pool-exhausted", "cpu-exhausted"),
         "Crawlers walk through lists that no cache has; all children of php-fpm and all CPUs build lists for them.",
         _guests_of_the_parts_shop, needs=("nginx", "php-fpm8.2", "mariadbd", "mariadb-install-db"), seconds=10.0,
         software=("php-fpm", "nginx", "mariadb"), global_effect=("cpu",),
     ),
     Scenario(
-        "workshop-enquiries", "holdout", "mails-of-a-site", ("slow-dependency", "worker-pool-exhausted"),
+        "workshop-enquiries", "development", "mails-of-a-site", ("slow-dependency", "worker-pool-exhausted"),
         "A site sends mails within its requests; the relay takes its time, and all pages wait for a worker.",
         _mails_of_the_workshop, needs=("nginx", "gunicorn"), seconds=10.0, software=("gunicorn", "nginx"),
     ),

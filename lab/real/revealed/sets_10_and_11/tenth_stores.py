@@ -120,19 +120,19 @@ def _deliveries_in_a_container(environment: LabEnvironment, rng: random.Random) 
 
 SCENARIOS = (
     Scenario(
-        "invoice-lists", "holdout", "lines-above-a-list", ("database-hot-sql", "cpu-exhausted"),
+        "invoice-lists", "development", "lines-above-a-list", ("database-hot-sql", "cpu-exhausted"),
         "A release counts and sums up all rows of a table of PostgreSQL for each page of a list.",
         _lines_about_invoices, needs=(POSTGRES, "nginx", "gunicorn"), seconds=10.0,
         software=("postgresql", "gunicorn", "nginx"), global_effect=("cpu",),
     ),
     Scenario(
-        "supplier-prices", "holdout", "prices-of-suppliers", ("disk-full",),
+        "supplier-prices", "development", "prices-of-suppliers", ("disk-full",),
         "Binary logs of MariaDB fill their volume; transactions wait for space, and children of php-fpm for them.",
         _prices_of_suppliers, needs=("mariadbd", "mariadb-install-db", "php-fpm8.2", "nginx", "mkfs.ext4"),
         seconds=10.0, software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "courier-container", "holdout", "log-of-a-container", ("cpu-quota-throttling", "log-flood"),
+        "courier-container", "development", "log-of-a-container", ("cpu-quota-throttling", "log-flood"),
         "A service logs at its lowest level; that and the shipper of the log use up the CPU limit of their container.",
         _deliveries_in_a_container, needs=("rsyslogd", "gunicorn", "nginx"), seconds=10.0,
         software=("gunicorn", "rsyslog", "nginx"),

@@ -51,19 +51,19 @@ def _reported_events(environment: LabEnvironment, rng: random.Random) -> Iterato
 
 SCENARIOS = (
     Scenario(
-        "utility-meters", "holdout", "values-of-meters", ("blocked-event-loop", "sync-write-amplification"),
+        "utility-meters", "development", "values-of-meters", ("blocked-event-loop", "sync-write-amplification"),
         "mosquitto writes all that it keeps to disk after a few changes; until then it serves no client.",
         _values_of_meters, needs=("mosquitto", "gunicorn", "nginx"), seconds=10.0,
         software=("mosquitto", "gunicorn", "nginx"),
     ),
     Scenario(
-        "company-git", "holdout", "branch-copies", ("worker-pool-exhausted",),
+        "company-git", "development", "branch-copies", ("worker-pool-exhausted",),
         "All children of fcgiwrap send a large repository to slow branches; what builds want to know waits.",
         _branch_copies, needs=("fcgiwrap", "git", BACKEND, "curl", "nginx", "setpriv"), seconds=10.0,
         software=("fcgiwrap", "git", "nginx"),
     ),
     Scenario(
-        "logistics-notices", "holdout", "reported-events", ("slow-name-resolution", "worker-pool-exhausted"),
+        "logistics-notices", "development", "reported-events", ("slow-name-resolution", "worker-pool-exhausted"),
         "Look-ups of one customer's name take the threads that Node has for look-ups, and those of all others wait.",
         _reported_events, needs=("node", "dnsmasq", "nginx"), seconds=10.0, software=("node", "dnsmasq", "nginx"),
     ),

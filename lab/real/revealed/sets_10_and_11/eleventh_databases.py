@@ -40,12 +40,12 @@ NEEDS = (POSTGRES, "nginx", "gunicorn")
 SOFTWARE = ("postgresql", "gunicorn", "nginx")
 SCENARIOS = (
     Scenario(
-        "coop-maps", "holdout", "maps-of-fields", ("disk-full",),
+        "coop-maps", "development", "maps-of-fields", ("disk-full",),
         "Files of a job fill /dev/shm; parallel statements of PostgreSQL get no shared memory and fail.",
         _maps_of_fields, needs=NEEDS, seconds=10.0, software=SOFTWARE,
     ),
     Scenario(
-        "coop-copies", "holdout", "nightly-copy", ("cgroup-frozen",),
+        "coop-copies", "development", "nightly-copy", ("cgroup-frozen",),
         "A backup froze the control group of PostgreSQL to copy its files, and ended before it could thaw it.",
         _nightly_copy, needs=NEEDS, seconds=10.0, software=SOFTWARE,
     ),
