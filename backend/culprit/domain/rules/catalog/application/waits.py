@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import calls, open_connections, waits
+from culprit.domain.rules.measures.application import calls, growth, open_connections, waits
 from culprit.domain.rules.rule import AnyCondition, Condition, Guard, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -71,12 +71,33 @@ RULES: tuple[Rule, ...] = (
         ),
         causes=("slow-dependency",),
         refutes=("slow-dependency",),
+        refuted_by=("F-DEP-AS-BEFORE",),
         harm=True,
         caveats=Text(
             "Long polls (SUBSCRIBE, BLPOP, watch) wait by design. In that case no request waits for them.",
             "长轮询（SUBSCRIBE、BLPOP、watch）本就在等待，但不会有请求随之等待。",
         ),
         source="tcp_info of ss: last data sent and received; share of requests instead of trace spans",
+    ),
+    Rule(
+        id="F-DEP-AS-BEFORE",
+        title=Text("A peer answers as fast as before", "对端应答与以前一样快"),
+        summary=Text(
+            "Answers of {peer} to {name} take {value} times as long as in the baseline: on average {waiting} are "
+            "waited for at the same time, {before} were before. So that they take long is no harm.",
+            "{peer} 应答 {name} 的耗时是基线的 {value} 倍：平均同时等待 {waiting} 个应答，此前为 {before} 个；"
+            "因此应答慢不算损害。",
+        ),
+        measure=growth.PEER_GROWTH,
+        op="<",
+        thresholds=(("info", Threshold("info", 2.0, "as F-SERVICE-AS-BEFORE: less than twice the time")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        caveats=Text(
+            "A baseline that was recorded during the incident hides it: choose one from a good time.",
+            "若基线本身取自故障期间，会掩盖故障：请选择正常时段的基线。",
+        ),
+        source="Little's law, as F-SERVICE-SLOWER; a lower rate of segments counts as a longer time of each answer",
     ),
     Rule(
         id="F-DEP-SLOW-CALL",

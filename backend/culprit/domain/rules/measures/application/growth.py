@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading, Subject
 from culprit.domain.rules.intervals import Interval
-from culprit.domain.rules.measures.application.waits import estimate_waiting
+from culprit.domain.rules.measures.application.waits import count_samples, estimate_waiting, list_calls
 from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.measures.service_time.accounts import TimeAccount
 from culprit.domain.rules.measures.service_time.requests import select_rows
@@ -60,15 +61,61 @@ def _compare_times(
     before = view.baseline
     if before is None or not before.rows("tcp_waits"):
         return MissingData(Sentence("missing.no_baseline", {"measure": measure}))
-    traffic, traffic_before = _read_traffic(view), _read_traffic(before)
-    if traffic is None or traffic_before is None:
+    traffic = _compare_traffic(view, before)
+    if traffic is None:
         return MissingData(view.missing_reason(("snmp",)))
-    growth = traffic[0] / traffic_before[0] if traffic_before[0] > 0 else 1.0
     return [
         replace(item, citations=(*item.citations, traffic[1], *pair.account.sources))
         for pair in _list_pairs(view, before)
-        for item in compare(view, before, pair, growth)
+        for item in compare(view, before, pair, traffic[0])
     ]
+
+
+def _read_peer_growth(view: HostView) -> Reading:
+    """Return for each peer of a program the greatest time of its answers, as a multiple of that in the baseline."""
+    before = view.baseline
+    if before is None or not before.rows("tcp_waits"):
+        return MissingData(Sentence("missing.no_baseline", {"measure": PEER_GROWTH.id}))
+    traffic = _compare_traffic(view, before)
+    if traffic is None:
+        return MissingData(view.missing_reason(("snmp",)))
+    less = min(1.0, traffic[0])
+    now, then = _group_calls(view), _group_calls(before)
+    measurements = []
+    for key, calls in now.items():
+        rows, earlier = [row for row, _ in calls], [row for row, _ in then.get(key, ())]
+        waits, waits_before = estimate_waiting(view, rows), estimate_waiting(before, earlier)
+        waiting, waiting_before = sum_column(rows, "waiting"), sum_column(earlier, "waiting")
+        if waits_before.low <= 0 or less <= 0:
+            continue
+        interval = Interval(
+            "sampled", waits.low / waits_before.high / less, waits.high / waits_before.low / less
+        )
+        detail: dict[str, str | int | float] = {
+            "name": key[0], "peer": key[1], "waiting": round(waiting, 2), "before": round(waiting_before, 2),
+        }  # fmt: skip
+        value, samples = waiting / waiting_before / less, count_samples(view)
+        cites = (*cite_rows(rows), traffic[1])
+        measurements += [
+            Measurement(value, subject, cites, samples, (), detail, interval) for _, subject in calls
+        ]
+    return measurements
+
+
+def _group_calls(view: HostView) -> Mapping[tuple[str, str], list[tuple[TableRow, Subject]]]:
+    """Return connections to peers by program and peer: a restart changes the processes."""
+    groups: dict[tuple[str, str], list[tuple[TableRow, Subject]]] = defaultdict(list)
+    for row, subject in list_calls(view):
+        groups[row.text("comm"), row.text("peer")].append((row, subject))
+    return groups
+
+
+def _compare_traffic(view: HostView, before: HostView) -> tuple[float, Citation] | None:
+    """Return the traffic of the host as a multiple of that in the baseline, and the source of the first."""
+    now, then = _read_traffic(view), _read_traffic(before)
+    if now is None or then is None:
+        return None
+    return (now[0] / then[0] if then[0] > 0 else 1.0), now[1]
 
 
 def _list_pairs(view: HostView, before: HostView) -> Iterator[_Pair]:
@@ -162,4 +209,9 @@ GROWTH = Measure(
 MOST_GROWTH = Measure(
     "service.request_time_ratio_most", "ratio",
     Text("Greatest time of a request against the baseline", "请求耗时与基线之比的上限"), _SOURCES, _read_most_growth,
+)  # fmt: skip
+PEER_GROWTH = Measure(
+    "peer.answer_time_ratio_most", "ratio",
+    Text("Greatest time of an answer against the baseline", "应答耗时与基线之比的上限"),
+    (("tcp_waits",), ("snmp",)), _read_peer_growth,
 )  # fmt: skip

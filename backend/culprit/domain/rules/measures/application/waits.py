@@ -37,7 +37,8 @@ def _list_requested_connections(view: HostView) -> Mapping[str, list[TableRow]]:
     return table_rows
 
 
-def _asking(view: HostView) -> Iterator[tuple[TableRow, Subject]]:
+def list_calls(view: HostView) -> Iterator[tuple[TableRow, Subject]]:
+    """Yield the connections of each process to each peer, without remote sessions, and what they are about."""
     for row in view.rows("tcp_waits"):
         if row.text("direction") == "out" and read_pid(row) and row.text("comm") not in SESSIONS:
             yield row, (("dst", row.text("peer")), ("pid", read_pid(row)))
@@ -79,7 +80,7 @@ def _sum_waiting(view: HostView, rows: Sequence[TableRow]) -> tuple[float, Inter
 
 
 def _reply_wait(view: HostView) -> Iterator[Measurement]:
-    for row, subject in _asking(view):
+    for row, subject in list_calls(view):
         oldest = row.number("oldest")
         if oldest is not None:
             detail: Detail = {
@@ -91,14 +92,14 @@ def _reply_wait(view: HostView) -> Iterator[Measurement]:
 
 
 def _unanswered(view: HostView) -> Iterator[Measurement]:
-    for row, subject in _asking(view):
+    for row, subject in list_calls(view):
         value, interval = _sum_waiting(view, [row])
         yield Measurement(value, subject, (row.citation,), count_samples(view), interval=interval)
 
 
 def _behind_peer(view: HostView) -> Iterator[Measurement]:
     requested = _list_requested_connections(view)
-    for row, subject in _asking(view):
+    for row, subject in list_calls(view):
         mine = requested.get(read_pid(row), [])
         held, samples = sum_column(mine, "waiting"), count_samples(view)
         if held > 0:
@@ -110,7 +111,7 @@ def _behind_peer(view: HostView) -> Iterator[Measurement]:
 def _measure_single_peer(view: HostView) -> Reading:
     """Percent of all unanswered questions of a process that one peer owes; nothing where no question is unanswered."""
     asking: dict[str, list[tuple[TableRow, Subject]]] = defaultdict(list)
-    for row, subject in _asking(view):
+    for row, subject in list_calls(view):
         asking[read_pid(row)].append((row, subject))
     results = []
     for rows in asking.values():
@@ -154,7 +155,7 @@ def _oldest_request(view: HostView) -> Iterator[Measurement]:
 def _elsewhere(view: HostView) -> Iterator[Measurement]:
     """Questions of a process that a peer has not answered; none asked is none unanswered."""
     asking: dict[str, list[TableRow]] = defaultdict(list)
-    for row, _ in _asking(view):
+    for row, _ in list_calls(view):
         asking[read_pid(row)].append(row)
     for pid, rows in _list_requested_connections(view).items():
         mine = asking.get(pid, [])
