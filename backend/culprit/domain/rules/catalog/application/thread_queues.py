@@ -86,23 +86,24 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="F-SERVICE-AS-BEFORE",
-        title=Text("Requests take no longer than before", "请求并不比以前慢"),
+        title=Text("Requests are not shown to take longer than before", "未见请求比以前更慢"),
         summary=Text(
-            "Requests to {name} take {value} times as long as in the baseline: on average {waiting} wait at the same "
-            "time, {before} did before. So that they wait is no harm.",
-            "发往 {name} 的请求耗时是基线的 {value} 倍：平均同时有 {waiting} 个在等待，此前为 {before} 个；"
+            "Requests to {name} take {value} times as long as in the baseline at least: on average {waiting} wait at "
+            "the same time, {before} did before. So that they wait is no harm.",
+            "发往 {name} 的请求耗时至少是基线的 {value} 倍：平均同时有 {waiting} 个在等待，此前为 {before} 个；"
             "因此它们的等待不算损害。",
         ),
-        measure=growth.MOST_GROWTH,
-        op="<",
-        thresholds=(("info", Threshold("info", 2.0, "as F-SERVICE-SLOWER: less than twice the time")),),
+        measure=growth.LOWEST_GROWTH,
+        op="<=",
+        thresholds=(("info", Threshold("info", 1.0, "the samples allow that nothing has changed")),),
         strength=Strength.CONTEXT,
         use=Use("application", "saturation"),
         caveats=Text(
             "A baseline that was recorded during the incident hides it: choose one from a good time.",
             "若基线本身取自故障期间，会掩盖故障：请选择正常时段的基线。",
         ),
-        source="Little's law, as F-SERVICE-SLOWER; a lower rate of segments counts as a longer time of each request",
+        source="Little's law, as F-SERVICE-SLOWER, with the lower bound of its interval; a lower rate of segments "
+        "counts as a longer time of each request",
     ),
     Rule(
         id="F-TIME-SINGLE-THREAD",

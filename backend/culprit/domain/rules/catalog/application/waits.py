@@ -81,23 +81,23 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="F-DEP-AS-BEFORE",
-        title=Text("A peer answers as fast as before", "对端应答与以前一样快"),
+        title=Text("A peer is not shown to answer later than before", "未见对端应答比以前更慢"),
         summary=Text(
-            "Answers of {peer} to {name} take {value} times as long as in the baseline: on average {waiting} are "
-            "waited for at the same time, {before} were before. So that they take long is no harm.",
-            "{peer} 应答 {name} 的耗时是基线的 {value} 倍：平均同时等待 {waiting} 个应答，此前为 {before} 个；"
+            "Answers of {peer} to {name} take {value} times as long as in the baseline at least: on average {waiting} "
+            "are waited for at the same time, {before} were before. So that they take long is no harm.",
+            "{peer} 应答 {name} 的耗时至少是基线的 {value} 倍：平均同时等待 {waiting} 个应答，此前为 {before} 个；"
             "因此应答慢不算损害。",
         ),
         measure=growth.PEER_GROWTH,
-        op="<",
-        thresholds=(("info", Threshold("info", 2.0, "as F-SERVICE-AS-BEFORE: less than twice the time")),),
+        op="<=",
+        thresholds=(("info", Threshold("info", 1.0, "as F-SERVICE-AS-BEFORE: nothing may have changed")),),
         strength=Strength.CONTEXT,
         use=Use("application", "saturation"),
         caveats=Text(
             "A baseline that was recorded during the incident hides it: choose one from a good time.",
             "若基线本身取自故障期间，会掩盖故障：请选择正常时段的基线。",
         ),
-        source="Little's law, as F-SERVICE-SLOWER; a lower rate of segments counts as a longer time of each answer",
+        source="Little's law, as F-SERVICE-AS-BEFORE",
     ),
     Rule(
         id="F-DEP-SLOW-CALL",

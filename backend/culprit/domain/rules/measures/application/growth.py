@@ -34,7 +34,7 @@ class _Pair:
 
 
 def _read_growth(view: HostView) -> Reading:
-    """Return for each service with connections the least time of a request, as a multiple of that in the baseline.
+    """Return for each service with connections the mean time of a request, as a multiple of that in the baseline.
 
     By Little's law the mean number of waiting requests is their rate times their mean time. The rate of segments that
     the host sends is taken for the rate of requests: where it grew, the number grew as much without any delay. Where it
@@ -43,13 +43,15 @@ def _read_growth(view: HostView) -> Reading:
     return _compare_times(view, GROWTH.id, _measure_least)
 
 
-def _read_most_growth(view: HostView) -> Reading:
-    """Return for each service with connections the greatest time of a request, as a multiple of that in the baseline.
+def _read_lowest_growth(view: HostView) -> Reading:
+    """Return for each service how much longer its requests take than in the baseline, as far as the samples show.
 
-    Requests that are unread or not accepted wait too. A rate that fell is a longer time of each request; one that grew
-    is not corrected, because other services may send more. There is one number for each process with a waiting request.
+    It is the lower bound of the time of a request, as a multiple of that in the baseline: up to 1, the samples do not
+    show that requests take longer. Requests that are unread or not accepted wait too. A rate that fell is a longer
+    time of each request; one that grew is not corrected, because other services may send more. There is one number for
+    each process with a waiting request.
     """
-    return _compare_times(view, MOST_GROWTH.id, _measure_most)
+    return _compare_times(view, LOWEST_GROWTH.id, _measure_lowest)
 
 
 def _compare_times(
@@ -72,7 +74,7 @@ def _compare_times(
 
 
 def _read_peer_growth(view: HostView) -> Reading:
-    """Return for each peer of a program the greatest time of its answers, as a multiple of that in the baseline."""
+    """Return for each peer of a program how much longer its answers take, as `_read_lowest_growth` for requests."""
     before = view.baseline
     if before is None or not before.rows("tcp_waits"):
         return MissingData(Sentence("missing.no_baseline", {"measure": PEER_GROWTH.id}))
@@ -85,20 +87,15 @@ def _read_peer_growth(view: HostView) -> Reading:
     for key, calls in now.items():
         rows, earlier = [row for row, _ in calls], [row for row, _ in then.get(key, ())]
         waits, waits_before = estimate_waiting(view, rows), estimate_waiting(before, earlier)
-        waiting, waiting_before = sum_column(rows, "waiting"), sum_column(earlier, "waiting")
-        if waits_before.low <= 0 or less <= 0:
+        if not earlier or waits_before.high <= 0 or less <= 0:
             continue
-        interval = Interval(
-            "sampled", waits.low / waits_before.high / less, waits.high / waits_before.low / less
-        )
         detail: dict[str, str | int | float] = {
-            "name": key[0], "peer": key[1], "waiting": round(waiting, 2), "before": round(waiting_before, 2),
+            "name": key[0], "peer": key[1], "waiting": round(sum_column(rows, "waiting"), 2),
+            "before": round(sum_column(earlier, "waiting"), 2),
         }  # fmt: skip
-        value, samples = waiting / waiting_before / less, count_samples(view)
+        value, samples = waits.low / waits_before.high / less, count_samples(view)
         cites = (*cite_rows(rows), traffic[1])
-        measurements += [
-            Measurement(value, subject, cites, samples, (), detail, interval) for _, subject in calls
-        ]
+        measurements += [Measurement(value, subject, cites, samples, (), detail) for _, subject in calls]
     return measurements
 
 
@@ -141,27 +138,25 @@ def _measure_least(view: HostView, before: HostView, pair: _Pair, growth: float)
     yield _build_measurement(pair, pair.account.service.subject, value, interval, (waiting, waiting_before))
 
 
-def _measure_most(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
+def _measure_lowest(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
     less = min(1.0, growth)
     account = pair.account
     counted = _count_requests(pair.now)
     now, then = _estimate_requests(view, pair.now), _estimate_requests(before, pair.then)
-    if then.low <= 0 or less <= 0:
+    if not pair.then or then.high <= 0 or less <= 0:
         return
     # Requests that only callers or accept queues show have no samples of their own: all of them count.
     others = max(0.0, account.waiting + account.queued - counted)
-    waiting, waiting_before = counted + others, _count_requests(pair.then)
-    interval = Interval("sampled", now.low / then.high / less, (now.high + others) / then.low / less)
-    value = waiting / waiting_before / less
-    subject = account.service.subject
+    value = (now.low + others) / then.high / less
     waiting_pids = {row.text("pid") for row in pair.now if row.number("waiting") or row.number("unread")}
-    for pid in sorted({dict(subject).get("pid", "")} | waiting_pids):
-        place = tuple(sorted({**dict(subject), "pid": pid}.items()))
-        yield _build_measurement(pair, place, value, interval, (waiting, waiting_before))
+    subject = dict(account.service.subject)
+    for pid in sorted({subject.get("pid", "")} | waiting_pids):
+        place = tuple(sorted({**subject, "pid": pid}.items()))
+        yield _build_measurement(pair, place, value, None, (counted + others, _count_requests(pair.then)))
 
 
 def _build_measurement(
-    pair: _Pair, subject: Subject, value: float, interval: Interval, counts: tuple[float, float]
+    pair: _Pair, subject: Subject, value: float, interval: Interval | None, counts: tuple[float, float]
 ) -> Measurement:
     """Return a measurement; `counts` are the requests that wait now and in the baseline."""
     detail: dict[str, str | int | float] = {
@@ -206,12 +201,12 @@ GROWTH = Measure(
     "service.request_time_ratio", "ratio", Text("Time of a request against the baseline", "请求耗时与基线之比"),
     _SOURCES, _read_growth,
 )  # fmt: skip
-MOST_GROWTH = Measure(
-    "service.request_time_ratio_most", "ratio",
-    Text("Greatest time of a request against the baseline", "请求耗时与基线之比的上限"), _SOURCES, _read_most_growth,
+LOWEST_GROWTH = Measure(
+    "service.request_time_ratio_least", "ratio",
+    Text("Least time of a request against the baseline", "请求耗时与基线之比的下限"), _SOURCES, _read_lowest_growth,
 )  # fmt: skip
 PEER_GROWTH = Measure(
-    "peer.answer_time_ratio_most", "ratio",
-    Text("Greatest time of an answer against the baseline", "应答耗时与基线之比的上限"),
+    "peer.answer_time_ratio_least", "ratio",
+    Text("Least time of an answer against the baseline", "应答耗时与基线之比的下限"),
     (("tcp_waits",), ("snmp",)), _read_peer_growth,
 )  # fmt: skip
