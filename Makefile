@@ -11,8 +11,8 @@ up: ## start the platform on this machine
 down: ## stop it
 	./culprit down
 
-check: ## format, lint, types, layers, containers and the frontend, without engines and hosts
-	./culprit test --only format --only lint --only types --only layers --only containers --only frontend
+check: ## format, lint, types, layers, containers, the native reader and the frontend, without engines and hosts
+	./culprit test --only format --only lint --only types --only layers --only containers --only native --only frontend
 
 test: ## everything that CI runs; PATHS='FILE ...' runs single test files
 	./culprit test $(PATHS)

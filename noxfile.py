@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nox
 from culprit.launcher.install import locked_packages as install
+from culprit.launcher.install import native_reader
 from culprit.launcher.paths import FRONTEND, ROOT, VENV, python_path
 from culprit.launcher.progress import Progress
 
@@ -125,6 +126,20 @@ def containers(session: nox.Session) -> None:
 
 
 @nox.session
+def native(session: nox.Session) -> None:
+    """Formatting, lint and tests of the native reader, where a Rust toolchain is installed."""
+    cargo = native_reader.find_cargo(os.environ)
+    if cargo is None:
+        session.skip(f"no Rust toolchain: apt-get install {native_reader.PACKAGES}")
+    env = {"PATH": f"{cargo.parent}{os.pathsep}{os.environ['PATH']}"}
+    lint = ("clippy", "--locked", "--quiet", "--all-targets", "--", "-D", "warnings")
+    tests = ("test", "--locked", "--quiet", "--no-default-features")
+    with session.chdir(native_reader.SOURCE):
+        for command in (("fmt", "--check"), lint, tests):
+            session.run("cargo", *command, external=True, env=env)
+
+
+@nox.session
 def frontend(session: nox.Session) -> None:
     """Generated client, lint, layers, types, tests and the build of the interface."""
     paths = selected_paths(session)
@@ -169,6 +184,7 @@ def server(session: nox.Session) -> None:
     slow = ("debootstrap",) if full else ()
     require_programs(session, (*packages.HOST_TOOLS, *packages.VARIANTS, *packages.LAB, *slow))
     node_environment(packages.OIDC)
+    native_reader.install_native_reader(Progress())
     # A worker takes whole files, in the order of conftest.py: the longest first.
     run_pytest(session, "pytest.xml", "-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 

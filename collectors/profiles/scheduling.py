@@ -16,7 +16,8 @@ Meaning of the words, and where they differ from `perf sched timehist`:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,17 @@ class SchedTable:
     def lost_share(self) -> float:
         """Lost events as a share of all that happened."""
         return self.lost / max(1, self.lost + self.events)
+
+    def at_times(self, change: Callable[[Times], Times]) -> SchedTable:
+        """Return the same schedule on another clock. `change` maps times; lengths are differences of them."""
+        begin, end = change(self.t_ns), change(self.t_ns + self.len_ns)
+        ready = change(self.t_ns - np.maximum(self.delay_ns, 0))
+        t0, t1 = (int(change(np.array([t], np.int64))[0]) for t in (self.t0_ns, self.t1_ns))
+        open_wait_ns = t1 - change(np.array(self.t1_ns - self.open_wait_ns, np.int64))
+        return replace(
+            self, t_ns=begin, len_ns=end - begin, delay_ns=np.where(self.delay_ns < 0, -1, begin - ready),
+            open_wait_ns=open_wait_ns, t0_ns=t0, t1_ns=t1,
+        )  # fmt: skip
 
     def tasks(self) -> list[TaskRow]:
         """One row per task that ran, longest total wait first."""
@@ -289,7 +301,9 @@ def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, dict[int, 
     origin[row[entries]] = np.where(known, kind[stretch[entries]], OTHER)
     entered = np.zeros(len(head), bool)
     entered[stretch[entries]] = True
-    waiting = np.flatnonzero(~entered & (ready < never) & (tid[head] != 0))
+    # An earlier stretch without an entry is one in which the thread ran when the capture began.
+    is_last = np.r_[tid[head][1:] != tid[head][:-1], True][: len(head)]
+    waiting = np.flatnonzero(is_last & ~entered & (ready < never) & (tid[head] != 0))
     end = int(t.max()) if len(t) else 0
     open_wait = dict(zip(tid[head[waiting]].tolist(), (end - ready[waiting]).tolist(), strict=True))
     return delay[order], origin[order], open_wait

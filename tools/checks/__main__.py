@@ -22,7 +22,7 @@ from tools.checks import junit
 
 RESULTS = ROOT / ".test-results"
 #: Sessions without a host: in a whole run they fill the time that the lab waits for its hosts.
-CHECKS = ("format", "lint", "types", "layers", "containers", "frontend")
+CHECKS = ("format", "lint", "types", "layers", "containers", "native", "frontend")
 SESSIONS = (*CHECKS, "lab", "server", "e2e")
 #: How many times longer the limits of the checks are while hosts of the lab take the CPUs, in some rounds completely.
 LONGER_TIMEOUTS = {"CULPRIT_TEST_TIMEOUT_FACTOR": "5"}

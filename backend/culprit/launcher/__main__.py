@@ -14,6 +14,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "up": up.install_platform,
     "up-installed": up.run_platform,
     "build": up.run_build,
+    "native": up.run_native,
     "packages": up.run_packages,
     "down": down.stop_platform,
     "status": status.print_status,

@@ -20,7 +20,7 @@ from pathlib import Path
 from culprit.launcher import services, state
 from culprit.launcher.engines import Engine, Postgres, Valkey
 from culprit.launcher.install import locked_packages as install
-from culprit.launcher.install import requirements
+from culprit.launcher.install import native_reader, requirements
 from culprit.launcher.install.apt_packages import Packages
 from culprit.launcher.local_host import tools as this_host
 from culprit.launcher.local_host.sshd import SshdProcess
@@ -106,6 +106,12 @@ def run_platform(arguments: list[str]) -> int:
 def run_build(_: list[str]) -> int:
     """Build the frontend, as a process of its own. Raises LauncherError."""
     install.build_frontend(Progress())
+    return 0
+
+
+def run_native(_: list[str]) -> int:
+    """Build the native reader of perf.data, as a process of its own. Raises LauncherError."""
+    native_reader.install_native_reader(Progress())
     return 0
 
 
@@ -201,6 +207,8 @@ class RunningPlatform:
         self.announced = {"login_url": answer.get("login_url")}
         self._announce_state()
         self._greet(answer)
+        if not native_reader.is_installed():
+            self._start_parallel("native")
         if self.options.timings:
             self.progress.write(self.options.timings)
 

@@ -13,14 +13,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.parse.perf import perf_lines, perf_script
+from collectors.parse.perf import perf_data, perf_lines, perf_script
 from collectors.profiles.limits import ImportRefusedError, LimitExceededError, ReaderLimits, WrongFormatError
 from collectors.profiles.trie import INLINED, FrameKind
 from collectors.tests.recorded_profiles import HOSTILE, captured, source, stacks
 
+READERS = {"python": perf_script.parse_perf_script}
+if perf_data.is_available():
+    READERS["native"] = perf_data.read_text
+_chosen = [perf_script.parse_perf_script]
+
+
+@pytest.fixture(params=list(READERS), autouse=True)
+def _reader(request):
+    """Every test is of both readers."""
+    _chosen[0] = READERS[request.param]
+
 
 def read(text: bytes, limits: ReaderLimits | None = None):
-    return perf_script.parse_perf_script(source(text), limits or ReaderLimits())
+    return _chosen[0](source(text), limits or ReaderLimits())
 
 
 def frames_of(table):
@@ -287,7 +298,7 @@ def test_pieces_of_any_size_give_the_same():
 
     whole = stacks(read(text))
     for step in (7, 64, 4096):
-        assert stacks(perf_script.parse_perf_script(Drip(step))) == whole
+        assert stacks(_chosen[0](Drip(step))) == whole
 
 
 def test_forgetting_the_caches_changes_nothing(monkeypatch):

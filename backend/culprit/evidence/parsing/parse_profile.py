@@ -6,24 +6,23 @@ It leaves `result.json` and for every event i of the samples `i.samples` and, of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from collectors.contract import Sentence, Times
-from collectors.parse.perf import folded, perf_sched, perf_script
+from collectors.parse.perf import folded, perf_data, perf_sched, perf_script
 from collectors.profiles import scheduling
 from collectors.profiles.limits import PIECE, ImportRefusedError, Readable
-from collectors.profiles.samples import SampleTable
+from collectors.profiles.samples import SampleTable, Unit
 from culprit.domain.imports.file_kinds import PERF_MAGIC
 from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.profiles.tree_response import render_tree_json
 from culprit.evidence.parsing import result_file
 from culprit.evidence.parsing.run_clock import load_clock
 from culprit.infra.artifacts.stored_part import PartAlteredError, StoredPart
-from culprit.infra.sandbox import perf_data
+from culprit.infra.sandbox import perf_data as perf_data_text
 from culprit.json_types import Json
 
 FIRST_WIDTH = 1200
@@ -36,12 +35,11 @@ def main(request: Mapping[str, Any]) -> None:
     part = StoredPart(named["sha256"], named["size"], Path(named["path"]), named["encoding"])
     try:
         part.check()
-        with open_text(part, request["reader"]) as source:
-            schedule = (
-                _build_schedule(source, request)
-                if request["reader"] == "perf_sched"
-                else _build_stacks(source, request)
-            )
+        schedule = (
+            _build_schedule(part, request)
+            if request["reader"] == "perf_sched"
+            else _build_stacks(part, request)
+        )
         result: Json = {"profiles": schedule}
     except ImportRefusedError as refused:
         result = {"failure": result_file.sentence_to_json(refused.sentence)}
@@ -54,17 +52,12 @@ def main(request: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def open_text(part: StoredPart, reader: str) -> Iterator[Readable]:
-    """The text that a reader wants; perf.data goes through perf first."""
+def open_part(part: StoredPart) -> Iterator[Readable | Path]:
+    """Yield the text of a part; for perf.data, the path of an unpacked copy."""
     with part.reader() as source:
         head = source.read(len(PERF_MAGIC))
-        if head != PERF_MAGIC:
-            yield _PrefixedStream(head, source)
-            return
-        data = perf_data.unpack_file(_PrefixedStream(head, source), Path("perf.data"))
-    fields = perf_data.SCHED_FIELDS if reader == "perf_sched" else perf_data.select_fields(data)
-    with perf_data.run_script(data, fields) as text:
-        yield text
+        whole = _PrefixedStream(head, source)
+        yield perf_data_text.unpack_file(whole, Path("perf.data")) if head == PERF_MAGIC else whole
 
 
 class _PrefixedStream:
@@ -85,12 +78,28 @@ def _to_utc(request: Mapping[str, Any], t_ns: Times) -> Times:
     return load_clock(request["clock"]).to_utc(request["clock_kind"], t_ns)
 
 
-def _build_stacks(source: Readable, request: Mapping[str, Any]) -> list[Json]:
+def read_samples(part: StoredPart, reader: str, unit: Unit) -> SampleTable:
+    """Read the stacks of a part, with the native reader where it is installed.
+
+    Without it, perf of the server prints perf.data as text. Symbols of perf.data are those of programs and libraries of
+    the server that have the same build ID.
+    """
+    with open_part(part) as source:
+        if reader == "folded" and not isinstance(source, Path):
+            return folded.parse_folded(source, unit=unit)
+        if isinstance(source, Path):
+            if perf_data.is_available():
+                return perf_data.read_samples(source, perf_data.SymbolFiles(root=Path("/")))
+            with perf_data_text.run_script(source, perf_data_text.select_fields(source)) as text:
+                return perf_script.parse_perf_script(text)
+        return (
+            perf_data.read_text(source) if perf_data.is_available() else perf_script.parse_perf_script(source)
+        )
+
+
+def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> list[Json]:
     """One profile per event, the heaviest first: weights of different events must never be added up."""
-    if request["reader"] == "folded":
-        table = folded.parse_folded(source, unit=request["unit"])
-    else:
-        table = perf_script.parse_perf_script(source)
+    table = read_samples(part, request["reader"], request["unit"])
     if table.has_time:
         table = table.at_times(_to_utc(request, table.t_ns))
     by_event = {name: table.of_event(name) if len(table.events) > 1 else table for name in table.events}
@@ -124,11 +133,22 @@ def render_first_tree(profile: StackProfile) -> str:
     return render_tree_json(view.render_tree(FIRST_WIDTH), totals)
 
 
-def _build_schedule(source: Readable, request: Mapping[str, Any]) -> list[Json]:
-    """Who ran where and waited how long; it has no stacks and so no tree."""
-    events = perf_sched.parse_perf_sched(source)
-    events = replace(events, t_ns=_to_utc(request, events.t_ns), wake_t_ns=_to_utc(request, events.wake_t_ns))
-    table = scheduling.build_sched_table(events)
+def read_schedule(part: StoredPart, to_utc: Callable[[Times], Times]) -> scheduling.SchedTable:
+    """Read who ran where and waited how long, with the native reader where it is installed."""
+    with open_part(part) as source:
+        if isinstance(source, Path):
+            if perf_data.is_available():
+                return perf_data.read_schedule(source).at_times(to_utc)
+            with perf_data_text.run_script(source, perf_data_text.SCHED_FIELDS) as text:
+                events = perf_sched.parse_perf_sched(text)
+        else:
+            events = perf_sched.parse_perf_sched(source)
+    return scheduling.build_sched_table(events).at_times(to_utc)
+
+
+def _build_schedule(part: StoredPart, request: Mapping[str, Any]) -> list[Json]:
+    """A schedule has no stacks and so no tree."""
+    table = read_schedule(part, lambda t_ns: _to_utc(request, t_ns))
     table.save(Path("0.samples"))
     return [
         {

@@ -1,0 +1,17 @@
+//! The native reader of Culprit: perf.data as columns and a trie, without text in between.
+
+pub mod bytes;
+pub mod error;
+pub mod modules;
+pub mod off_cpu;
+pub mod order;
+pub mod perf;
+pub mod processes;
+pub mod profile;
+#[cfg(feature = "python")]
+pub mod python;
+pub mod sched;
+pub mod stacks;
+pub mod symbols;
+pub mod text;
+pub mod trie;

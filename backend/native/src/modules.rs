@@ -1,0 +1,307 @@
+//! Programs and libraries of a capture, and the frames of their addresses.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use crate::error::Result;
+use crate::processes::ModuleId;
+use crate::symbols::kernel::{read_kallsyms, split_module};
+use crate::symbols::names::demangle;
+use crate::symbols::table::{Located, SymbolTable};
+use crate::symbols::{elf, perf_map};
+use crate::trie::{FrameKind, TrieBuilder};
+
+const KERNEL: &[u8] = b"[kernel.kallsyms]";
+const UNKNOWN: &[u8] = b"[unknown]";
+const NO_FRAME: u32 = u32::MAX;
+/// Frames without a symbol that are told apart by their offset.
+const UNNAMED_MAX: usize = 200_000;
+const ANY_OFFSET: u64 = u64::MAX;
+
+/// Kernel functions in which a CPU does nothing (x86-64 and arm64), as `perf_lines.IDLE_FUNCTIONS`.
+const IDLE_FUNCTIONS: [&[u8]; 34] = [
+    b"default_idle",
+    b"default_idle_call",
+    b"arch_cpu_idle",
+    b"cpuidle_enter",
+    b"cpuidle_enter_state",
+    b"cpuidle_idle_call",
+    b"do_idle",
+    b"cpu_idle",
+    b"cpu_idle_loop",
+    b"cpu_startup_entry",
+    b"intel_idle",
+    b"intel_idle_irq",
+    b"intel_idle_ibrs",
+    b"intel_idle_s2idle",
+    b"mwait_idle",
+    b"mwait_idle_with_hints.constprop.0",
+    b"acpi_idle_enter",
+    b"acpi_idle_do_entry",
+    b"acpi_safe_halt",
+    b"acpi_processor_ffh_cstate_enter",
+    b"poll_idle",
+    b"native_safe_halt",
+    b"pv_native_safe_halt",
+    b"amd_e400_idle",
+    b"cpu_do_idle",
+    b"default_enter_idle",
+    b"haltpoll_enter_idle",
+    b"xen_safe_halt",
+    b"hv_safe_halt",
+    b"kvm_halt",
+    b"tick_nohz_idle_enter",
+    b"tick_nohz_idle_exit",
+    b"psci_enter_idle_state",
+    b"__cpuidle_text_start",
+];
+
+/// Whether a kernel function is one in which a CPU does nothing.
+pub fn is_idle_function(name: &[u8]) -> bool {
+    IDLE_FUNCTIONS.contains(&name)
+}
+
+/// Where symbols come from. All paths are of files that the caller chose.
+#[derive(Debug, Clone, Default)]
+pub struct SymbolSources {
+    /// A copy of `/proc/kallsyms` of the host.
+    pub kallsyms: Option<PathBuf>,
+    /// A directory with files named by build ID, hexadecimal.
+    pub store: Option<PathBuf>,
+    /// A directory in which paths of the capture are looked up; a file must have the same build ID, if both are known.
+    pub root: Option<PathBuf>,
+    /// A directory with copies of `perf-PID.map`.
+    pub perf_maps: Option<PathBuf>,
+}
+
+/// A module that samples are in, and how many symbols of it are known.
+#[derive(Debug, Clone)]
+pub struct UsedModule {
+    pub path: String,
+    pub build_id: Option<String>,
+    pub pid: u32,
+    pub symbols: usize,
+}
+
+/// What a module is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Origin {
+    File(Vec<u8>),
+    /// Memory without a file, of one process: code that was generated.
+    Anonymous(u32),
+}
+
+struct Module {
+    /// How it is shown.
+    name: Vec<u8>,
+    kind: FrameKind,
+    build_id: Option<Vec<u8>>,
+    /// A process that had it mapped, through whose root its path can be read.
+    pid: u32,
+    origin: Origin,
+    /// Read when the first address is in it.
+    table: Option<SymbolTable>,
+    /// The frames of the symbols, by place.
+    frames: Vec<u32>,
+}
+
+/// All modules, and the symbols of the kernel.
+pub struct Modules {
+    sources: SymbolSources,
+    build_ids: HashMap<Vec<u8>, Vec<u8>>,
+    modules: Vec<Module>,
+    by_origin: HashMap<Origin, ModuleId>,
+    kernel: SymbolTable,
+    kernel_frames: Vec<u32>,
+    names: HashMap<(ModuleId, u64), u32, ahash::RandomState>,
+}
+
+/// Module of addresses in the kernel; no mapping has it.
+const KERNEL_MODULE: ModuleId = ModuleId::MAX;
+/// Module of addresses that no mapping contains.
+const NO_MODULE: ModuleId = ModuleId::MAX - 1;
+
+impl Modules {
+    pub fn new(sources: SymbolSources, build_ids: HashMap<Vec<u8>, Vec<u8>>) -> Self {
+        let text = sources.kallsyms.as_ref().and_then(|path| std::fs::read(path).ok());
+        let kernel = text.and_then(|text| read_kallsyms(&text)).unwrap_or_default();
+        let kernel_frames = vec![NO_FRAME; kernel.len()];
+        Self {
+            sources,
+            build_ids,
+            modules: Vec::new(),
+            by_origin: HashMap::new(),
+            kernel,
+            kernel_frames,
+            names: HashMap::default(),
+        }
+    }
+
+    /// The module that a mapping of a process shows.
+    pub fn of_mapping(&mut self, pid: u32, path: &[u8], build_id: Option<&[u8]>) -> ModuleId {
+        let is_anonymous = path.is_empty()
+            || path.starts_with(b"//anon")
+            || path.starts_with(b"/dev/zero")
+            || path.starts_with(b"/anon_hugepage");
+        let origin = if is_anonymous { Origin::Anonymous(pid) } else { Origin::File(path.to_vec()) };
+        if let Some(known) = self.by_origin.get(&origin) {
+            return *known;
+        }
+        let is_jit = is_anonymous
+            || path.starts_with(b"/memfd:")
+            || path.starts_with(b"anon_inode:")
+            || path.starts_with(b"[anon");
+        let name = if is_anonymous { format!("/tmp/perf-{pid}.map").into_bytes() } else { path.to_vec() };
+        let id = self.modules.len() as ModuleId;
+        self.modules.push(Module {
+            name,
+            kind: if is_jit { FrameKind::Jit } else { FrameKind::User },
+            build_id: build_id.map(<[u8]>::to_vec).or_else(|| self.build_ids.get(path).cloned()),
+            pid,
+            origin: origin.clone(),
+            table: None,
+            frames: Vec::new(),
+        });
+        self.by_origin.insert(origin, id);
+        id
+    }
+
+    /// The modules that samples are in.
+    pub fn list_used(&self) -> Vec<UsedModule> {
+        let used = self.modules.iter().filter_map(|item| Some((item, item.table.as_ref()?)));
+        used.map(|(item, table)| UsedModule {
+            path: String::from_utf8_lossy(&item.name).into_owned(),
+            build_id: item.build_id.as_deref().map(to_hexadecimal),
+            pid: item.pid,
+            symbols: table.len(),
+        })
+        .collect()
+    }
+
+    /// The frame of an address in the kernel.
+    pub fn kernel_frame(&mut self, trie: &mut TrieBuilder, address: u64) -> Result<u32> {
+        let Located::Symbol(place) = self.kernel.locate(address) else {
+            return self.unnamed(trie, KERNEL_MODULE, KERNEL, address);
+        };
+        if self.kernel_frames[place] == NO_FRAME {
+            let (name, module) = split_module(self.kernel.name(place));
+            let module = if module.is_empty() { KERNEL } else { module };
+            let kind = if is_idle_function(name) { FrameKind::Idle } else { FrameKind::Kernel };
+            self.kernel_frames[place] = trie.add_frame(name, module, kind, 0)?;
+        }
+        Ok(self.kernel_frames[place])
+    }
+
+    /// The frame of an address of a program that no mapping contains.
+    pub fn unmapped_frame(&mut self, trie: &mut TrieBuilder) -> Result<u32> {
+        let key = (NO_MODULE, 0);
+        if let Some(known) = self.names.get(&key) {
+            return Ok(*known);
+        }
+        let frame = trie.add_frame(UNKNOWN, b"", FrameKind::Unknown, 0)?;
+        self.names.insert(key, frame);
+        Ok(frame)
+    }
+
+    /// The frame of an offset in a module; of memory without a file, that of an address.
+    pub fn frame(&mut self, trie: &mut TrieBuilder, module: ModuleId, offset: u64, address: u64) -> Result<u32> {
+        self.load(module);
+        let item = &mut self.modules[module as usize];
+        let at = if matches!(item.origin, Origin::Anonymous(_)) { address } else { offset };
+        let table = item.table.as_ref().expect("loaded above");
+        let start = match table.locate(at) {
+            Located::Symbol(place) => {
+                if item.frames[place] == NO_FRAME {
+                    let name = demangle(table.name(place));
+                    item.frames[place] = trie.add_frame(&name, &item.name, item.kind, 0)?;
+                }
+                return Ok(item.frames[place]);
+            }
+            Located::Function(start) => start,
+            Located::Nothing => at,
+        };
+        let name = std::mem::take(&mut item.name);
+        let frame = self.unnamed(trie, module, &name, start);
+        self.modules[module as usize].name = name;
+        frame
+    }
+
+    /// A frame without a symbol: `MODULE+0xOFFSET`, with the offset of its function where that is known. After very many
+    /// of them, all others of a module are one frame.
+    fn unnamed(&mut self, trie: &mut TrieBuilder, module: ModuleId, name: &[u8], offset: u64) -> Result<u32> {
+        let is_room = self.names.len() < UNNAMED_MAX;
+        let key = (module, if is_room { offset } else { ANY_OFFSET });
+        if let Some(known) = self.names.get(&(module, offset)).or_else(|| self.names.get(&key)) {
+            return Ok(*known);
+        }
+        let short = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+        let place = if is_room { format!("+{offset:#x}") } else { "+?".to_owned() };
+        let frame = trie.add_frame(&[short, place.as_bytes()].concat(), name, FrameKind::Unknown, 0)?;
+        self.names.insert(key, frame);
+        Ok(frame)
+    }
+
+    /// Read the symbols of a module once.
+    fn load(&mut self, module: ModuleId) {
+        let item = &self.modules[module as usize];
+        if item.table.is_some() {
+            return;
+        }
+        let table = match &item.origin {
+            Origin::Anonymous(pid) => self.read_perf_map(*pid),
+            Origin::File(path) => self.read_file(path, item.build_id.as_deref()),
+        };
+        let table = table.unwrap_or_default();
+        let item = &mut self.modules[module as usize];
+        item.frames = vec![NO_FRAME; table.len()];
+        item.table = Some(table);
+    }
+
+    fn read_perf_map(&self, pid: u32) -> Option<SymbolTable> {
+        let path = self.sources.perf_maps.as_ref()?.join(format!("perf-{pid}.map"));
+        Some(perf_map::read_perf_map(&std::fs::read(path).ok()?))
+    }
+
+    fn read_file(&self, path: &[u8], build_id: Option<&[u8]>) -> Option<SymbolTable> {
+        let find_debug = |id: &[u8]| self.find_debug_file(id);
+        if let (Some(store), Some(id)) = (&self.sources.store, build_id) {
+            let stored = map_file(&store.join(to_hexadecimal(id)));
+            if let Some(symbols) = stored.and_then(|bytes| elf::read_elf(&bytes, find_debug)) {
+                return Some(symbols.table);
+            }
+        }
+        let root = self.sources.root.as_ref()?;
+        let inside = std::str::from_utf8(path).ok()?.strip_prefix('/')?;
+        let symbols = elf::read_elf(&map_file(&root.join(inside))?, find_debug)?;
+        let is_same = match (build_id, symbols.build_id.as_deref()) {
+            (Some(expected), Some(own)) => expected.starts_with(own) || own.starts_with(expected),
+            _ => true,
+        };
+        is_same.then_some(symbols.table)
+    }
+
+    /// Debugging symbols that are installed apart from their program, as `-dbg` packages do.
+    fn find_debug_file(&self, build_id: &[u8]) -> Option<Mmap> {
+        let name = to_hexadecimal(build_id);
+        let (folder, file) = name.split_at_checked(2)?;
+        let root = self.sources.root.as_ref()?;
+        map_file(&root.join("usr/lib/debug/.build-id").join(folder).join(format!("{file}.debug")))
+    }
+}
+
+fn to_hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of a file.
+fn map_file(path: &Path) -> Option<Mmap> {
+    let file = File::open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    // SAFETY: the files are those of the symbol store or of this host, which nobody shortens while they are read.
+    unsafe { Mmap::map(&file).ok() }
+}

@@ -1,0 +1,157 @@
+//! Time off the CPU by stack, from `sched_switch` with call chains; with `sched_waking`, who ended each wait.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+
+use crate::error::Result;
+use crate::modules::{Modules, SymbolSources};
+use crate::order::{Areas, Order, Ordered};
+use crate::perf::file::Header;
+use crate::perf::records::kind;
+use crate::perf::samples::Sample;
+use crate::perf::tracing::{Field, Tracepoint, read_tracepoints};
+use crate::profile::{Columns, Profile};
+use crate::stacks::Stacks;
+use crate::trie::{FrameKind, Limits};
+
+/// Bits of `prev_state` that mean that a thread can still run: none, or only that it was preempted.
+const STATE_BITS: i64 = 0xff;
+
+enum Reading {
+    Switch { state: Field, next: Field },
+    Waking { tid: Field },
+}
+
+/// A thread that left its CPU.
+struct Wait {
+    since: u64,
+    pid: u32,
+    comm: u32,
+    cpu: Option<u32>,
+    node: u32,
+    waker: Option<u32>,
+}
+
+/// Read the waits of a whole file: weights are nanoseconds, times those at which the waits began.
+///
+/// A wait that has not ended counts up to the last event, because it is off the CPU that long at least.
+pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits) -> Result<Profile> {
+    let (header, area) = Header::parse(bytes)?;
+    let readings = list_readings(&header);
+    if !readings.iter().any(|item| matches!(item, Some(Reading::Switch { .. }))) {
+        return Err(header.explain_nothing());
+    }
+    let areas = Areas::unpack(area)?;
+    let mut reader = Reader {
+        stacks: Stacks::new(Modules::new(sources, header.build_ids.clone()), limits),
+        columns: Columns::default(),
+        waits: HashMap::default(),
+        marks: [0; 3],
+        end: 0,
+    };
+    for (at, text) in [b"blocked".as_slice(), b"runnable", b"woken by"].into_iter().enumerate() {
+        reader.marks[at] = reader.stacks.trie.add_frame(text, b"", FrameKind::Comm, 0)?;
+    }
+    for item in Order::of(&header, &areas).records(&areas) {
+        if item.record.kind == kind::SAMPLE {
+            reader.sample(&header, &readings, &item)?;
+        } else {
+            reader.stacks.read(&item.record);
+        }
+    }
+    reader.finish(&header)
+}
+
+fn list_readings(header: &Header<'_>) -> Vec<Option<Reading>> {
+    let tracepoints = header.tracing_data.map(read_tracepoints).unwrap_or_default();
+    let read = |point: &Tracepoint| match (point.system.as_str(), point.name.as_str()) {
+        ("sched", "sched_switch") => {
+            Some(Reading::Switch { state: point.field("prev_state")?, next: point.field("next_pid")? })
+        }
+        ("sched", "sched_waking") => Some(Reading::Waking { tid: point.field("pid")? }),
+        _ => None,
+    };
+    let of_event = |attribute: &crate::perf::attributes::Attribute| {
+        tracepoints.get(&attribute.config).filter(|_| attribute.is_tracepoint()).and_then(read)
+    };
+    header.events.iter().map(|event| of_event(&event.attribute)).collect()
+}
+
+struct Reader {
+    stacks: Stacks,
+    columns: Columns,
+    waits: HashMap<u32, Wait, RandomState>,
+    /// The frames `blocked`, `runnable` and `woken by`.
+    marks: [u32; 3],
+    end: u64,
+}
+
+impl Reader {
+    fn sample(&mut self, header: &Header<'_>, readings: &[Option<Reading>], item: &Ordered<'_>) -> Result<()> {
+        let (time, record) = (item.time, &item.record);
+        let parsed = item.event.and_then(|event| {
+            let sample = Sample::parse(&header.events[event].attribute, record.payload)?;
+            Some((readings[event].as_ref()?, sample))
+        });
+        let Some((reading, sample)) = parsed else { return Ok(()) };
+        self.end = time;
+        match reading {
+            Reading::Switch { state, next } => {
+                let raw = sample.raw.unwrap_or(&[]);
+                let (Some(state), Some(next)) = (state.number(raw), next.number(raw)) else {
+                    self.stacks.damaged += 1;
+                    return Ok(());
+                };
+                if let Some(wait) = self.waits.remove(&(next as u32)) {
+                    self.end_wait(next as u32, &wait, time)?;
+                }
+                if sample.tid != 0 {
+                    self.begin_wait(&sample, record.misc, time, state & STATE_BITS == 0)?;
+                }
+            }
+            Reading::Waking { tid } => {
+                let Some(tid) = sample.raw.and_then(|raw| tid.number(raw)) else { return Ok(()) };
+                if self.waits.get(&(tid as u32)).is_some_and(|wait| wait.waker.is_none()) {
+                    let comm = self.stacks.comm_of(sample.tid);
+                    let root = self.stacks.comm_node(comm)?;
+                    let waker = self.stacks.stack(root, &sample, record.misc)?;
+                    if let Some(wait) = self.waits.get_mut(&(tid as u32)) {
+                        wait.waker = Some(waker);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_wait(&mut self, sample: &Sample<'_>, flags: u16, time: u64, is_runnable: bool) -> Result<()> {
+        let comm = self.stacks.comm_of(sample.tid);
+        let root = self.stacks.comm_node(comm)?;
+        let below = self.stacks.trie.child(root, self.marks[usize::from(is_runnable)])?;
+        let node = self.stacks.stack(below, sample, flags)?;
+        let wait = Wait { since: time, pid: sample.pid, comm, cpu: sample.cpu, node, waker: None };
+        self.waits.insert(sample.tid, wait);
+        Ok(())
+    }
+
+    fn end_wait(&mut self, tid: u32, wait: &Wait, time: u64) -> Result<()> {
+        let node = match wait.waker {
+            Some(waker) => self.stacks.trie.append_reversed(wait.node, self.marks[2], waker)?,
+            None => wait.node,
+        };
+        let waiter = Sample { pid: wait.pid, tid, cpu: wait.cpu, ..Sample::default() };
+        self.columns.push(wait.since, &waiter, wait.comm, node, 0);
+        self.columns.weight.push(time.saturating_sub(wait.since) as i64);
+        Ok(())
+    }
+
+    fn finish(mut self, header: &Header<'_>) -> Result<Profile> {
+        let mut open: Vec<_> = std::mem::take(&mut self.waits).into_iter().collect();
+        open.sort_by_key(|(tid, wait)| (wait.since, *tid));
+        for (tid, wait) in open {
+            self.end_wait(tid, &wait, self.end)?;
+        }
+        Profile::build(header, self.columns, self.stacks, vec!["off_cpu".to_owned()])
+    }
+}

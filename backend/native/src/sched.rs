@@ -1,0 +1,357 @@
+//! Scheduler tracepoints as slices on CPUs and waits of threads, in the words of `collectors.profiles.scheduling`.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+
+use crate::bytes::u64_at;
+use crate::error::{ReadError, Result};
+use crate::order::{Areas, Order, Ordered};
+use crate::perf::file::Header;
+use crate::perf::records::kind;
+use crate::perf::samples::Sample;
+use crate::perf::tracing::{Field, read_tracepoints};
+use crate::trie::{Strings, printable};
+
+/// The code of a state is its place in `RSDTtXZPI?`.
+const UNKNOWN_STATE: u8 = 9;
+const RUNNABLE: u8 = 0;
+const EVENTS_MAX: usize = 100_000_000;
+const TASKS_MAX: usize = 1_000_000;
+
+const CUT_START: u8 = 1;
+const CUT_END: u8 = 2;
+const OTHER: u8 = 0;
+const WOKEN: u8 = 1;
+const PREEMPTED: u8 = 2;
+
+/// What the scheduler did, as columns of slices and of tasks.
+#[derive(Default)]
+pub struct Schedule {
+    pub time: Vec<i64>,
+    pub length: Vec<i64>,
+    pub cpu: Vec<i32>,
+    pub task: Vec<i32>,
+    pub state: Vec<u8>,
+    pub delay: Vec<i64>,
+    pub origin: Vec<u8>,
+    pub cut: Vec<u8>,
+    pub tid: Vec<i32>,
+    pub pid: Vec<i32>,
+    pub priority: Vec<i32>,
+    pub open_wait: Vec<i64>,
+    pub comms: Vec<Vec<u8>>,
+    pub cpus: Vec<i32>,
+    pub start: i64,
+    pub end: i64,
+    pub events: u64,
+    pub lost: u64,
+    pub inconsistent: u64,
+    pub unreadable: u64,
+    pub clock: Option<i32>,
+}
+
+/// What a sample of an event means.
+enum Reading {
+    Switch { previous: [Field; 4], next: [Field; 3] },
+    Waking { comm: Field, tid: Field, priority: Field },
+}
+
+/// Read a recording of `perf sched record`, or any with `sched_switch`.
+pub fn read_schedule(bytes: &[u8]) -> Result<Schedule> {
+    let (header, area) = Header::parse(bytes)?;
+    let readings = list_readings(&header);
+    if !readings.iter().any(|item| matches!(item, Some(Reading::Switch { .. }))) {
+        return Err(header.explain_nothing());
+    }
+    let areas = Areas::unpack(area)?;
+    let mut builder = Builder::default();
+    for Ordered { time, event, record } in Order::of(&header, &areas).records(&areas) {
+        match record.kind {
+            kind::LOST => builder.add_lost(u64_at(record.payload, 8)),
+            kind::LOST_SAMPLES => builder.add_lost(u64_at(record.payload, 0)),
+            kind::SAMPLE => {
+                let Some(event) = event else {
+                    builder.schedule.unreadable += 1;
+                    continue;
+                };
+                let Some(reading) = &readings[event] else { continue };
+                let sample = Sample::parse(&header.events[event].attribute, record.payload);
+                if sample.and_then(|sample| builder.add(reading, &sample, time as i64)).is_none() {
+                    builder.schedule.unreadable += 1;
+                }
+                if builder.schedule.events as usize > EVENTS_MAX {
+                    return Err(ReadError::Limit("events", EVENTS_MAX as u64));
+                }
+                if builder.tasks.len() > TASKS_MAX {
+                    return Err(ReadError::Limit("tasks", TASKS_MAX as u64));
+                }
+            }
+            _ => {}
+        }
+    }
+    builder.finish(&header)
+}
+
+fn list_readings(header: &Header<'_>) -> Vec<Option<Reading>> {
+    let tracepoints = header.tracing_data.map(read_tracepoints).unwrap_or_default();
+    let read = |event: &crate::perf::file::Event| {
+        let point = tracepoints.get(&event.attribute.config).filter(|_| event.attribute.is_tracepoint())?;
+        if point.system != "sched" {
+            return None;
+        }
+        match point.name.as_str() {
+            "sched_switch" => Some(Reading::Switch {
+                previous: [
+                    point.field("prev_comm")?,
+                    point.field("prev_pid")?,
+                    point.field("prev_prio")?,
+                    point.field("prev_state")?,
+                ],
+                next: [point.field("next_comm")?, point.field("next_pid")?, point.field("next_prio")?],
+            }),
+            "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => Some(Reading::Waking {
+                comm: point.field("comm")?,
+                tid: point.field("pid")?,
+                priority: point.field("prio")?,
+            }),
+            _ => None,
+        }
+    };
+    header.events.iter().map(read).collect()
+}
+
+/// A thread: what is known of it, and since when it waits.
+struct Task {
+    pid: i32,
+    priority: i32,
+    comm: [u8; 16],
+    /// When it could run, and why; None while it runs or sleeps.
+    ready: Option<(i64, u8)>,
+    has_run: bool,
+}
+
+/// What runs on a CPU.
+struct Running {
+    tid: i32,
+    since: i64,
+    delay: i64,
+    origin: u8,
+}
+
+#[derive(Default)]
+struct Builder {
+    schedule: Schedule,
+    tasks: HashMap<i32, Task, RandomState>,
+    running: HashMap<u32, Running, RandomState>,
+    has_events: bool,
+}
+
+impl Builder {
+    fn add_lost(&mut self, lost: Option<u64>) {
+        self.schedule.lost = self.schedule.lost.saturating_add(lost.unwrap_or(0));
+    }
+
+    fn add(&mut self, reading: &Reading, sample: &Sample<'_>, time: i64) -> Option<()> {
+        let raw = sample.raw?;
+        if !self.has_events {
+            self.schedule.start = time;
+            self.has_events = true;
+        }
+        self.schedule.end = time;
+        self.schedule.events += 1;
+        match reading {
+            Reading::Switch { previous, next } => {
+                let tid = previous[1].number(raw)? as i32;
+                let next_tid = next[1].number(raw)? as i32;
+                let state = state_of(previous[3].number(raw)?);
+                self.name(tid, previous[0].text(raw)?, previous[2].number(raw)? as i32);
+                self.name(next_tid, next[0].text(raw)?, next[2].number(raw)? as i32);
+                self.name_process(sample);
+                self.switch(sample.cpu?, time, tid, state, next_tid);
+            }
+            Reading::Waking { comm, tid, priority } => {
+                let tid = tid.number(raw)? as i32;
+                self.name(tid, comm.text(raw)?, priority.number(raw)? as i32);
+                self.name_process(sample);
+                let task = self.tasks.get_mut(&tid)?;
+                if !task.has_run && task.ready.is_none() {
+                    task.ready = Some((time, WOKEN));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Remember the last name and priority of a thread.
+    fn name(&mut self, tid: i32, name: &[u8], priority: i32) {
+        let task =
+            self.tasks.entry(tid).or_insert(Task { pid: -1, priority, comm: [0; 16], ready: None, has_run: false });
+        task.priority = priority;
+        let size = name.len().min(16);
+        task.comm = [0; 16];
+        task.comm[..size].copy_from_slice(&name[..size]);
+    }
+
+    /// Remember the process of the thread that a sample is of; one that dies has none any more.
+    fn name_process(&mut self, sample: &Sample<'_>) {
+        if let Some(task) = self.tasks.get_mut(&(sample.tid as i32)).filter(|_| sample.pid as i32 >= 0) {
+            task.pid = sample.pid as i32;
+        }
+    }
+
+    fn switch(&mut self, cpu: u32, time: i64, tid: i32, state: u8, next: i32) {
+        match self.running.remove(&cpu) {
+            Some(slice) => {
+                let is_same = slice.tid == tid;
+                self.schedule.inconsistent += u64::from(!is_same);
+                let (delay, origin) = if is_same { (slice.delay, slice.origin) } else { (-1, OTHER) };
+                self.push(cpu, slice.since, time, tid, state, delay, origin, 0);
+            }
+            None => {
+                let start = self.schedule.start;
+                self.push(cpu, start, time, tid, state, -1, OTHER, CUT_START);
+                self.schedule.cpus.push(cpu as i32);
+            }
+        }
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            task.has_run = false;
+            task.ready = (state == RUNNABLE).then_some((time, PREEMPTED));
+        }
+        let mut slice = Running { tid: next, since: time, delay: -1, origin: OTHER };
+        if let Some(task) = self.tasks.get_mut(&next) {
+            if let Some((since, origin)) = task.ready.take().filter(|_| next != 0) {
+                (slice.delay, slice.origin) = (time - since, origin);
+            }
+            task.has_run = true;
+        }
+        self.running.insert(cpu, slice);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn push(&mut self, cpu: u32, start: i64, end: i64, tid: i32, state: u8, delay: i64, origin: u8, cut: u8) {
+        if tid == 0 {
+            return;
+        }
+        let columns = &mut self.schedule;
+        columns.time.push(start);
+        columns.length.push(end - start);
+        columns.cpu.push(cpu as i32);
+        columns.task.push(tid);
+        columns.state.push(state);
+        columns.delay.push(delay);
+        columns.origin.push(origin);
+        columns.cut.push(cut);
+    }
+
+    fn finish(mut self, header: &Header<'_>) -> Result<Schedule> {
+        if self.schedule.cpus.is_empty() {
+            return Err(header.explain_nothing());
+        }
+        let end = self.schedule.end;
+        let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
+        running.sort_by_key(|(cpu, _)| *cpu);
+        for (cpu, slice) in running {
+            self.push(cpu, slice.since, end, slice.tid, UNKNOWN_STATE, slice.delay, slice.origin, CUT_END);
+        }
+        let mut ran: Vec<i32> = self.schedule.task.clone();
+        ran.sort_unstable();
+        ran.dedup();
+        let places: HashMap<i32, i32, RandomState> =
+            ran.iter().enumerate().map(|(place, tid)| (*tid, place as i32)).collect();
+        for task in &mut self.schedule.task {
+            *task = places[task];
+        }
+        for tid in ran {
+            let task = self.tasks.get(&tid);
+            self.schedule.tid.push(tid);
+            self.schedule.pid.push(task.map_or(-1, |task| task.pid));
+            self.schedule.priority.push(task.map_or(-1, |task| task.priority));
+            let ready = task.and_then(|task| task.ready);
+            self.schedule.open_wait.push(ready.map_or(0, |(since, _)| end - since));
+            let name = task.map_or(&[][..], |task| crate::bytes::Cursor::new(&task.comm).text());
+            self.schedule.comms.push(printable(name, 64));
+        }
+        self.schedule.unreadable += u64::from(header.is_cut);
+        self.schedule.cpus.sort_unstable();
+        self.sort();
+        self.schedule.clock = header.events.iter().find_map(|event| event.attribute.clock);
+        Ok(self.schedule)
+    }
+
+    /// Put the slices in order of their begin, as drawing needs them.
+    fn sort(&mut self) {
+        let columns = &mut self.schedule;
+        let mut order: Vec<u32> = (0..columns.time.len() as u32).collect();
+        order.sort_by_key(|at| columns.time[*at as usize]);
+        fn pick<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+            *column = order.iter().map(|at| column[*at as usize]).collect();
+        }
+        pick(&mut columns.time, &order);
+        pick(&mut columns.length, &order);
+        pick(&mut columns.cpu, &order);
+        pick(&mut columns.task, &order);
+        pick(&mut columns.state, &order);
+        pick(&mut columns.delay, &order);
+        pick(&mut columns.origin, &order);
+        pick(&mut columns.cut, &order);
+    }
+}
+
+/// The code of `prev_state`, whose lowest bit that is set is the state; 256 (before 4.14: 1024) marks preemption.
+fn state_of(bits: i64) -> u8 {
+    match bits & 0xff {
+        0 => RUNNABLE,
+        low => match low.trailing_zeros() {
+            0 => 1, // S
+            1 => 2, // D
+            2 => 3, // T
+            3 => 4, // t
+            4 => 5, // X
+            5 => 6, // Z
+            6 => 7, // P
+            7 => 8, // I
+            _ => UNKNOWN_STATE,
+        },
+    }
+}
+
+/// The names as one blob.
+pub fn pack(comms: &[Vec<u8>]) -> Strings {
+    let mut strings = Strings::default();
+    strings.offsets.push(0);
+    for comm in comms {
+        strings.blob.extend_from_slice(comm);
+        strings.offsets.push(strings.blob.len() as i64);
+    }
+    strings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_have_the_letters_of_perf() {
+        const STATES: &[u8] = b"RSDTtXZPI?";
+        let letters: Vec<u8> =
+            [0, 1, 2, 4, 8, 16, 32, 64, 128, 256].map(|bits| STATES[usize::from(state_of(bits))]).to_vec();
+        assert_eq!(letters, b"RSDTtXZPIR");
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_thread_is_switched_in() {
+        let mut builder = Builder::default();
+        for tid in [0, 7, 8] {
+            builder.name(tid, b"x", 120);
+        }
+        builder.schedule.start = 100;
+        builder.switch(0, 100, 0, RUNNABLE, 7);
+        builder.switch(0, 200, 7, RUNNABLE, 8);
+        builder.switch(0, 250, 8, 1, 7);
+        builder.switch(0, 300, 7, 1, 0);
+        assert_eq!(builder.schedule.task, [7, 8, 7]);
+        assert_eq!(builder.schedule.delay, [-1, -1, 50]);
+        assert_eq!(builder.schedule.origin, [OTHER, OTHER, PREEMPTED]);
+    }
+}

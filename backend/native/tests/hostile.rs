@@ -1,0 +1,81 @@
+//! Whatever the bytes are, reading ends with a profile or an error: never with a panic, nor with more than they justify.
+
+use culprit_native::modules::SymbolSources;
+use culprit_native::off_cpu::read_off_cpu;
+use culprit_native::profile::read_profile;
+use culprit_native::sched::read_schedule;
+use culprit_native::symbols::elf::read_elf;
+use culprit_native::symbols::kernel::read_kallsyms;
+use culprit_native::symbols::perf_map::read_perf_map;
+use culprit_native::trie::Limits;
+use proptest::prelude::*;
+
+/// Real recordings, small enough to be read a thousand times.
+fn recordings() -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("the recordings are there")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "data"))
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).expect("readable")).collect()
+}
+
+fn read_all(bytes: &[u8]) {
+    let limits = Limits { nodes: 100_000, frames: 100_000, ..Limits::default() };
+    let _ = read_profile(bytes, SymbolSources::default(), limits);
+    let _ = read_off_cpu(bytes, SymbolSources::default(), limits);
+    let _ = read_schedule(bytes);
+}
+
+#[test]
+fn every_recording_is_readable() {
+    for bytes in recordings() {
+        assert!(read_profile(&bytes, SymbolSources::default(), Limits::default()).is_ok());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_recordings_do_no_harm(
+        which in any::<prop::sample::Index>(),
+        cut in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
+        head in prop::collection::vec((0_usize..400, any::<u8>()), 0..6),
+    ) {
+        let all = recordings();
+        let mut bytes = which.get(&all).clone();
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        for (at, value) in head {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = value;
+            }
+        }
+        read_all(&bytes);
+        bytes.truncate(cut.index(bytes.len()));
+        read_all(&bytes);
+    }
+
+    #[test]
+    fn bytes_that_are_no_recording_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
+        read_all(&bytes);
+        if let Some(head) = bytes.first_chunk_mut() {
+            *head = *b"PERFILE2";
+        }
+        read_all(&bytes);
+    }
+
+    #[test]
+    fn symbol_files_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..2000), text in "[0-9a-f tTW\\[\\]\n_$x]{0,400}") {
+        let _ = read_elf(&bytes, |_| None::<Vec<u8>>);
+        let _ = read_kallsyms(text.as_bytes());
+        let _ = read_perf_map(text.as_bytes());
+        let _ = read_perf_map(&bytes);
+    }
+}

@@ -1,0 +1,191 @@
+"""perf.data → drawn flame graph, its text → table, and → schedule, compared with perf and inferno.
+
+    ./culprit bench perf_data [--pairs 5] [--only fp10k fp100k deep100k fp1M sched1M] [--json FILE]
+
+Recordings are of this machine under a real workload. A and B take turns on the same file; CPU is that of all processes.
+A is a child of a warm process, as in the product, which reads perf.data with symbols of this machine and a stored copy
+of /proc/kallsyms, and makes the first tree of a page. B is `perf script --no-inline | inferno-collapse-perf |
+inferno-flamegraph`, for text inferno-collapse-perf, for schedules `perf sched timehist -s`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from culprit.domain.profiles.stacks import StackProfile
+from culprit.evidence.parsing.parse_profile import render_first_tree
+
+from bench.server.profile import WORKLOAD, find_inferno
+from collectors.parse.perf import perf_data
+from collectors.profiles.limits import ReaderLimits, open_bounded
+
+LIMITS = ReaderLimits(nodes=50_000_000, frames=5_000_000)
+DEEP = """
+import sys
+sys.setrecursionlimit(10000)
+def down(n, k):
+    return sum(i for i in range(40)) if n == 0 else down(n - 1, k) + (n * k) % 7
+while True:
+    for k in range(40):
+        down(20 + k, k)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How one recording is made."""
+
+    seconds: int
+    options: tuple[str, ...]
+    is_schedule: bool = False
+
+
+CLOCK = ("-k", "CLOCK_MONOTONIC", "-N", "--no-bpf-event")
+RECORDINGS = {
+    "fp10k": Recording(6, ("-F", "999", "-a", "-g", *CLOCK)),
+    "fp100k": Recording(22, ("-F", "2499", "-a", "-g", *CLOCK)),
+    "deep100k": Recording(12, ("-F", "4999", "-a", "-g", *CLOCK)),
+    "fp1M": Recording(62, ("-F", "9999", "-a", "-g", "-m", "4096", *CLOCK)),
+    "sched1M": Recording(6, ("-m", "8192"), is_schedule=True),
+}
+
+
+def record_workload(name: str, path: Path) -> None:
+    """Record the workload of one kind."""
+    recording = RECORDINGS[name]
+    if recording.is_schedule:
+        load = "while :; do :; done | cat > /dev/null & perf bench sched pipe -l 10000000 > /dev/null & wait"
+        command = ["perf", "sched", "record"]
+    elif name == "deep100k":
+        load = f"for i in 1 2; do {sys.executable} -X perf -c '{DEEP}' & done; wait"
+        command = ["perf", "record", "-q"]
+    else:
+        load, command = WORKLOAD, ["perf", "record", "-q"]
+    busy = subprocess.Popen(["sh", "-c", load], start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(1)
+        command += [*recording.options, "-o", str(path), "--", "sleep", str(recording.seconds)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    finally:
+        os.killpg(busy.pid, 15)
+        busy.wait()
+
+
+def draw_recording(path: Path, kallsyms: Path) -> None:
+    """Read a recording with its symbols and make the tree that a page asks for first."""
+    symbols = perf_data.SymbolFiles(kallsyms=kallsyms, root=Path("/"))
+    render_first_tree(StackProfile(perf_data.read_samples(path, symbols, LIMITS)))
+
+
+def read_text(path: Path) -> None:
+    """Read the text of perf script."""
+    with open_bounded(path, limits=replace(LIMITS, unpacked=16 << 30)) as source:
+        perf_data.read_text(source, LIMITS)
+
+
+def read_schedule(path: Path) -> None:
+    """Read a recording of the scheduler and sum it by task."""
+    perf_data.read_schedule(path).tasks()
+
+
+def run_here(work: Callable[[], None]) -> tuple[float, float]:
+    """Return the CPU seconds and the peak memory in MB of a child of this process."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        raise SystemExit("reading failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def run_command(command: str) -> float:
+    """Return the CPU seconds of a command with all its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["sh", "-c", command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def compare_pairs(
+    name: str, size: int, work: Callable[[], None], command: str, pairs: int
+) -> dict[str, object]:
+    """Return the figures of interleaved pairs."""
+    ratios, ours, theirs, peak = [], [], [], 0.0
+    for _ in range(pairs):
+        cpu, memory = run_here(work)
+        ours.append(cpu)
+        peak = max(peak, memory)
+        theirs.append(run_command(command))
+        ratios.append(cpu / theirs[-1])
+    return {
+        "work": name,
+        "mb": round(size / 1e6, 1),
+        "culprit_cpu_s": round(statistics.median(ours), 3),
+        "culprit_peak_mb": round(peak),
+        "other_cpu_s": round(statistics.median(theirs), 3),
+        "ratio": [round(value, 3) for value in (statistics.median(ratios), min(ratios), max(ratios))],
+    }
+
+
+def measure_recording(name: str, path: Path, pairs: int) -> Iterator[dict[str, object]]:
+    """Yield the rows of one recording."""
+    size = path.stat().st_size
+    if RECORDINGS[name].is_schedule:
+        yield compare_pairs(
+            name, size, lambda: read_schedule(path), f"perf sched timehist -s -i {path}", pairs
+        )
+        return
+    inferno = find_inferno()
+    if inferno is None:
+        raise SystemExit("inferno is not here, and no cargo to install it")
+    kallsyms, text = path.with_name("kallsyms"), path.with_suffix(".txt")
+    kallsyms.write_bytes(Path("/proc/kallsyms").read_bytes())
+    script = f"perf script --no-inline -i {path}"
+    chain = f"{script} | {inferno} -n 1 | {inferno.with_name('inferno-flamegraph')}"
+    yield compare_pairs(name, size, lambda: draw_recording(path, kallsyms), chain, pairs)
+    subprocess.run(["sh", "-c", f"{script} > {text}"], check=True, stderr=subprocess.DEVNULL)
+    yield compare_pairs(
+        f"{name} text", text.stat().st_size, lambda: read_text(text), f"{inferno} -n 1 {text}", pairs
+    )
+    text.unlink()
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--only", nargs="+", choices=RECORDINGS, default=list(RECORDINGS))
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="culprit-bench-") as place:
+        for name in options.only:
+            path = Path(place) / f"{name}.data"
+            record_workload(name, path)
+            for row in measure_recording(name, path, options.pairs):
+                print(" | ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+                rows.append(row)
+            path.unlink()
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()

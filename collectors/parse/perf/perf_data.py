@@ -1,0 +1,172 @@
+"""The native reader: perf.data and the text of `perf script` → SampleTable, recordings of the scheduler → SchedTable.
+
+It is built from `backend/native` where a Rust toolchain is installed. Without it, perf prints perf.data as text, and
+`perf_script` and `perf_sched` read that.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collectors.contract import Sentence
+from collectors.profiles.limits import (
+    DEFAULT,
+    ImportRefusedError,
+    Readable,
+    ReaderLimits,
+    WrongFormatError,
+    format_error,
+    limit_error,
+    to_printable,
+)
+from collectors.profiles.samples import Quality, SampleTable, Unit
+from collectors.profiles.scheduling import SchedTable
+from collectors.profiles.trie import Frames, StackTrie, Strings
+
+
+def _load() -> Any:
+    """Return the native module, or None if it is not installed (yet)."""
+    try:
+        return importlib.import_module("culprit_native")
+    except ImportError:
+        return None
+
+
+# Parsers are children of a process that has loaded what they need.
+_load()
+_PIECE = 1 << 20
+_SLICES = ("t_ns", "len_ns", "cpu", "task", "state", "delay_ns", "origin", "cut")
+_TASKS = ("tid", "pid", "prio", "open_wait_ns")
+_TYPES = {"t_ns": np.int64, "weight": np.int64, "event": np.uint8, "len_ns": np.int64, "delay_ns": np.int64}
+_TYPES |= {"open_wait_ns": np.int64, "state": np.uint8, "origin": np.uint8, "cut": np.uint8}
+_TYPES |= {"frames.kind": np.uint8, "frames.flags": np.uint8}
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolFiles:
+    """Where names of functions come from: files and directories, None for those that are not at hand.
+
+    `kallsyms`: a copy of /proc/kallsyms of the host. `store`: ELF files named by build ID. `root`: a directory in which
+    paths of the capture are looked up. `perf_maps`: copies of `perf-PID.map`.
+    """
+
+    kallsyms: Path | None = None
+    store: Path | None = None
+    root: Path | None = None
+    perf_maps: Path | None = None
+
+
+def is_available() -> bool:
+    """Return whether the native reader is installed."""
+    return _load() is not None
+
+
+def read_samples(
+    path: Path, symbols: SymbolFiles = SymbolFiles(), limits: ReaderLimits = DEFAULT, *, off_cpu: bool = False
+) -> SampleTable:
+    """Read the samples of a file; with `off_cpu`, the waits between its context switches, in nanoseconds.
+
+    Times are those of perf's clock. Raises WrongFormatError (`import.not_perf_data`), ImportRefusedError
+    (`import.no_samples`) and LimitExceededError.
+    """
+    values = _call(
+        _load().read_perf_data, path, off_cpu=off_cpu, kallsyms=symbols.kallsyms, store=symbols.store,
+        root=symbols.root, perf_maps=symbols.perf_maps, symbol=limits.symbol, frames=limits.frames,
+        nodes=limits.nodes, names=limits.names,
+    )  # fmt: skip
+    quality = Quality(lost=values["lost"], skipped_lines=values["damaged"])
+    return _build_table(values, "ns" if off_cpu else "samples", quality)
+
+
+def read_text(source: Readable, limits: ReaderLimits = DEFAULT) -> SampleTable:
+    """Read the unpacked text of `perf script`, as `perf_script.parse_perf_script` does, with the same errors."""
+    reader = _load().PerfScriptReader(
+        line=limits.line, depth=limits.depth, symbol=limits.symbol, frames=limits.frames, nodes=limits.nodes,
+        names=limits.names,
+    )  # fmt: skip
+    while piece := source.read(_PIECE):
+        _call(reader.feed, piece)
+    values = _call(reader.finish)
+    quality = Quality(
+        lost=values["lost"], skipped_lines=values["skipped"], first_skipped=values["first_skipped"],
+        cut_names=values["cut_names"],
+    )  # fmt: skip
+    return _build_table(values, "samples", quality)
+
+
+def _build_table(values: Mapping[str, Any], unit: Unit, quality: Quality) -> SampleTable:
+    columns = {
+        name: _read_column(values, name) for name in ("t_ns", "cpu", "pid", "tid", "comm", "stack", "event")
+    }
+    weight = _read_column(values, "weight") if values["weight"] else np.ones(len(columns["t_ns"]), np.int64)
+    name, module, kind, flags = (
+        _read_column(values, f"frames.{column}") for column in ("name", "module", "kind", "flags")
+    )
+    parent, frame, end, depth = (
+        _read_column(values, f"trie.{column}") for column in ("parent", "frame", "end", "depth")
+    )
+    table = SampleTable(
+        **columns,
+        weight=weight,
+        comms=_read_strings(values, "comms"),
+        frames=Frames(name, module, kind, flags, _read_strings(values, "strings")),
+        trie=StackTrie(parent, frame, end, depth),
+        events=tuple(to_printable(event) for event in values["events"]),
+        unit=unit,
+        has_time=values["has_time"],
+        has_cpu=values["has_cpu"],
+        quality=quality,
+    )
+    return table.sorted().measured()
+
+
+def read_schedule(path: Path) -> SchedTable:
+    """Read a recording of `perf sched record`. Raises WrongFormatError (`import.not_sched`) without a switch."""
+    try:
+        values = _call(_load().read_perf_sched, path)
+    except ImportRefusedError as refused:
+        if refused.sentence.key == "import.no_samples":
+            raise ImportRefusedError(Sentence("import.not_sched", {"unreadable": 0})) from refused
+        raise
+    columns = (*_SLICES, *_TASKS)
+    numbers = ("t0_ns", "t1_ns", "events", "lost", "inconsistent", "unreadable")
+    return SchedTable(
+        **{name: _read_column(values, name) for name in columns},
+        **{name: values[name] for name in numbers},
+        comm=_read_strings(values, "comm"),
+        cpus=tuple(values["cpus"]),
+    )
+
+
+def _call(function: Any, *arguments: Any, **options: Any) -> Any:
+    try:
+        return function(*arguments, **options)
+    except _load().ReaderError as error:
+        raise _to_refusal(*error.args) from error
+
+
+def _to_refusal(key: str, value: str, *rest: int) -> ImportRefusedError:
+    if key == "limit":
+        return limit_error(value, rest[0])
+    if key == "limit_at":
+        return limit_error(value, *rest)
+    if key == "not_text":
+        return format_error("perf_script", rest[0], value.encode())
+    if key == "no_samples":
+        return ImportRefusedError(Sentence("import.no_samples"))
+    return WrongFormatError(Sentence("import.not_perf_data", {"reason": to_printable(value)}))
+
+
+def _read_column(values: Mapping[str, Any], name: str) -> Any:
+    return np.frombuffer(values[name], _TYPES.get(name, np.int32))
+
+
+def _read_strings(values: Mapping[str, Any], name: str) -> Strings:
+    blob, offsets = values[f"{name}.blob"], values[f"{name}.offsets"]
+    return Strings(np.frombuffer(blob, np.uint8), np.frombuffer(offsets, np.int64))

@@ -1,0 +1,188 @@
+"""The native reader sees what perf sees: recordings of this machine, read by both."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collectors.parse.perf import perf_data, perf_sched, perf_script
+from collectors.profiles.limits import ImportRefusedError, ReaderLimits, WrongFormatError
+from collectors.profiles.samples import SampleTable
+from collectors.profiles.scheduling import build_sched_table
+from collectors.profiles.trie import FrameKind
+from collectors.tests.recorded_profiles import captured, source
+
+pytestmark = pytest.mark.skipif(not perf_data.is_available(), reason="the native reader is not built")
+
+FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,dso"
+LOAD = "for i in 1 2 3 4 5 6; do ls -lR /usr/share/doc | sort | gzip -1 > /dev/null; done; true | cat"
+PROGRAMS = frozenset(("ls", "sort", "gzip", "swapper"))
+#: Options of perf record, and whether call chains are compared.
+RECORDINGS = {
+    "frame pointers": ["-F", "999", "-g"],
+    "no chains": ["-F", "999"],
+    "all CPUs": ["-F", "999", "-a", "-g", "-k", "CLOCK_MONOTONIC"],
+    "user only": ["-e", "cpu-clock:u", "-F", "999", "-g"],
+    "kernel only": ["-e", "cpu-clock:k", "-F", "999", "-g"],
+    "two events": ["-e", "cpu-clock,page-faults", "-F", "999", "-g"],
+    "faults": ["-e", "page-faults", "-c", "1", "-g"],
+    "switches": ["-e", "context-switches", "-c", "1", "-g"],
+    "tracepoint": ["-e", "sched:sched_switch", "-a", "-g"],
+    "two tracepoints": ["-e", "sched:sched_switch,sched:sched_waking", "-a", "-g"],
+    "tracepoint and clock": ["-e", "cpu-clock,sched:sched_process_fork", "-F", "499", "-a", "-g"],
+    "compressed": ["-F", "999", "-a", "-g", "-z"],
+    "compressed well": ["-F", "999", "-g", "--compression-level=9"],
+    "no build IDs": ["-F", "999", "-g", "-B"],
+    "build IDs in maps": ["-F", "999", "-g", "--buildid-mmap"],
+    "no inherited threads": ["-F", "999", "-g", "--no-inherit"],
+    "data addresses": ["-F", "999", "-g", "-d"],
+    "weights and IDs": ["-F", "999", "-g", "--sample-identifier"],
+    "by thread": ["-F", "999", "-g", "--per-thread", "-T"],
+    "control groups": ["-F", "999", "-a", "-g", "--all-cgroups"],
+    "time and period": ["-F", "999", "-g", "-T", "-P"],
+    "small buffers": ["-F", "4999", "-a", "-g", "-m", "2"],
+}
+
+
+def record(folder: Path, options: list[str]) -> Path:
+    path = folder / "perf.data"
+    command = ["perf", "record", "-q", *options, "-o", str(path), "--", "sh", "-c", LOAD]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=folder)
+    if not path.exists():
+        pytest.skip(f"perf cannot record this here: {done.stderr[-200:]!r}")
+    return path
+
+
+def print_script(path: Path, fields: str = FIELDS) -> bytes:
+    """The text of perf script; without the fields that some event of the recording does not have."""
+    base = [
+        "perf",
+        "--no-pager",
+        "script",
+        "--no-inline",
+        "--ns",
+        "--show-lost-events",
+        "-i",
+        str(path),
+        "-F",
+    ]
+    for missing in ((), ("period",), ("cpu",), ("cpu", "period")):
+        chosen = ",".join(name for name in fields.split(",") if name not in missing)
+        done = subprocess.run([*base, chosen], capture_output=True, check=False)
+        if not done.returncode:
+            break
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def list_samples(table: SampleTable) -> list[tuple[object, ...]]:
+    """Every sample with its stack, the outermost frame first; a frame without a symbol has no name."""
+    words, kinds = table.frames.strings.all(), table.frames.kind.tolist()
+    names = [
+        "?" if kinds[frame] == FrameKind.UNKNOWN else words[name]
+        for frame, name in enumerate(table.frames.name.tolist())
+    ]
+    stacks = {
+        node: tuple(names[frame] for frame in table.trie.path(node)) for node in set(table.stack.tolist())
+    }
+    comms = table.comms.all()
+    columns = (table.t_ns, table.cpu, table.pid, table.tid, table.comm, table.stack, table.event)
+    return sorted(
+        (t, cpu, pid, tid, comms[comm], table.events[event].partition(":")[0], stacks[stack])
+        for t, cpu, pid, tid, comm, stack, event in zip(*(column.tolist() for column in columns), strict=True)
+    )
+
+
+@pytest.mark.parametrize("options", RECORDINGS.values(), ids=list(RECORDINGS))
+def test_samples_and_stacks_are_those_of_perf_script(options: list[str], tmp_path: Path) -> None:
+    path = record(tmp_path, options)
+    symbols = perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"), root=Path("/"))
+    ours = list_samples(perf_data.read_samples(path, symbols))
+    theirs = list_samples(perf_script.parse_perf_script(source(print_script(path))))
+    assert len(ours) == len(theirs) == count_samples(path)
+    assert [item[:6] for item in ours] == [item[:6] for item in theirs]
+    if "-g" in options:
+        # Only programs of this load: others may be in containers, whose files are elsewhere. The vdso, and stubs without
+        # a relocation, are named by perf only.
+        pairs = [(a[6], b[6]) for a, b in zip(ours, theirs, strict=True) if a[4] in PROGRAMS]
+        wrong = Counter(pair for pair in pairs if pair[0] != pair[1])
+        assert sum(wrong.values()) <= len(pairs) // 100, list(wrong)[:3]
+
+
+def count_samples(path: Path) -> int:
+    """The samples that perf report counts."""
+    text = subprocess.run(
+        ["perf", "report", "--stats", "-i", str(path)], capture_output=True, text=True, check=True
+    ).stdout
+    return next(
+        int(line.split()[2]) for line in text.splitlines() if line.split()[:2] == ["SAMPLE", "events:"]
+    )
+
+
+def test_a_stream_is_read_as_a_file_is(tmp_path: Path) -> None:
+    path = tmp_path / "piped.data"
+    with path.open("wb") as out:
+        subprocess.run(
+            ["perf", "record", "-q", "-F", "999", "-g", "-o", "-", "--", "sh", "-c", LOAD],
+            stdout=out,
+            check=True,
+        )
+    symbols = perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"), root=Path("/"))
+    ours = list_samples(perf_data.read_samples(path, symbols))
+    theirs = list_samples(perf_script.parse_perf_script(source(print_script(path))))
+    assert [item[:5] for item in ours] == [item[:5] for item in theirs]
+
+
+def test_a_schedule_is_that_of_the_text_reader(tmp_path: Path) -> None:
+    path = tmp_path / "sched.data"
+    command = ["perf", "sched", "record", "-o", str(path), "--", "sh", "-c", LOAD]
+    if subprocess.run(command, capture_output=True, check=False, cwd=tmp_path).returncode:
+        pytest.skip("perf cannot record the scheduler here")
+    text = print_script(path, "comm,pid,tid,cpu,time,event,trace")
+    theirs, ours = build_sched_table(perf_sched.parse_perf_sched(source(text))), perf_data.read_schedule(path)
+    for name in (
+        "t_ns",
+        "len_ns",
+        "cpu",
+        "state",
+        "delay_ns",
+        "origin",
+        "cut",
+        "tid",
+        "prio",
+        "open_wait_ns",
+    ):
+        assert getattr(ours, name).tolist() == getattr(theirs, name).tolist(), name
+    # A program that starts another one has its last name, which the text reader does not always keep.
+    assert [replace(task, comm="") for task in ours.tasks()] == [
+        replace(task, comm="") for task in theirs.tasks()
+    ]
+    assert (ours.lost, ours.inconsistent, ours.cpus) == (theirs.lost, theirs.inconsistent, theirs.cpus)
+
+
+@pytest.mark.parametrize("name", ["cpu.txt"])
+def test_text_is_read_as_the_python_reader_reads_it(name: str) -> None:
+    text = captured(name)
+    theirs, ours = perf_script.parse_perf_script(source(text)), perf_data.read_text(source(text))
+    assert list_samples(ours) == list_samples(theirs)
+    assert ours.quality == theirs.quality
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "perf.data"
+    for content in (b"", b"PERFILE2", b"PERFILE2" + bytes(200), b"2ELIFREP" + bytes(200), os.urandom(4000)):
+        path.write_bytes(content)
+        with pytest.raises(WrongFormatError):
+            perf_data.read_samples(path)
+
+
+def test_limits_are_those_of_every_reader(tmp_path: Path) -> None:
+    path = record(tmp_path, RECORDINGS["frame pointers"])
+    with pytest.raises(ImportRefusedError) as refused:
+        perf_data.read_samples(path, limits=ReaderLimits(nodes=10))
+    assert refused.value.sentence.key == "import.limit_nodes"
