@@ -17,7 +17,7 @@ use crate::trie::{FrameKind, TrieBuilder};
 const KERNEL: &[u8] = b"[kernel.kallsyms]";
 const UNKNOWN: &[u8] = b"[unknown]";
 const NO_FRAME: u32 = u32::MAX;
-/// Frames without a symbol that are told apart by their offset.
+/// Frames without a symbol that are distinguished by their offset.
 const UNNAMED_MAX: usize = 200_000;
 const ANY_OFFSET: u64 = u64::MAX;
 
@@ -302,6 +302,6 @@ fn map_file(path: &Path) -> Option<Mmap> {
     if !file.metadata().ok()?.is_file() {
         return None;
     }
-    // SAFETY: the files are those of the symbol store or of this host, which nobody shortens while they are read.
+    // SAFETY: the files are those of the symbol store or of this host, which no process shortens while they are read.
     unsafe { Mmap::map(&file).ok() }
 }

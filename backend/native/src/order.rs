@@ -131,7 +131,7 @@ impl Order {
                     continue;
                 }
             };
-            // A record without a time is where it stands. Python's times have a sign.
+            // A record without a time has that of the one in front. Python's times have a sign.
             last = at.and_then(|at| u64_at(record.payload, at)).map_or(last, |time| time.min(i64::MAX as u64));
             let event = event.map_or(NO_EVENT, |event| event as u64);
             self.entries.push((last, event << EVENT_SHIFT | (record.offset as u64) << 1 | number));

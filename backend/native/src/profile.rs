@@ -23,7 +23,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Add a sample; `time` stands for the time of its record.
+    /// Add a sample; `time` is that of its record.
     pub fn push(&mut self, time: u64, sample: &Sample<'_>, comm: u32, stack: u32, event: usize) {
         self.time.push(time as i64);
         self.cpu.push(sample.cpu.map_or(-1, |cpu| cpu as i32));

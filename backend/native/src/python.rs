@@ -53,7 +53,7 @@ fn map_file(path: &Path) -> Result<Mmap> {
     if file.metadata().map_err(failed)?.len() == 0 {
         return Err(ReadError::damaged("it is empty"));
     }
-    // SAFETY: the file is the caller's own copy, which nobody shortens while it is read.
+    // SAFETY: the file is the caller's own copy, which no process shortens while it is read.
     unsafe { Mmap::map(&file) }.map_err(failed)
 }
 

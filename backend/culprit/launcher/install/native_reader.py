@@ -41,7 +41,7 @@ def find_cargo(environment: Mapping[str, str]) -> Path | None:
 
 
 def compute_stamp() -> str:
-    """Return a hash of the sources, of their lock, and of the Python that loads the module."""
+    """Return a hash of the sources and of their lock."""
     files = [
         SOURCE / "Cargo.toml",
         SOURCE / "Cargo.lock",

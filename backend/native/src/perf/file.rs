@@ -122,7 +122,7 @@ impl<'a> Header<'a> {
         Ok(data)
     }
 
-    /// Read the records of a stream that describe it, wherever they stand.
+    /// Read the records of a stream that describe it, wherever they are.
     fn read_stream(&mut self, area: &'a [u8]) -> Result<()> {
         let mut records = Records::new(area);
         while let Some(record) = records.next() {

@@ -34,7 +34,7 @@ pub mod misc {
     pub const GUEST_USER: u16 = 5;
     /// Of MMAP: the memory is not executed.
     pub const MMAP_DATA: u16 = 1 << 13;
-    /// Of MMAP2: a build ID stands where device and inode do otherwise.
+    /// Of MMAP2: it has a build ID instead of device and inode.
     pub const MMAP_BUILD_ID: u16 = 1 << 14;
 }
 

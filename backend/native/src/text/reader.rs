@@ -40,7 +40,7 @@ struct OpenSample {
     event: usize,
 }
 
-/// A task as it stands in the columns, with the node of its name.
+/// A task as the columns have it, with the node of its name.
 struct TaskRow {
     comm: u32,
     pid: i32,
