@@ -40,7 +40,7 @@ def _read_growth(view: HostView) -> Reading:
     the host sends is taken for the rate of requests: where it grew, the number grew as much without any delay. Where it
     fell, nothing is corrected, because requests that are slow or fail also send fewer segments.
     """
-    return _compare_times(view, GROWTH.id, _measure_least)
+    return _compare_times(view, GROWTH.id, _measure_mean)
 
 
 def _read_lowest_growth(view: HostView) -> Reading:
@@ -60,28 +60,24 @@ def _compare_times(
     compare: Callable[[HostView, HostView, _Pair, float], Iterator[Measurement]],
 ) -> Reading:
     """Return what `compare` measures of each service, given its connections and the growth of the host's traffic."""
-    before = view.baseline
-    if before is None or not before.rows("tcp_waits"):
-        return MissingData(Sentence("missing.no_baseline", {"measure": measure}))
-    traffic = _compare_traffic(view, before)
-    if traffic is None:
-        return MissingData(view.missing_reason(("snmp",)))
+    result = _find_baseline(view, measure)
+    if isinstance(result, MissingData):
+        return result
+    before, growth, citation = result
     return [
-        replace(item, citations=(*item.citations, traffic[1], *pair.account.sources))
+        replace(item, citations=(*item.citations, citation, *pair.account.sources))
         for pair in _list_pairs(view, before)
-        for item in compare(view, before, pair, traffic[0])
+        for item in compare(view, before, pair, growth)
     ]
 
 
 def _read_peer_growth(view: HostView) -> Reading:
     """Return for each peer of a program how much longer its answers take, as `_read_lowest_growth` for requests."""
-    before = view.baseline
-    if before is None or not before.rows("tcp_waits"):
-        return MissingData(Sentence("missing.no_baseline", {"measure": PEER_GROWTH.id}))
-    traffic = _compare_traffic(view, before)
-    if traffic is None:
-        return MissingData(view.missing_reason(("snmp",)))
-    less = min(1.0, traffic[0])
+    result = _find_baseline(view, PEER_GROWTH.id)
+    if isinstance(result, MissingData):
+        return result
+    before, growth, citation = result
+    less = min(1.0, growth)
     now, then = _group_calls(view), _group_calls(before)
     measurements = []
     for key, calls in now.items():
@@ -94,7 +90,7 @@ def _read_peer_growth(view: HostView) -> Reading:
             "before": round(sum_column(earlier, "waiting"), 2),
         }  # fmt: skip
         value, samples = waits.low / waits_before.high / less, count_samples(view)
-        cites = (*cite_rows(rows), traffic[1])
+        cites = (*cite_rows(rows), citation)
         measurements += [Measurement(value, subject, cites, samples, (), detail) for _, subject in calls]
     return measurements
 
@@ -107,12 +103,15 @@ def _group_calls(view: HostView) -> Mapping[tuple[str, str], list[tuple[TableRow
     return groups
 
 
-def _compare_traffic(view: HostView, before: HostView) -> tuple[float, Citation] | None:
-    """Return the traffic of the host as a multiple of that in the baseline, and the source of the first."""
+def _find_baseline(view: HostView, measure: str) -> tuple[HostView, float, Citation] | MissingData:
+    """Return the baseline, the traffic of the host as a multiple of that in it, and the source of the traffic."""
+    before = view.baseline
+    if before is None or not before.rows("tcp_waits"):
+        return MissingData(Sentence("missing.no_baseline", {"measure": measure}))
     now, then = _read_traffic(view), _read_traffic(before)
     if now is None or then is None:
-        return None
-    return (now[0] / then[0] if then[0] > 0 else 1.0), now[1]
+        return MissingData(view.missing_reason(("snmp",)))
+    return before, (now[0] / then[0] if then[0] > 0 else 1.0), now[1]
 
 
 def _list_pairs(view: HostView, before: HostView) -> Iterator[_Pair]:
@@ -125,7 +124,7 @@ def _list_pairs(view: HostView, before: HostView) -> Iterator[_Pair]:
             yield _Pair(account, mine, select_rows(rows_before, same))
 
 
-def _measure_least(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
+def _measure_mean(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
     more = max(1.0, growth)
     now, then = estimate_waiting(view, pair.now), estimate_waiting(before, pair.then)
     if then.high <= 0:
