@@ -33,10 +33,13 @@ _WAKEUP = re.compile(r"(\d+) \[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class SchedulerEvent:
-    """One switch (`previous`, its state and stack, `following`) or wakeup (`following`), in seconds."""
+    """One switch (`previous`, its state and stack, `following`) or wakeup (`following`), in seconds.
+
+    `previous` is None for a wakeup, and 0 where the CPU was idle before the switch.
+    """
 
     time: float
-    previous: int = 0
+    previous: int | None = None
     state: str = ""
     following: int = 0
     stack: str = ""
@@ -126,7 +129,7 @@ def sum_times(
             kind = RUNNABLE if event.state.startswith("R") else classify_stack(event.stack)
             move(event.previous, kind, event.time)
         if event.following in threads:
-            if event.previous:
+            if event.previous is not None:
                 move(event.following, RUNNING, event.time)
             elif state.get(event.following, ("", 0.0))[0] not in {RUNNING, RUNNABLE}:
                 move(event.following, RUNNABLE, event.time)

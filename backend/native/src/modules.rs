@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
+use crate::bytes::{u32_at, u64_at};
 use crate::error::Result;
 use crate::processes::ModuleId;
 use crate::symbols::kernel::{read_kallsyms, split_module};
@@ -20,6 +21,8 @@ const NO_FRAME: u32 = u32::MAX;
 /// Frames without a symbol that are distinguished by their offset.
 const UNNAMED_MAX: usize = 200_000;
 const ANY_OFFSET: u64 = u64::MAX;
+/// Processes of a module that are remembered.
+const PLACES: usize = 4;
 
 /// Kernel functions in which a CPU does nothing (x86-64 and arm64), as `perf_lines.IDLE_FUNCTIONS`.
 const IDLE_FUNCTIONS: [&[u8]; 34] = [
@@ -69,7 +72,7 @@ pub fn is_idle_function(name: &[u8]) -> bool {
 pub struct SymbolSources {
     /// A copy of `/proc/kallsyms` of the host.
     pub kallsyms: Option<PathBuf>,
-    /// A directory with files named by build ID, hexadecimal.
+    /// A directory with files named by build ID, hexadecimal, or as `FileId::key` names an inode.
     pub store: Option<PathBuf>,
     /// A directory in which paths of the capture are looked up; a file must have the same build ID, if both are known.
     pub root: Option<PathBuf>,
@@ -77,19 +80,57 @@ pub struct SymbolSources {
     pub perf_maps: Option<PathBuf>,
 }
 
+/// Where a process maps a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub pid: u32,
+    pub start: u64,
+    pub end: u64,
+}
+
 /// A module that samples are in, and how many symbols of it are known.
 #[derive(Debug, Clone)]
 pub struct UsedModule {
+    /// The path in the mount namespace of its processes; of memory without a file, `/tmp/perf-PID.map`.
     pub path: String,
-    pub build_id: Option<String>,
-    pub pid: u32,
+    /// The name of its file in the store; None where the capture has neither build ID nor inode.
+    pub key: Option<String>,
+    pub is_anonymous: bool,
+    /// The first processes that mapped it, and the last ones.
+    pub places: Vec<Place>,
+    /// How many different parts of stacks are in it.
+    pub uses: u64,
     pub symbols: usize,
 }
 
-/// What a module is.
+/// Which file a mapping shows, as far as the capture tells.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FileId {
+    BuildId(Vec<u8>),
+    /// Major and minor number of the device, inode and its generation: 4, 4, 8 and 8 bytes, little-endian.
+    Inode([u8; 24]),
+    Unknown,
+}
+
+impl FileId {
+    /// The name of the file in the store.
+    fn key(&self) -> Option<String> {
+        match self {
+            Self::BuildId(id) => Some(to_hexadecimal(id)),
+            Self::Inode(bytes) => {
+                let (major, minor) = (u32_at(bytes, 0)?, u32_at(bytes, 4)?);
+                let (inode, generation) = (u64_at(bytes, 8)?, u64_at(bytes, 16)?);
+                Some(format!("inode-{major:x}-{minor:x}-{inode:x}-{generation:x}"))
+            }
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// What a module is. The same path is another file in another mount namespace, or after an update.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Origin {
-    File(Vec<u8>),
+    File(Vec<u8>, FileId),
     /// Memory without a file, of one process: code that was generated.
     Anonymous(u32),
 }
@@ -98,9 +139,8 @@ struct Module {
     /// How it is shown.
     name: Vec<u8>,
     kind: FrameKind,
-    build_id: Option<Vec<u8>>,
-    /// A process that had it mapped, through whose root its path can be read.
-    pid: u32,
+    places: Vec<Place>,
+    uses: u64,
     origin: Origin,
     /// Read when the first address is in it.
     table: Option<SymbolTable>,
@@ -116,6 +156,7 @@ pub struct Modules {
     by_origin: HashMap<Origin, ModuleId>,
     kernel: SymbolTable,
     kernel_frames: Vec<u32>,
+    kernel_uses: u64,
     names: HashMap<(ModuleId, u64), u32, ahash::RandomState>,
 }
 
@@ -136,17 +177,25 @@ impl Modules {
             by_origin: HashMap::new(),
             kernel,
             kernel_frames,
+            kernel_uses: 0,
             names: HashMap::default(),
         }
     }
 
     /// The module that a mapping of a process shows.
-    pub fn of_mapping(&mut self, pid: u32, path: &[u8], build_id: Option<&[u8]>) -> ModuleId {
+    pub fn of_mapping(&mut self, pid: u32, path: &[u8], file: FileId) -> ModuleId {
         let is_anonymous = path.is_empty()
             || path.starts_with(b"//anon")
             || path.starts_with(b"/dev/zero")
             || path.starts_with(b"/anon_hugepage");
-        let origin = if is_anonymous { Origin::Anonymous(pid) } else { Origin::File(path.to_vec()) };
+        // The list of build IDs at the end of a capture knows only paths.
+        let listed = || self.build_ids.get(path).map_or(FileId::Unknown, |id| FileId::BuildId(id.clone()));
+        let file = match file {
+            FileId::Unknown => listed(),
+            FileId::Inode(_) if self.build_ids.contains_key(path) => listed(),
+            known => known,
+        };
+        let origin = if is_anonymous { Origin::Anonymous(pid) } else { Origin::File(path.to_vec(), file) };
         if let Some(known) = self.by_origin.get(&origin) {
             return *known;
         }
@@ -159,8 +208,8 @@ impl Modules {
         self.modules.push(Module {
             name,
             kind: if is_jit { FrameKind::Jit } else { FrameKind::User },
-            build_id: build_id.map(<[u8]>::to_vec).or_else(|| self.build_ids.get(path).cloned()),
-            pid,
+            places: Vec::new(),
+            uses: 0,
             origin: origin.clone(),
             table: None,
             frames: Vec::new(),
@@ -169,20 +218,42 @@ impl Modules {
         id
     }
 
+    /// Remember where a process maps a module: the first and the last two processes are enough to reach its file.
+    pub fn add_place(&mut self, module: ModuleId, place: Place) {
+        let places = &mut self.modules[module as usize].places;
+        if places.iter().all(|known| known.pid != place.pid) {
+            if places.len() == PLACES {
+                places.remove(PLACES / 2);
+            }
+            places.push(place);
+        }
+    }
+
     /// The modules that samples are in.
     pub fn list_used(&self) -> Vec<UsedModule> {
         let used = self.modules.iter().filter_map(|item| Some((item, item.table.as_ref()?)));
         used.map(|(item, table)| UsedModule {
             path: String::from_utf8_lossy(&item.name).into_owned(),
-            build_id: item.build_id.as_deref().map(to_hexadecimal),
-            pid: item.pid,
+            key: match &item.origin {
+                Origin::File(_, file) => file.key(),
+                Origin::Anonymous(_) => None,
+            },
+            is_anonymous: matches!(item.origin, Origin::Anonymous(_)),
+            places: item.places.clone(),
+            uses: item.uses,
             symbols: table.len(),
         })
         .collect()
     }
 
+    /// How many different parts of stacks are in the kernel, and how many symbols of it are known.
+    pub fn kernel_use(&self) -> (u64, usize) {
+        (self.kernel_uses, self.kernel.len())
+    }
+
     /// The frame of an address in the kernel.
     pub fn kernel_frame(&mut self, trie: &mut TrieBuilder, address: u64) -> Result<u32> {
+        self.kernel_uses += 1;
         let Located::Symbol(place) = self.kernel.locate(address) else {
             return self.unnamed(trie, KERNEL_MODULE, KERNEL, address);
         };
@@ -210,6 +281,7 @@ impl Modules {
     pub fn frame(&mut self, trie: &mut TrieBuilder, module: ModuleId, offset: u64, address: u64) -> Result<u32> {
         self.load(module);
         let item = &mut self.modules[module as usize];
+        item.uses += 1;
         let at = if matches!(item.origin, Origin::Anonymous(_)) { address } else { offset };
         let table = item.table.as_ref().expect("loaded above");
         let start = match table.locate(at) {
@@ -252,7 +324,7 @@ impl Modules {
         }
         let table = match &item.origin {
             Origin::Anonymous(pid) => self.read_perf_map(*pid),
-            Origin::File(path) => self.read_file(path, item.build_id.as_deref()),
+            Origin::File(path, file) => self.read_file(path, file),
         };
         let table = table.unwrap_or_default();
         let item = &mut self.modules[module as usize];
@@ -265,10 +337,10 @@ impl Modules {
         Some(perf_map::read_perf_map(&std::fs::read(path).ok()?))
     }
 
-    fn read_file(&self, path: &[u8], build_id: Option<&[u8]>) -> Option<SymbolTable> {
+    fn read_file(&self, path: &[u8], file: &FileId) -> Option<SymbolTable> {
         let find_debug = |id: &[u8]| self.find_debug_file(id);
-        if let (Some(store), Some(id)) = (&self.sources.store, build_id) {
-            let stored = map_file(&store.join(to_hexadecimal(id)));
+        if let (Some(store), Some(key)) = (&self.sources.store, file.key()) {
+            let stored = map_file(&store.join(key));
             if let Some(symbols) = stored.and_then(|bytes| elf::read_elf(&bytes, find_debug)) {
                 return Some(symbols.table);
             }
@@ -276,8 +348,8 @@ impl Modules {
         let root = self.sources.root.as_ref()?;
         let inside = std::str::from_utf8(path).ok()?.strip_prefix('/')?;
         let symbols = elf::read_elf(&map_file(&root.join(inside))?, find_debug)?;
-        let is_same = match (build_id, symbols.build_id.as_deref()) {
-            (Some(expected), Some(own)) => expected.starts_with(own) || own.starts_with(expected),
+        let is_same = match (file, symbols.build_id.as_deref()) {
+            (FileId::BuildId(expected), Some(own)) => expected.starts_with(own) || own.starts_with(expected),
             _ => true,
         };
         is_same.then_some(symbols.table)

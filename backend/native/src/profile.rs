@@ -49,6 +49,8 @@ pub struct Profile {
     pub damaged: u64,
     pub texts: Vec<(&'static str, String)>,
     pub modules: Vec<UsedModule>,
+    /// How many different parts of stacks are in the kernel, and how many symbols of it are known.
+    pub kernel: (u64, usize),
 }
 
 impl Profile {
@@ -69,6 +71,7 @@ impl Profile {
             lost: stacks.lost(),
             damaged: stacks.damaged + u64::from(header.is_cut),
             modules: stacks.modules.list_used(),
+            kernel: stacks.modules.kernel_use(),
             columns,
             comms: stacks.comms,
             trie,

@@ -145,9 +145,16 @@ fn to_dictionary(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>
     into.set_item("has_cpu", profile.has_cpu)?;
     into.set_item("lost", profile.lost)?;
     into.set_item("damaged", profile.damaged)?;
-    let modules: Vec<_> =
-        profile.modules.into_iter().map(|item| (item.path, item.build_id, item.pid, item.symbols)).collect();
+    let modules: Vec<_> = profile
+        .modules
+        .into_iter()
+        .map(|item| {
+            let places: Vec<_> = item.places.iter().map(|place| (place.pid, place.start, place.end)).collect();
+            (item.path, item.key, item.is_anonymous, places, item.uses, item.symbols)
+        })
+        .collect();
     into.set_item("modules", modules)?;
+    into.set_item("kernel", profile.kernel)?;
     into.set_item("host", profile.texts.into_iter().collect::<HashMap<_, _>>())?;
     Ok(into)
 }

@@ -7,7 +7,7 @@ use ahash::RandomState;
 
 use crate::bytes::{Cursor, u64_at};
 use crate::error::Result;
-use crate::modules::Modules;
+use crate::modules::{FileId, Modules, Place};
 use crate::perf::records::{Record, kind, misc};
 use crate::perf::samples::{Sample, context};
 use crate::processes::{Mapping, Processes};
@@ -93,12 +93,15 @@ impl Stacks {
         let mut cursor = Cursor::new(record.payload);
         let (pid, _tid) = (cursor.u32()?, cursor.u32()?);
         let (start, size, file_offset) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        let mut build_id = None;
+        let mut file = FileId::Unknown;
         let mut is_code = record.misc & misc::MMAP_DATA == 0;
         if record.kind == kind::MMAP2 {
             let inode = cursor.take(24)?;
             if record.misc & misc::MMAP_BUILD_ID != 0 {
-                build_id = inode.get(4..4 + usize::from(inode[0]).min(20)).filter(|id| !id.is_empty());
+                let id = inode.get(4..4 + usize::from(inode[0]).min(20)).filter(|id| !id.is_empty());
+                file = id.map_or(FileId::Unknown, |id| FileId::BuildId(id.to_vec()));
+            } else if inode.iter().any(|byte| *byte != 0) {
+                file = FileId::Inode(inode.try_into().ok()?);
             }
             is_code = cursor.u32()? & PROT_EXEC != 0;
             cursor.u32()?;
@@ -107,8 +110,9 @@ impl Stacks {
         if pid == NO_PID || record.misc & misc::CPU_MODE == misc::KERNEL || !is_code {
             return Some(());
         }
-        let module = self.modules.of_mapping(pid, path, build_id);
+        let module = self.modules.of_mapping(pid, path, file);
         let end = start.checked_add(size)?;
+        self.modules.add_place(module, Place { pid, start, end });
         self.processes.add_mapping(pid, Mapping { start, end, file_offset, module });
         Some(())
     }
