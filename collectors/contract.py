@@ -264,18 +264,39 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class UsedModule:
+    """A program or library that samples of a recording are in.
+
+    `key`: its build ID, or `inode-MAJOR-MINOR-INODE-GENERATION`, all hexadecimal; None if the recording has neither.
+    `places`: (PID, start, end) of processes that mapped it. `uses`: how many different parts of stacks are in it.
+    `symbols`: how many of its symbols are known; of memory without a file (`is_anonymous`), those of the map of a JIT
+    compiler.
+    """
+
+    path: str
+    key: str | None
+    is_anonymous: bool
+    places: tuple[tuple[int, int, int], ...]
+    uses: int
+    symbols: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileSource:
     """A part that holds stacks: which reader opens it, and the unit of its weights.
 
-    A separate job builds profiles, because they can hold ten million samples.
+    A separate job builds profiles, because they can hold ten million samples. Functions of `perf_data` are named by the
+    server: `kernel` is the key of the symbols of the kernel, `modules` are the programs and libraries to be named.
     """
 
     kind: Literal["on_cpu", "sched", "off_cpu", "page_faults", "state"]
-    reader: Literal["perf_script", "folded", "perf_sched"]
+    reader: Literal["perf_script", "perf_data", "folded", "perf_sched"]
     part: str
     unit: Literal["samples", "ns"]
     clock: ClockKind | None
     raw_part: str | None = None
+    kernel: str = ""
+    modules: tuple[UsedModule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

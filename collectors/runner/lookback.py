@@ -98,9 +98,14 @@ if { : > samples; } 2> /dev/null; then cat $selected > samples 2> /dev/null; els
     + POSTLUDE
     + r"""
     report "clock $clock"
-    usable perf.data && text perf.data $((BYTES / 2)) """
+    usable perf.data || exit
+    if named_by_server; then
+        kernel_symbols
+    else
+        text perf.data $((BYTES / 2)) """
     + perf_record.FIELDS
     + r""" cat
+    fi
 ) > .stacks 2>&1
 exit 0
 """
@@ -127,7 +132,11 @@ def parse_lookback(parts: Mapping[str, Part], context: Context) -> Parsed:
     ]
     if not series:
         return Parsed(warnings=(Sentence("warning.no_samples", {"part": name}),), readable=False)
-    stacks = perf_record.parse_perf_record(parts, context) if "script.txt" in parts else Parsed()
+    stacks = (
+        perf_record.parse_perf_record(parts, context)
+        if "script.txt" in parts or "perf.data" in parts
+        else Parsed()
+    )
     return Parsed(series=tuple(series), profiles=stacks.profiles, warnings=stacks.warnings)
 
 

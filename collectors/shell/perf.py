@@ -1,4 +1,4 @@
-"""The shell that both perf collectors share: which perf, which of its options, and what came of it.
+"""The shell that perf collectors share: which perf, which of its options, and what came of it.
 
 Options came over the years (`--clockid` 4.1, `--no-inline` 4.12, `--no-bpf-event` 5.1, `--max-size` 5.4), so
 each is asked for before it is used. The exit status of perf is never believed: what counts is that the file
@@ -6,6 +6,9 @@ reads back. What was done is written to the part `status.txt`, as `key value` li
 """
 
 from __future__ import annotations
+
+#: Collectors whose recordings the server reads itself, where it can: they have the options of `build_naming_options`.
+NAMED_BY_SERVER = frozenset({"perf_record", "pagefault_stacks", "look_back"})
 
 #: Finds a perf that runs on this kernel (Debian and Ubuntu ship a wrapper that may find none), sets `$nice`,
 #: `$clock`, `$extra` and the functions `has`, `report` and `usable`. No perf settings of the user are used.
@@ -54,5 +57,23 @@ text() {
     [ "$(wc -c < script.txt)" -lt "$2" ] || report "script_cut 1"
     [ -s script.txt ] || { cat .scripterr >&2; rm -f script.txt; }
 }
+# Whether the server names functions: it needs the files that processes map. Root can open even deleted ones.
+named_by_server() {
+    [ -n "${OPT_SERVER_NAMES-}" ] || return 1
+    set -- /proc/$$/map_files/*
+    [ -r "$1" ]
+}
+# The symbols of the kernel, unless the server has them.
+kernel_symbols() {
+    read -r kernel < /proc/sys/kernel/random/boot_id
+    kernel="$kernel $(cut -d ' ' -f 1 /proc/modules 2> .modules | sort | cksum)"
+    report "kernel $kernel"
+    [ "$kernel" = "${OPT_KERNEL-}" ] || cat /proc/kallsyms > kallsyms 2> .kallsyms
+}
 stats() { $limit $nice "$perf" report --stats -i "$1" > stats.txt 2> .stats || rm -f stats.txt; }
 """
+
+
+def build_naming_options(kernel: str) -> dict[str, str]:
+    """Return the options with which the server names functions. `kernel`: the key of the symbols that it has, or ""."""
+    return {"server_names": "1", "kernel": kernel}

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from collectors.contract import Sentence
 from collectors.profiles.column_file import DamagedFileError
-from collectors.runner import lookback
+from collectors.runner import lookback, symbols
 from culprit.domain.rules.finding import Citation, Subject
 from culprit.domain.rules.view import (
     STORED_STATES,
@@ -196,8 +196,9 @@ def _build_outcome(row: RunCollector) -> CollectorOutcome:
 
 
 def _list_measured(cites: _CitationIndex) -> list[UUID]:
-    """Return the run collectors that rules evaluate: all except the look-back buffer, which is for people."""
-    return [collector.id for collector in cites.collectors.values() if collector.collector != lookback.ID]
+    """Return the run collectors that rules evaluate: all but symbols, and the look-back buffer, which is for people."""
+    left_out = (lookback.ID, symbols.ID)
+    return [collector.id for collector in cites.collectors.values() if collector.collector not in left_out]
 
 
 def _load_series(session: Session, cites: _CitationIndex, only: ViewRequest | None) -> list[ViewSeries]:

@@ -11,12 +11,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::{ReadError, Result};
-use crate::modules::SymbolSources;
+use crate::modules::{SymbolSources, UsedModule};
 use crate::off_cpu::read_off_cpu;
 use crate::profile::{Columns, Profile, read_profile};
 use crate::sched::{pack, read_schedule};
 use crate::text::reader::TextReader;
 use crate::trie::{Frames, Limits, Strings, Trie};
+
+const LISTED_FRAMES: usize = 4_000_000;
 
 create_exception!(culprit_native, ReaderError, PyException, "A file that is no profile: `args` are a key and a value.");
 
@@ -45,6 +47,18 @@ fn read_perf_data<'py>(
     let read = if off_cpu { read_off_cpu } else { read_profile };
     let profile = py.detach(|| read(&map_file(&path)?, sources, limits)).map_err(to_exception)?;
     to_dictionary(py, profile)
+}
+
+/// List the modules that the samples of perf.data are in, without reading symbols.
+///
+/// Returns the `modules` and the `kernel` of `read_perf_data`, with its errors.
+#[pyfunction]
+fn list_perf_modules<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+    let limits = Limits { symbol: 64, frames: LISTED_FRAMES, nodes: LISTED_FRAMES, names: 64 * LISTED_FRAMES };
+    let profile = py.detach(|| read_profile(data, SymbolSources::default(), limits)).map_err(to_exception)?;
+    let into = PyDict::new(py);
+    add_modules(&into, profile.modules, profile.kernel)?;
+    Ok(into)
 }
 
 fn map_file(path: &Path) -> Result<Mmap> {
@@ -145,8 +159,13 @@ fn to_dictionary(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>
     into.set_item("has_cpu", profile.has_cpu)?;
     into.set_item("lost", profile.lost)?;
     into.set_item("damaged", profile.damaged)?;
-    let modules: Vec<_> = profile
-        .modules
+    add_modules(&into, profile.modules, profile.kernel)?;
+    into.set_item("host", profile.texts.into_iter().collect::<HashMap<_, _>>())?;
+    Ok(into)
+}
+
+fn add_modules(into: &Bound<'_, PyDict>, modules: Vec<UsedModule>, kernel: (u64, usize)) -> PyResult<()> {
+    let modules: Vec<_> = modules
         .into_iter()
         .map(|item| {
             let places: Vec<_> = item.places.iter().map(|place| (place.pid, place.start, place.end)).collect();
@@ -154,9 +173,7 @@ fn to_dictionary(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>
         })
         .collect();
     into.set_item("modules", modules)?;
-    into.set_item("kernel", profile.kernel)?;
-    into.set_item("host", profile.texts.into_iter().collect::<HashMap<_, _>>())?;
-    Ok(into)
+    into.set_item("kernel", kernel)
 }
 
 fn add_samples(py: Python<'_>, into: &Bound<'_, PyDict>, columns: Columns) -> PyResult<()> {
@@ -230,5 +247,6 @@ fn culprit_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ReaderError", module.py().get_type::<ReaderError>())?;
     module.add_class::<PerfScriptReader>()?;
     module.add_function(wrap_pyfunction!(read_perf_data, module)?)?;
+    module.add_function(wrap_pyfunction!(list_perf_modules, module)?)?;
     module.add_function(wrap_pyfunction!(read_perf_sched, module)?)
 }

@@ -12,7 +12,6 @@ from collectors.contract import (
     Parsed,
     Part,
     PlanEntry,
-    ProfileSource,
     Script,
     Sentence,
     TargetAccess,
@@ -20,6 +19,7 @@ from collectors.contract import (
     Tier,
 )
 from collectors.parse.perf import perf_report
+from collectors.parse.perf.recording import find_stacks
 from collectors.shell.perf import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 192 << 20
@@ -55,10 +55,14 @@ if ! usable perf.data; then
     grep -q -i -e permi -e 'not permitted' -e 'access to performance' record.log && exit 69
     exit 1
 fi
-stats perf.data
-text perf.data $((BYTES * 3 / 4)) """
+if named_by_server; then
+    kernel_symbols
+else
+    stats perf.data
+    text perf.data $((BYTES * 3 / 4)) """
     + FIELDS
     + """ cat
+fi
 """
 )
 
@@ -70,19 +74,10 @@ def parse_perf_record(parts: Mapping[str, Part], context: Context) -> Parsed:
     """
     reported_perf_report = perf_report.parse_perf_report(parts)
     warnings = [*reported_perf_report.warnings]
-    text = parts.get("script.txt")
-    raw = "perf.data" if "perf.data" in parts else None
-    if text is None or not text.size:
+    profile = find_stacks("on_cpu", parts, reported_perf_report.clock)
+    if profile is None:
         missing = Sentence("warning.part_missing", {"part": "script.txt"})
         return Parsed(facts=reported_perf_report.facts, warnings=(*warnings, missing), readable=False)
-    profile = ProfileSource(
-        kind="on_cpu",
-        reader="perf_script",
-        part="script.txt",
-        unit="samples",
-        clock=reported_perf_report.clock,
-        raw_part=raw,
-    )
     return Parsed(profiles=(profile,), facts=reported_perf_report.facts, warnings=tuple(warnings))
 
 
@@ -102,7 +97,7 @@ COLLECTOR = Collector(
             Needs(tools=("perf",), perf=True, remedy="linux-perf"),
             sh=_SH,
             command_line="perf record -F 99 -a -g -k CLOCK_MONOTONIC -N --no-bpf-event -o perf.data"
-            " -- sleep {seconds}; then nice perf script --no-inline",
+            " -- sleep {seconds}; then nice perf script --no-inline, unless the server names functions",
             version="perf version",
         ),
     ),
@@ -111,8 +106,8 @@ COLLECTOR = Collector(
         2.0,
         160_000,
         Text(
-            "99 samples a second and CPU, 10 µs each; afterwards a niced pass that names the functions.",
-            "每 CPU 每秒 99 个样本，每个约 10 µs；随后以低优先级解析函数名。",
+            "99 samples a second and CPU, 10 µs each. If the server cannot name functions, a niced pass names them.",
+            "每 CPU 每秒 99 个样本，每个约 10 µs。若服务器无法解析函数名，则以低优先级在主机上解析。",
         ),
     ),
     seconds_max=30,

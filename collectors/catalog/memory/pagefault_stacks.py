@@ -11,7 +11,6 @@ from collectors.contract import (
     Needs,
     Parsed,
     Part,
-    ProfileSource,
     Script,
     Sentence,
     TargetAccess,
@@ -19,6 +18,7 @@ from collectors.contract import (
     Tier,
 )
 from collectors.parse.perf import perf_report
+from collectors.parse.perf.recording import find_stacks
 from collectors.shell.perf import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 96 << 20
@@ -39,9 +39,13 @@ cat record.log >&2
 report "clock ${clock:-none}"
 usable perf.data || { rm -f perf.data header.txt; exit 69; }
 stats perf.data
-text perf.data $((BYTES * 3 / 4)) """
+if named_by_server; then
+    kernel_symbols
+else
+    text perf.data $((BYTES * 3 / 4)) """
     + _FIELDS
     + """ cat
+fi
 """
 )
 
@@ -49,9 +53,10 @@ text perf.data $((BYTES * 3 / 4)) """
 def parse_pagefault_stacks(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Where the stacks are. A window without a single major fault is an answer, not a failure."""
     reported_perf_report = perf_report.parse_perf_report(parts)
-    text = parts.get("script.txt")
-    if text is None or not text.size:
-        if "header.txt" in parts and not reported_perf_report.facts.get("perf_report_samples"):
+    profile = find_stacks("page_faults", parts, reported_perf_report.clock)
+    has_samples = bool(reported_perf_report.facts.get("perf_report_samples"))
+    if profile is None or (profile.reader == "perf_data" and not has_samples):
+        if "header.txt" in parts and not has_samples:
             return Parsed(
                 facts=reported_perf_report.facts,
                 warnings=(*reported_perf_report.warnings, Sentence("warning.no_major_faults")),
@@ -62,14 +67,6 @@ def parse_pagefault_stacks(parts: Mapping[str, Part], context: Context) -> Parse
             warnings=(*reported_perf_report.warnings, missing),
             readable=False,
         )
-    profile = ProfileSource(
-        kind="page_faults",
-        reader="perf_script",
-        part="script.txt",
-        unit="samples",
-        clock=reported_perf_report.clock,
-        raw_part="perf.data" if "perf.data" in parts else None,
-    )
     return Parsed(
         profiles=(profile,), facts=reported_perf_report.facts, warnings=reported_perf_report.warnings
     )
@@ -91,7 +88,7 @@ COLLECTOR = Collector(
             Needs(tools=("perf",), perf=True, remedy="linux-perf"),
             sh=_SH,
             command_line="perf record -e major-faults -c 1 -g -a (or -p of the target) -k CLOCK_MONOTONIC"
-            " -- sleep {seconds}; then nice perf script --no-inline",
+            " -- sleep {seconds}; then nice perf script --no-inline, unless the server names functions",
             version="perf version",
         ),
     ),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from collectors.contract import Sentence
+from collectors.contract import Sentence, UsedModule
 from collectors.profiles.limits import (
     DEFAULT,
     ImportRefusedError,
@@ -52,14 +52,24 @@ _TYPES |= {"frames.kind": np.uint8, "frames.flags": np.uint8}
 class SymbolFiles:
     """Where names of functions come from: files and directories, None for those that are not at hand.
 
-    `kallsyms`: a copy of /proc/kallsyms of the host. `store`: ELF files named by build ID. `root`: a directory in which
-    paths of the capture are looked up. `perf_maps`: copies of `perf-PID.map`.
+    `kallsyms`: a copy of /proc/kallsyms of the host. `store`: ELF files, or only their blocks with symbols, by the key
+    of a module (`UsedModule.key`). `root`: a directory in which paths of the capture are looked up. `perf_maps`: copies
+    of `perf-PID.map`.
     """
 
     kallsyms: Path | None = None
     store: Path | None = None
     root: Path | None = None
     perf_maps: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsedModules:
+    """The modules of a recording. `kernel_uses` and `kernel_symbols` are of the kernel with its own modules."""
+
+    modules: tuple[UsedModule, ...]
+    kernel_uses: int
+    kernel_symbols: int
 
 
 def is_available() -> bool:
@@ -75,13 +85,33 @@ def read_samples(
     Times are those of perf's clock. Raises WrongFormatError (`import.not_perf_data`), ImportRefusedError
     (`import.no_samples`) and LimitExceededError.
     """
+    return read_samples_and_modules(path, symbols, limits, off_cpu=off_cpu)[0]
+
+
+def read_samples_and_modules(
+    path: Path, symbols: SymbolFiles = SymbolFiles(), limits: ReaderLimits = DEFAULT, *, off_cpu: bool = False
+) -> tuple[SampleTable, UsedModules]:
+    """Read the samples of a file, and the modules that they are in. Raises as `read_samples` does."""
     values = _call(
         _load().read_perf_data, path, off_cpu=off_cpu, kallsyms=symbols.kallsyms, store=symbols.store,
         root=symbols.root, perf_maps=symbols.perf_maps, symbol=limits.symbol, frames=limits.frames,
         nodes=limits.nodes, names=limits.names,
     )  # fmt: skip
     quality = Quality(lost=values["lost"], skipped_lines=values["damaged"])
-    return _build_table(values, "ns" if off_cpu else "samples", quality)
+    return _build_table(values, "ns" if off_cpu else "samples", quality), _build_modules(values)
+
+
+def list_modules(data: bytes) -> UsedModules:
+    """List the modules that the samples of perf.data are in, without symbols. Raises as `read_samples` does."""
+    return _build_modules(_call(_load().list_perf_modules, data))
+
+
+def _build_modules(values: Mapping[str, Any]) -> UsedModules:
+    modules = (
+        UsedModule(to_printable(path), key, is_anonymous, tuple(places), uses, symbols)
+        for path, key, is_anonymous, places, uses, symbols in values["modules"]
+    )
+    return UsedModules(tuple(modules), *values["kernel"])
 
 
 def read_text(source: Readable, limits: ReaderLimits = DEFAULT) -> SampleTable:

@@ -9,7 +9,7 @@ from typing import Literal
 from collectors.contract import Context, Parse, Parsed, Part, ProfileSource
 from collectors.parse.reports import prometheus_import, registry
 from collectors.parse.reports.registry import REPORTS, Report
-from collectors.runner import lookback
+from collectors.runner import lookback, symbols
 from culprit.domain.imports import typical_ranges
 from culprit.domain.series.typical_range import PROM_TYPICAL
 
@@ -68,6 +68,7 @@ PARSERS: Mapping[str, Parse] = {
     PROM_SERVICE: prometheus_import.parse_prometheus_import,
     PROM_TYPICAL: typical_ranges.parse_typical_ranges,
     lookback.ID: lookback.parse_lookback,
+    symbols.ID: symbols.parse_symbols,
 }
 
 

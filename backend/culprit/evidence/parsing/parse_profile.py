@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +20,28 @@ from collectors.profiles.samples import SampleTable, Unit
 from culprit.domain.imports.file_kinds import PERF_MAGIC
 from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.profiles.tree_response import render_tree_json
-from culprit.evidence.parsing import result_file
+from culprit.evidence.parsing import result_file, symbol_parts
 from culprit.evidence.parsing.run_clock import load_clock
+from culprit.evidence.parsing.symbol_parts import unpack_symbols
 from culprit.infra.artifacts.stored_part import PartAlteredError, StoredPart
 from culprit.infra.sandbox import perf_data as perf_data_text
 from culprit.json_types import Json
 
 FIRST_WIDTH = 1200
 MAX_EVENTS = 8
+MAX_MODULES = 50
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {reader, unit, clock_kind, clock, part: {sha256, size, path, encoding}}."""
-    named = request["part"]
-    part = StoredPart(named["sha256"], named["size"], Path(named["path"]), named["encoding"])
+    """`request`: {reader, unit, clock_kind, clock, part, symbols}, see `symbol_parts` for the last two."""
+    part = symbol_parts.open_part(request["part"])
     try:
         part.check()
-        schedule = (
-            _build_schedule(part, request)
+        result: Json = (
+            {"profiles": _build_schedule(part, request)}
             if request["reader"] == "perf_sched"
             else _build_stacks(part, request)
         )
-        result: Json = {"profiles": schedule}
     except ImportRefusedError as refused:
         result = {"failure": result_file.sentence_to_json(refused.sentence)}
     except PartAlteredError as altered:
@@ -52,7 +53,7 @@ def main(request: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def open_part(part: StoredPart) -> Iterator[Readable | Path]:
+def unpack_part(part: StoredPart) -> Iterator[Readable | Path]:
     """Yield the text of a part; for perf.data, the path of an unpacked copy."""
     with part.reader() as source:
         head = source.read(len(PERF_MAGIC))
@@ -78,33 +79,60 @@ def _to_utc(request: Mapping[str, Any], t_ns: Times) -> Times:
     return load_clock(request["clock"]).to_utc(request["clock_kind"], t_ns)
 
 
-def read_samples(part: StoredPart, reader: str, unit: Unit) -> SampleTable:
+@dataclass(frozen=True, slots=True)
+class NamedSamples:
+    """Samples, and the modules that they are in; None if the reader does not know modules."""
+
+    table: SampleTable
+    modules: perf_data.UsedModules | None = None
+
+
+def read_samples(
+    part: StoredPart, reader: str, unit: Unit, symbols: Mapping[str, Any] | None
+) -> NamedSamples:
     """Read the stacks of a part, with the native reader where it is installed.
 
-    Without it, perf of the server prints perf.data as text. Symbols of perf.data are those of programs and libraries of
-    the server that have the same build ID.
+    Functions of a capture are named from `symbols`. Of an uploaded perf.data, programs and libraries of the server that
+    have the same build ID name them. Without the native reader, perf of the server prints perf.data as text.
     """
-    with open_part(part) as source:
+    with unpack_part(part) as source:
         if reader == "folded" and not isinstance(source, Path):
-            return folded.parse_folded(source, unit=unit)
+            return NamedSamples(folded.parse_folded(source, unit=unit))
         if isinstance(source, Path):
             if perf_data.is_available():
-                return perf_data.read_samples(source, perf_data.SymbolFiles(root=Path("/")))
+                files = perf_data.SymbolFiles(root=Path("/")) if symbols is None else unpack_symbols(symbols)
+                return NamedSamples(*perf_data.read_samples_and_modules(source, files))
             with perf_data_text.run_script(source, perf_data_text.select_fields(source)) as text:
-                return perf_script.parse_perf_script(text)
-        return (
-            perf_data.read_text(source) if perf_data.is_available() else perf_script.parse_perf_script(source)
+                return NamedSamples(perf_script.parse_perf_script(text))
+        is_native = perf_data.is_available()
+        return NamedSamples(
+            perf_data.read_text(source) if is_native else perf_script.parse_perf_script(source)
         )
 
 
-def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> list[Json]:
+def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
     """One profile per event, the heaviest first: weights of different events must never be added up."""
-    table = read_samples(part, request["reader"], request["unit"])
+    named = read_samples(part, request["reader"], request["unit"], request.get("symbols"))
+    table = named.table
     if table.has_time:
         table = table.at_times(_to_utc(request, table.t_ns))
     by_event = {name: table.of_event(name) if len(table.events) > 1 else table for name in table.events}
     heaviest = sorted(by_event.items(), key=lambda item: -len(item[1]))[:MAX_EVENTS]
-    return [_build_profile(place, name, item) for place, (name, item) in enumerate(heaviest) if len(item)]
+    profiles = [_build_profile(place, name, item) for place, (name, item) in enumerate(heaviest) if len(item)]
+    return {"profiles": profiles, "modules": _describe_modules(named.modules) if named.modules else None}
+
+
+def _describe_modules(used: perf_data.UsedModules) -> Json:
+    """Return the modules with most of the recording, and the kernel, for the reasons why functions have no names."""
+    largest = sorted(used.modules, key=lambda module: -module.uses)[:MAX_MODULES]
+    modules = [
+        {
+            "path": result_file.sanitize_text(module.path, 300), "key": module.key, "is_anonymous": module.is_anonymous,
+            "uses": module.uses, "symbols": module.symbols,
+        }
+        for module in largest
+    ]  # fmt: skip
+    return {"modules": modules, "kernel_uses": used.kernel_uses, "kernel_symbols": used.kernel_symbols}
 
 
 def _build_profile(place: int, event: str, table: SampleTable) -> Json:
@@ -135,7 +163,7 @@ def render_first_tree(profile: StackProfile) -> str:
 
 def read_schedule(part: StoredPart, to_utc: Callable[[Times], Times]) -> scheduling.SchedTable:
     """Read who ran where and waited how long, with the native reader where it is installed."""
-    with open_part(part) as source:
+    with unpack_part(part) as source:
         if isinstance(source, Path):
             if perf_data.is_available():
                 return perf_data.read_schedule(source).at_times(to_utc)

@@ -32,13 +32,13 @@ from culprit.infra.sandbox.fork_server import HangupError, Message
 from culprit.infra.settings import get_settings
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.capture.queries import pending_runs
-from culprit.jobs.capture.session import pack_hop
 from culprit.jobs.capture.session_clock import map_session_clock
 from culprit.jobs.capture.session_result import SessionFailure, SessionResult, commit_result, store_artifacts
 from culprit.jobs.capture.session_spec import (
     RunRefusedError,
     SessionSpec,
     build_session_spec,
+    pack_session,
     require_not_stopped,
 )
 from culprit.jobs.capture.session_supervisor import (
@@ -129,14 +129,8 @@ def _run_session(pool: SshPool, claim: RunLease, spec: SessionSpec, spool: Spool
         is_canceled=lambda: pool.is_canceled(claim.run_id),
         is_stopping=pool.stopping.is_set,
     )
-    job = {
-        "hops": [pack_hop(hop) for hop in spec.hops],
-        "rules": [[rule.cidr, rule.port_from, rule.port_to] for rule in spec.rules],
-        "timeouts": {"connect_s": wait_connect, "step_s": spec.max_silence_s},
-        "spool": str(spool.directory),
-    }
     try:
-        with pool.server.child(SESSION, job) as child:
+        with pool.server.child(SESSION, pack_session(spec, spool, wait_connect)) as child:
             return supervise_session(child, options)
     except HangupError as error:
         raise ChildDiedError from error

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from uuid import UUID
 
 from sqlalchemy import update
 from sqlalchemy.orm import Session
@@ -189,7 +190,7 @@ def commit_result(
         return False
     rows = {item.collector: item for item in list_run_collectors(session, claim.run_id)}
     for name, row in rows.items():
-        _update_collector(row, result.output.outcomes.get(name), result)
+        update_collector(row, result.output.outcomes.get(name), result)
         row.warnings = [
             {"key": FIELD_REJECTED + item["reason"], "params": {"field": item["field"]}}
             for item in result.output.rejected
@@ -197,20 +198,7 @@ def commit_result(
         ]
     for part in result.output.parts:
         collector = rows.get(part["id"])
-        session.add(
-            Artifact(
-                run_id=claim.run_id,
-                run_collector_id=collector.id if collector else None,
-                part=part["part"],
-                sha256=part["sha256"],
-                size=part["raw"],
-                stored_size=part["size"],
-                encoding=part["encoding"],
-                media_type=get_media_type(part["part"]),
-                complete=part["complete"],
-                attempt=claim.attempt,
-            )
-        )
+        session.add(build_artifact(part, claim.run_id, collector.id if collector else None, claim.attempt))
     session.flush()
     _update_host_ids(session, claim, result)
     return finish_run(
@@ -229,6 +217,22 @@ def commit_result(
     )
 
 
+def build_artifact(part: Json, run_id: UUID, run_collector_id: UUID | None, attempt: int) -> Artifact:
+    """Return the row of a part as the session described it."""
+    return Artifact(
+        run_id=run_id,
+        run_collector_id=run_collector_id,
+        part=part["part"],
+        sha256=part["sha256"],
+        size=part["raw"],
+        stored_size=part["size"],
+        encoding=part["encoding"],
+        media_type=get_media_type(part["part"]),
+        complete=part["complete"],
+        attempt=attempt,
+    )
+
+
 def _build_facts(result: SessionResult) -> Json:
     """Return the scope as the host resolved it, as facts of the run."""
     target = scope.parse_target(result.output.hello)
@@ -241,7 +245,8 @@ def get_media_type(part: str) -> str:
     return "text/plain; charset=utf-8" if is_text else "application/octet-stream"
 
 
-def _update_collector(row: RunCollector, outcome: Json | None, result: SessionResult) -> None:
+def update_collector(row: RunCollector, outcome: Json | None, result: SessionResult) -> None:
+    """Store how a collector ended."""
     if outcome is None:
         row.state = "canceled" if result.canceled else "failed"
         row.reason = {"key": "run.canceled" if result.canceled else "run.cut_before_outcome", "params": {}}

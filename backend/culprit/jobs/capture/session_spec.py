@@ -6,16 +6,18 @@ no longer be trusted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 from uuid import UUID
 
 from sqlalchemy.orm import Session
 
+from collectors.parse.perf import perf_data
 from collectors.plans import PlannedCollector, highest_tier
 from collectors.registry import COLLECTORS
 from collectors.runner import lookback, program
 from collectors.runner.scope import Scope
+from collectors.shell.perf import NAMED_BY_SERVER, build_naming_options
 from culprit.accounts.actor import find_actor
 from culprit.accounts.authorization import authorize
 from culprit.accounts.kill_switch_check import describe_switch, find_active_switch
@@ -24,15 +26,19 @@ from culprit.accounts.unattended_tiers import require_tier_allowed
 from culprit.automation.schedules.maintenance import describe_maintenance, find_window_for_host
 from culprit.automation.schedules.permissions import SOURCE
 from culprit.captures.consent import require_ptrace_permitted
+from culprit.evidence.symbols.queries import find_kernel_key
 from culprit.hosts.access import build_hops, get_sudo_password
 from culprit.infra.db.clock import utc_now
 from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.network.addresses import AddressRule
+from culprit.infra.sandbox.fork_server import Message
 from culprit.infra.ssh.connection import SshHop
 from culprit.infra.vault import SecretUnreadableError
 from culprit.jobs.capture.queries import load_last_timings
+from culprit.jobs.capture.session import pack_hop
+from culprit.jobs.capture.spool import Spool
 from culprit.json_types import Json
 from culprit.web.errors import CulpritError
 
@@ -104,6 +110,7 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
         )
         if any(collector.collector == lookback.ID for collector in run.collectors):
             jobs = (*jobs, lookback.JOB)
+        jobs = _let_server_name_functions(session, host, jobs)
     except ValueError as error:
         raise RunRefusedError(
             {"key": "capture.no_longer_valid", "params": {"what": str(error)[:200]}}
@@ -129,6 +136,28 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
         scope=scope,
         max_bytes=sum(job.max_bytes for job in jobs),
     )
+
+
+def _let_server_name_functions(
+    session: Session, host: Host, jobs: tuple[program.CollectorJob, ...]
+) -> tuple[program.CollectorJob, ...]:
+    """Return the jobs, those of perf without the naming of functions on the host, if the server can do it."""
+    if not perf_data.is_available() or not any(job.id in NAMED_BY_SERVER for job in jobs):
+        return jobs
+    naming = build_naming_options(find_kernel_key(session, host.id))
+    return tuple(
+        replace(job, options={**job.options, **naming}) if job.id in NAMED_BY_SERVER else job for job in jobs
+    )
+
+
+def pack_session(spec: SessionSpec, spool: Spool, connect_s: float) -> Message:
+    """Return the order for the child that logs in and runs the program. It holds secrets."""
+    return {
+        "hops": [pack_hop(hop) for hop in spec.hops],
+        "rules": [[rule.cidr, rule.port_from, rule.port_to] for rule in spec.rules],
+        "timeouts": {"connect_s": connect_s, "step_s": spec.max_silence_s},
+        "spool": str(spool.directory),
+    }
 
 
 def require_not_stopped(session: Session, host: Host) -> None:

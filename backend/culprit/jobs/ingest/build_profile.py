@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,12 @@ from sqlalchemy import func, update
 from sqlalchemy.orm import Session
 
 from collectors.registry import COLLECTORS
+from collectors.runner import symbols
 from culprit.evidence.parsing import parse_profile
+from culprit.evidence.parsing.queries import list_latest_artifacts
+from culprit.evidence.symbols.naming import explain_naming
+from culprit.evidence.symbols.queries import KERNEL, load_fetch, load_symbol_files
+from culprit.evidence.symbols.requests import READER, list_keys
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore, artifact_store
 from culprit.infra.db.session import get_database
@@ -33,13 +39,14 @@ from culprit.infra.sandbox.process import (
 from culprit.infra.settings import get_settings
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.ingest import locks as build_claims
-from culprit.jobs.ingest.queries import find_event_profile, pending_builds
+from culprit.jobs.ingest.queries import find_event_profile, find_run_collector, pending_builds
 from culprit.jobs.job import Job
 from culprit.json_types import Json
 
 MODULE = parse_profile.__name__
 LIMITS = SandboxLimits(address_space=6 << 30, cpu_s=600, file_bytes=4 << 30, wall_s=600)
 MAX_RESULT_BYTES = 1 << 20
+MAP_PART = re.compile(symbols.name_map_part("([0-9]{1,9})"))
 
 
 class ProfileBuildError(Exception):
@@ -62,7 +69,7 @@ def build_profile(profile_id: UUID) -> str | None:
             order = _order(session, store, profile_id)
         with create_workspace(get_settings().home / "work") as directory:
             result = read_profiles(order, directory, LIMITS)
-            stored = [_adopt(store, directory, item) for item in result]
+            stored = [_adopt(store, directory, item) for item in result["profiles"]]
     except ProfileBuildError as failed:
         with unit_of_work(db.sessions) as session:
             build_claims.finish_build(
@@ -71,7 +78,13 @@ def build_profile(profile_id: UUID) -> str | None:
             enqueue_after_commit(session, "culprit.evaluate_run", session.get_one(Profile, profile_id).run_id)
         return "failed"
     with unit_of_work(db.sessions) as session:
-        return _store(session, profile_id, attempt, stored)
+        if result.get("modules"):
+            keys = {file["key"] for file in (order["symbols"] or {"files": []})["files"]}
+            run_id = session.get_one(Profile, profile_id).run_id
+            naming = explain_naming(result["modules"], keys, load_fetch(session, run_id))
+        else:
+            naming = None
+        return _store(session, profile_id, attempt, stored, naming)
 
 
 def _order(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
@@ -83,29 +96,60 @@ def _order(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
     artifact = session.get(Artifact, UUID(artifact_id)) if artifact_id else None
     if artifact is None:
         raise ProfileBuildError("artifact.not_there", part=str(source.get("part")))
+    return {
+        "reader": source["reader"],
+        "unit": source["unit"],
+        "clock_kind": source.get("clock"),
+        "clock": run.clock,
+        "part": _describe_part(store, artifact),
+        "symbols": _describe_symbols(session, store, profile) if source["reader"] == READER else None,
+    }
+
+
+def _describe_part(store: ArtifactStore, artifact: Artifact) -> Json:
+    """Describe a part for the child. Raises ProfileBuildError if its bytes are not in the store."""
     try:
         path = store.path(artifact.sha256)
     except (ArtifactMissingError, ArtifactAlteredError) as error:
         key = "artifact.missing" if isinstance(error, ArtifactMissingError) else "artifact.altered"
         raise ProfileBuildError(key, sha256=artifact.sha256) from error
     return {
-        "reader": source["reader"],
-        "unit": source["unit"],
-        "clock_kind": source.get("clock"),
-        "clock": run.clock,
-        "part": {
-            "sha256": artifact.sha256,
-            "size": artifact.size,
-            "encoding": artifact.encoding,
-            "path": str(path),
-        },
+        "sha256": artifact.sha256,
+        "size": artifact.size,
+        "encoding": artifact.encoding,
+        "path": str(path),
     }
 
 
-def read_profiles(order: Mapping[str, Any], directory: Path, limits: SandboxLimits) -> list[Json]:
-    """Read the artifact in the sandboxed child. Raises Failed."""
+def _describe_symbols(session: Session, store: ArtifactStore, profile: Profile) -> Json:
+    """Describe what names the functions of a profile, see `culprit.evidence.parsing.symbol_parts`."""
+    source = profile.source or {}
+    files = load_symbol_files(session, profile.host_id, list_keys(source)) if profile.host_id else {}
+    kernel = files.pop(KERNEL + source["kernel"], None)
+    fetched = find_run_collector(session, profile.run_id, symbols.ID)
+    parts = list_latest_artifacts(session, fetched.id) if fetched else []
+    maps = {match[1]: part for part in parts if (match := MAP_PART.fullmatch(part.part))}
+    return {
+        "kernel": _describe_part(store, kernel.artifact) if kernel else None,
+        "files": [
+            {"key": key, "part": _describe_part(store, file.artifact), "blocks": file.blocks}
+            for key, file in files.items()
+        ],
+        "maps": [{"pid": int(pid), "part": _describe_part(store, part)} for pid, part in maps.items()],
+    }
+
+
+def _list_inputs(order: Mapping[str, Any]) -> list[str]:
+    """Return the paths of all parts that the child reads."""
+    named = order["symbols"] or {"kernel": None, "files": [], "maps": []}
+    parts = [order["part"], named["kernel"], *(item["part"] for item in (*named["files"], *named["maps"]))]
+    return [part["path"] for part in parts if part]
+
+
+def read_profiles(order: Mapping[str, Any], directory: Path, limits: SandboxLimits) -> Json:
+    """Read the artifact in the sandboxed child. Raises ProfileBuildError."""
     ended = run_in_sandbox(
-        MODULE, order, directory, limits, inputs=[order["part"]["path"]], programs=perf_data.list_programs()
+        MODULE, order, directory, limits, inputs=_list_inputs(order), programs=perf_data.list_programs()
     )
     if ended.verdict != "ok":
         raise _died(ended, limits)
@@ -115,8 +159,7 @@ def read_profiles(order: Mapping[str, Any], directory: Path, limits: SandboxLimi
         raise ProfileBuildError(result["failure"]["key"], **result["failure"]["params"])
     if not result["profiles"]:
         raise ProfileBuildError("import.no_samples")
-    profiles: list[Json] = result["profiles"]
-    return profiles
+    return result
 
 
 def _died(ended: SandboxExit, limits: SandboxLimits) -> ProfileBuildError:
@@ -154,7 +197,9 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _store(session: Session, profile_id: UUID, attempt: int, stored: list[Json]) -> str | None:
+def _store(
+    session: Session, profile_id: UUID, attempt: int, stored: list[Json], naming: Json | None
+) -> str | None:
     """Store the heaviest event as the profile itself, and each further event as an additional profile."""
     profile = session.get_one(Profile, profile_id)
     collector = session.get(RunCollector, profile.run_collector_id) if profile.run_collector_id else None
@@ -162,6 +207,7 @@ def _store(session: Session, profile_id: UUID, attempt: int, stored: list[Json])
     common = {
         "state": "ready",
         "failure": None,
+        "naming": naming,
         "method": collector.method if collector else None,
         "parser_version": known.parser_version if known else 1,
     }

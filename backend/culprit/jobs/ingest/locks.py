@@ -10,9 +10,10 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import and_, false, func, not_, or_, select, update
 from sqlalchemy.orm import Session
 
+from culprit.evidence.symbols.queries import is_fetch_pending
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.profile_comparison import ProfileComparison
@@ -29,11 +30,15 @@ _now = func.clock_timestamp()
 
 
 def claim_build(session: Session, what: Build, build_id: UUID) -> int | None:
-    """Claim a build and return the attempt number, or None if another worker has it or it is done."""
+    """Claim a build and return the attempt number, or None if another worker has it or it is done.
+
+    A profile is built after the symbols of its run were fetched.
+    """
     abandoned = and_(what.state == "running", what.started_at < _now - STALE_AFTER)
+    waits = is_fetch_pending(Profile.run_id) if what is Profile else false()
     attempt: int | None = session.scalar(
         update(what)
-        .where(what.id == build_id, or_(what.state == "queued", abandoned))
+        .where(what.id == build_id, or_(what.state == "queued", abandoned), not_(waits))
         .values(state="running", attempts=what.attempts + 1, started_at=_now)
         .returning(what.attempts)
         .execution_options(synchronize_session=False)

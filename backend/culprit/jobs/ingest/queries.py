@@ -7,10 +7,11 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, not_, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from culprit.evidence.symbols.queries import is_fetch_pending
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.event import StoredEvent
@@ -40,9 +41,10 @@ def pending_fetches(collector: str) -> Select[UUID]:
 
 
 def pending_builds(table: Build) -> Select[UUID]:
-    """Select the queued builds of profiles or comparisons, and those whose worker was lost."""
+    """Select the queued builds of profiles or comparisons, and those whose worker was lost. None waits for symbols."""
     abandoned = and_(table.state == "running", table.started_at < _now() - STALE_AFTER)
-    return select(table.id).where(or_(table.state == "queued", abandoned))
+    query = select(table.id).where(or_(table.state == "queued", abandoned))
+    return query.where(not_(is_fetch_pending(Profile.run_id))) if table is Profile else query
 
 
 def still_planned(

@@ -27,6 +27,7 @@ from culprit.infra.models.evidence.result_table import ResultTable
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.ingest.locks import lock_run
+from culprit.jobs.ingest.plan_symbols import plan_symbols
 from culprit.jobs.ingest.queries import (
     find_run_collector,
     list_collector_states,
@@ -207,6 +208,7 @@ def _profiles(session: Session, run: Run, readings: list[ParsedCollector]) -> No
             session.add(profile)
             session.flush()
             enqueue_after_commit(session, "culprit.build_profile", profile.id)
+    plan_symbols(session, run)
 
 
 def _facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:

@@ -18,9 +18,9 @@ UNITS = ("samples", "ns")
 class Profile(Base):
     """Samples with stacks: the columns (`store_key`) and the first tree (`tree_key`) are stored as files.
 
-    `source` names the part of an artifact and its reader. `attempts` and `started_at` are of the build: a
-    worker with an older attempt is refused, and a build that takes too long is repeated. With `removed_at`,
-    retention has deleted the files.
+    `source` names the part of an artifact and its reader. `naming` tells which modules have no function names, and why.
+    `attempts` and `started_at` are of the build: a worker with an older attempt is refused, and a build that takes too
+    long is repeated. With `removed_at`, retention has deleted the files.
     """
 
     __tablename__ = "profile"
@@ -42,6 +42,7 @@ class Profile(Base):
     state: Mapped[str] = mapped_column(default="queued")
     failure: Mapped[Json | None]
     source: Mapped[Json | None]
+    naming: Mapped[Json | None]
     samples: Mapped[int | None] = mapped_column(BigInteger)
     weight: Mapped[float | None]
     lost: Mapped[int | None] = mapped_column(BigInteger)

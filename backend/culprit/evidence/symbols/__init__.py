@@ -1,0 +1,1 @@
+"""Files that name the functions of recordings."""

@@ -1,0 +1,51 @@
+"""Which files of a host name the functions of a recording, and which of them are still to be fetched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from collectors.runner.symbols import MAX_FILES, MAX_MAPS, FileRequest
+from culprit.evidence.symbols.queries import KERNEL
+from culprit.json_types import Json
+
+#: The reader of profiles whose functions the server names.
+READER = "perf_data"
+
+
+def list_keys(source: Mapping[str, Any]) -> list[str]:
+    """Return the keys of the stored symbols that a profile needs: of its modules, and of the kernel."""
+    modules = [module["key"] for module in source["modules"] if module["key"]]
+    return [*modules, KERNEL + source["kernel"]]
+
+
+def list_missing_files(sources: Iterable[Mapping[str, Any]], known: Iterable[str]) -> list[FileRequest]:
+    """Return the files that are to be fetched, those with most of the recordings first. `known` are keys."""
+    modules: dict[str, Json] = {}
+    done = set(known)
+    for module in (module for source in sources for module in source["modules"]):
+        key = module["key"]
+        if key and key not in done and module["path"].startswith("/"):
+            first = modules.setdefault(key, {**module, "uses": 0})
+            first["uses"] += module["uses"]
+    ranked = sorted(modules.values(), key=lambda module: -module["uses"])
+    return [_build_request(module) for module in ranked[:MAX_FILES]]
+
+
+def list_generated(sources: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Return the processes that ran code without a file, those with most of it first: JIT compilers map it."""
+    uses: dict[int, int] = {}
+    for module in (module for source in sources for module in source["modules"] if module["is_anonymous"]):
+        for pid, _, _ in module["places"]:
+            uses[pid] = uses.get(pid, 0) + module["uses"]
+    return sorted(uses, key=lambda pid: -uses[pid])[:MAX_MAPS]
+
+
+def _build_request(module: Json) -> FileRequest:
+    places = [(pid, start, end) for pid, start, end in module["places"]]
+    kind, *numbers = module["key"].split("-")
+    if kind != "inode":
+        return FileRequest(module["key"], places)
+    major, minor, inode, _generation = (int(number, 16) for number in numbers)
+    return FileRequest(module["key"], places, f"{os.makedev(major, minor):x}-{inode}", module["path"])

@@ -1,0 +1,193 @@
+"""The job that fetches from a host what names the functions of a run's profiles.
+
+It runs after the run, with the permissions of who requested the run, as its collector `symbols`. Whatever happens, the
+profiles are built afterwards: without a name, a function is shown as its module and offset, and the profile tells why.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from collectors.runner import program as bundle
+from collectors.runner import symbols
+from culprit.domain.runs.timeouts import Timeouts
+from culprit.evidence.parsing.parse_run import ParsedCollector
+from culprit.evidence.symbols import queries as stored_symbols
+from culprit.evidence.symbols.requests import READER, list_generated, list_keys, list_missing_files
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.session import get_database
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.symbol_file import SymbolFile
+from culprit.infra.sandbox.fork_server import HangupError, Message
+from culprit.infra.settings import get_settings
+from culprit.infra.task_queue import enqueue_after_commit
+from culprit.jobs.capture.session_result import (
+    SessionFailure,
+    SessionResult,
+    build_artifact,
+    store_artifacts,
+    update_collector,
+)
+from culprit.jobs.capture.session_spec import RunRefusedError, SessionSpec, build_session_spec, pack_session
+from culprit.jobs.capture.session_supervisor import (
+    ChildDiedError,
+    LeaseLostError,
+    SupervisorOptions,
+    compute_first_connect_s,
+    supervise_session,
+)
+from culprit.jobs.capture.spool import Spool
+from culprit.jobs.capture.ssh_pool import SESSION, SshPool, get_ssh_pool
+from culprit.jobs.ingest.fetched_artifacts import readings_of
+from culprit.jobs.ingest.queries import list_profiles
+from culprit.jobs.ingest.store_run import add_readings
+from culprit.jobs.job import Job
+from culprit.json_types import Json
+
+FRAME_OVERHEAD = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FetchSpec:
+    """What is fetched, and the session to do it in. It holds secrets and has no repr."""
+
+    run_collector_id: UUID
+    session: SessionSpec
+
+
+def fetch_symbols(run_id: UUID) -> str | None:
+    """Fetch the missing symbols of a run. Return the state of the collector, or None if there was nothing to do."""
+    db = get_database()
+    with unit_of_work(db.sessions) as session:
+        planned = stored_symbols.claim_fetch(session, run_id)
+        if planned is None:
+            return None
+        try:
+            spec = _build_spec(session, planned)
+        except RunRefusedError as refused:
+            return _fail(session, planned, refused.sentence)
+    pool = get_ssh_pool()
+    pool.start()
+    spool = Spool.of(get_settings().home, spec.run_collector_id, 0)
+    try:
+        result = _run_session(pool, spec, spool)
+        store_artifacts(artifact_store(), result)
+        return _store(spec, result)
+    except (LeaseLostError, ChildDiedError):
+        # The worker stops, or its child was lost: another one fetches.
+        with unit_of_work(db.sessions) as session:
+            session.get_one(RunCollector, spec.run_collector_id).state = "queued"
+        return None
+    finally:
+        spool.discard()
+
+
+def _build_spec(session: Session, planned: RunCollector) -> FetchSpec:
+    """Build the session as for the run itself, with its checks. Raises RunRefusedError."""
+    spec = build_session_spec(session, planned.run_id)
+    sources = [profile.source for profile in list_profiles(session, planned.run_id) if profile.source]
+    sources = [source for source in sources if source["reader"] == READER]
+    keys = [key for source in sources for key in list_keys(source)]
+    known = stored_symbols.load_symbol_files(session, spec.host_id, keys)
+    job = symbols.build_job(list_missing_files(sources, known), list_generated(sources))
+    return FetchSpec(
+        planned.id,
+        replace(
+            spec,
+            jobs=(job,),
+            host_deadline_s=float(bundle.compute_deadline_s([job])),
+            max_bytes=job.max_bytes,
+        ),
+    )
+
+
+def _run_session(pool: SshPool, spec: FetchSpec, spool: Spool) -> SessionResult:
+    session = spec.session
+    connect_s = compute_first_connect_s(session.last_timings, session.max_silence_s)
+
+    def start(limits: Timeouts) -> Message:
+        bounds = bundle.RunnerLimits(
+            run=str(spec.run_collector_id),
+            silence_s=round(limits.runner_silence_s),
+            deadline_s=round(limits.deadline_s),
+            lease=symbols.ID,
+        )
+        program = bundle.build_program(list(session.jobs), bounds)
+        return {
+            "command": bundle.build_command(program, sudo=session.sudo),
+            "first_line": session.sudo_password,
+            "stdout_bytes": session.max_bytes + FRAME_OVERHEAD,
+            "collectors": {job.id: job.max_bytes for job in session.jobs},
+        }
+
+    options = SupervisorOptions(
+        max_silence_s=session.max_silence_s,
+        connect_s=connect_s,
+        host_deadline_s=session.host_deadline_s,
+        start=start,
+        renew=lambda _result, _progress: True,
+        is_canceled=lambda: False,
+        is_stopping=pool.stopping.is_set,
+    )
+    try:
+        with pool.server.child(SESSION, pack_session(session, spool, connect_s)) as child:
+            return supervise_session(child, options)
+    except HangupError as error:
+        raise ChildDiedError from error
+
+
+def _store(spec: FetchSpec, result: SessionResult) -> str:
+    """Store what was fetched: the artifacts, then the table that describes them, then which file each one is."""
+    db, run_id = get_database(), spec.session.run_id
+    outcome = result.output.outcomes.get(symbols.ID)
+    with unit_of_work(db.sessions) as session:
+        planned = session.get_one(RunCollector, spec.run_collector_id)
+        if outcome is None:
+            failure = result.failure or SessionFailure("run.cut_before_outcome", {})
+            return _fail(session, planned, failure.message)
+        session.execute(delete(Artifact).where(Artifact.run_collector_id == planned.id))
+        for part in result.output.parts:
+            if part["id"] == symbols.ID:
+                session.add(build_artifact(part, run_id, planned.id, attempt=1))
+        started_ns = planned.started_ns
+        update_collector(planned, outcome, result)
+        planned.started_ns, planned.ended_ns = started_ns, time.time_ns()
+    readings = readings_of(db, artifact_store(), run_id, spec.run_collector_id)
+    with unit_of_work(db.sessions) as session:
+        for reading in readings:
+            add_readings(session, run_id, reading)
+            stored_symbols.store_symbol_files(session, spec.session.host_id, _list_files(reading))
+        _build_profiles(session, run_id)
+        return session.get_one(RunCollector, spec.run_collector_id).state
+
+
+def _list_files(reading: ParsedCollector) -> Iterator[SymbolFile]:
+    tables = reading.parsed["tables"] if reading.failure is None else []
+    for key, state, _build_id, blocks, part in (row for table in tables for row in table["rows"]):
+        if state == "file":
+            runs = [[int(number) for number in text.split("+")] for text in blocks.split()]
+            yield SymbolFile(key=key, artifact_id=reading.artifacts[part], blocks=runs)
+
+
+def _fail(session: Session, planned: RunCollector, reason: Json) -> str:
+    planned.state, planned.reason, planned.ended_ns = "failed", reason, time.time_ns()
+    session.flush()
+    _build_profiles(session, planned.run_id)
+    return "failed"
+
+
+def _build_profiles(session: Session, run_id: UUID) -> None:
+    for profile in list_profiles(session, run_id):
+        if profile.state == "queued":
+            enqueue_after_commit(session, "culprit.build_profile", profile.id)
+
+
+JOB = Job("culprit.fetch_symbols", "ssh", fetch_symbols, stored_symbols.pending_symbol_fetches)

@@ -1,0 +1,147 @@
+"""Functions are named by the server: a real sshd, perf and workers; what the host sends is its perf.data and symbols."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from collectors.parse.perf import perf_data
+from collectors.profiles.samples import SampleTable
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.symbol_file import SymbolFile
+from sqlalchemy import select
+
+pytestmark = [
+    pytest.mark.long(240),
+    pytest.mark.skipif(not perf_data.is_available(), reason="the native reader is not installed"),
+]
+
+BUSY = """
+volatile unsigned long steps;
+__attribute__((noinline)) void count_busily(void) { for (int i = 0; i < 1000000; i++) steps += i; }
+int main(void) { for (;;) count_busily(); }
+"""
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Path:
+    source, program = tmp_path / "busy.c", tmp_path / "busy-counter"
+    source.write_text(BUSY)
+    subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-o", program, source], check=True)
+    return program
+
+
+@contextmanager
+def process(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def record(lab, host):
+    """Capture stacks of the host, and return the run and its profile once it is built."""
+    [run] = lab.until_runs(lab.capture(host, collectors=("perf_record",), seconds=2), "done", "failed", "partial")
+
+    def built():
+        with lab.db.sessions() as session:
+            profile = session.scalar(select(Profile).where(Profile.run_id == run.id))
+            return profile if profile and profile.state in ("ready", "failed") else None
+
+    return run, lab.until(built, 90, "a profile")
+
+
+def load_table(profile: Profile) -> SampleTable:
+    assert profile.store_key is not None, profile.failure
+    return SampleTable.load(artifact_store().path(profile.store_key))
+
+
+def name_frames(table: SampleTable) -> dict[str, str]:
+    """Return modules by the names of functions."""
+    text = table.frames.strings.all()
+    return {text[name]: text[module] for name, module in zip(table.frames.name, table.frames.module, strict=True)}
+
+
+def unnamed(profile: Profile) -> dict[str, str]:
+    return {item["module"]: item["reason"]["key"] for item in profile.naming["unnamed"]}
+
+
+def list_symbol_files(lab) -> dict[str, SymbolFile]:
+    with lab.db.sessions() as session:
+        return {file.key: file for file in session.scalars(select(SymbolFile))}
+
+
+def test_the_server_names_functions_and_fetches_each_file_once(lab, busy):
+    host = lab.add_host(lab.sshd())
+    lab.worker()
+    lab.worker("parse")
+    with process(busy):
+        run, profile = record(lab, host)
+        functions = name_frames(load_table(profile))
+        assert functions["count_busily"] == str(busy)
+        assert "[kernel.kallsyms]" in functions.values()
+        parts = {artifact.part for artifact in lab.artifacts(run.id)}
+        assert {"perf.data", "kallsyms", "index"} <= parts and "script.txt" not in parts
+        fetch = lab.collectors(run.id)["symbols"]
+        assert (fetch.state, fetch.reason) == ("done", None)
+        first = list_symbol_files(lab)
+        assert any(key.startswith("kernel ") for key in first)
+        again, profile = record(lab, host)
+        assert name_frames(load_table(profile))["count_busily"] == str(busy)
+        parts = {artifact.part for artifact in lab.artifacts(again.id)}
+        assert "kallsyms" not in parts and "script.txt" not in parts
+        assert {key: file.artifact_id for key, file in first.items()}.items() <= {
+            key: file.artifact_id for key, file in list_symbol_files(lab).items()
+        }.items()
+
+
+def test_a_stripped_program_is_shown_by_module_and_offset_with_the_reason(lab, busy):
+    subprocess.run(["strip", busy], check=True)
+    host = lab.add_host(lab.sshd())
+    lab.worker()
+    lab.worker("parse")
+    with process(busy):
+        _, profile = record(lab, host)
+    frames = name_frames(load_table(profile))
+    own = {name for name, module in frames.items() if module == str(busy)}
+    assert own and all(name.startswith(f"{busy.name}+0x") for name in own)
+    assert unnamed(profile)[str(busy)] == "naming.stripped"
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+def test_generated_code_is_named_by_the_map_of_its_compiler(lab):
+    script = "function countBusily() { let s = 0; for (let i = 0; i < 1e6; i++) s += i % 7; return s } for (;;) countBusily()"
+    host = lab.add_host(lab.sshd())
+    lab.worker()
+    lab.worker("parse")
+    with process("node", "--perf-basic-prof", "-e", script) as mapped, process("node", "-e", script) as plain:
+        _, profile = record(lab, host)
+    frames = name_frames(load_table(profile))
+    assert any("countBusily" in name for name, module in frames.items() if str(mapped.pid) in module)
+    assert unnamed(profile)[f"/tmp/perf-{plain.pid}.map"] == "naming.generated"
+    Path(f"/tmp/perf-{mapped.pid}.map").unlink()
+
+
+def test_a_host_that_cannot_be_reached_again_does_not_lose_its_profile(lab, busy):
+    server = lab.sshd()
+    host = lab.add_host(server)
+    lab.worker()
+    with process(busy):
+        [run] = lab.until_runs(lab.capture(host, collectors=("perf_record",), seconds=2), "ingesting")
+        server.process.kill()
+        server.process.wait()
+        lab.worker("parse")
+
+        def built():
+            with lab.db.sessions() as session:
+                profile = session.scalar(select(Profile).where(Profile.run_id == run.id))
+                return profile if profile and profile.state == "ready" else None
+
+        profile = lab.until(built, 90, "a profile")
+    assert lab.collectors(run.id)["symbols"].state == "failed"
+    assert unnamed(profile)[str(busy)] == "ssh.refused"
+    assert "[kernel.kallsyms]" in name_frames(load_table(profile)).values()

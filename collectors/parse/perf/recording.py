@@ -1,0 +1,53 @@
+"""Where the stacks of a recording are: in the text that perf printed on the host, or in perf.data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from collectors.contract import ClockKind, Part, ProfileSource, UsedModule
+from collectors.parse.perf import perf_data
+from collectors.profiles.limits import ImportRefusedError
+
+#: Modules with less of a recording than the first ones are not listed.
+MAX_MODULES = 200
+MAX_BYTES = 256 << 20
+_KERNEL = re.compile(rb"^kernel ([0-9a-f-]{36} [0-9]{1,10} [0-9]{1,10})$", re.MULTILINE)
+
+
+def find_stacks(
+    kind: Literal["on_cpu", "page_faults"], parts: Mapping[str, Part], clock: ClockKind | None
+) -> ProfileSource | None:
+    """Return where the stacks are, or None if they are nowhere.
+
+    perf.data is read directly if the host left it to the server to name functions: then it has no text.
+    """
+    text, data = parts.get("script.txt"), parts.get("perf.data")
+    raw_part = "perf.data" if data is not None else None
+    if text is not None and text.size:
+        return ProfileSource(kind, "perf_script", "script.txt", "samples", clock, raw_part)
+    kernel = read_kernel_key(parts)
+    if data is None or not kernel:
+        return None
+    return ProfileSource(
+        kind, "perf_data", "perf.data", "samples", clock, raw_part, kernel, list_used_modules(data)
+    )
+
+
+def read_kernel_key(parts: Mapping[str, Part]) -> str:
+    """Return the key of the symbols of the kernel: boot ID and checksum of the names of its modules; "" if unknown."""
+    status = parts.get("status.txt")
+    match = _KERNEL.search(status.read(8192)) if status is not None else None
+    return match[1].decode("ascii") if match else ""
+
+
+def list_used_modules(data: Part) -> tuple[UsedModule, ...]:
+    """Return the modules with most of a recording; none if it cannot be read: the build of the profile tells why."""
+    if not perf_data.is_available() or data.size > MAX_BYTES:
+        return ()
+    try:
+        modules = perf_data.list_modules(data.read(MAX_BYTES)).modules
+    except ImportRefusedError:
+        return ()
+    return tuple(sorted(modules, key=lambda module: -module.uses)[:MAX_MODULES])

@@ -1,0 +1,274 @@
+"""Fetch from a host what names the functions of a recording: symbol tables of files, and maps of JIT compilers.
+
+The job runs after a capture, for files whose symbols the server does not have. It reads a file through
+`/proc/PID/map_files`, which is the very file that the process has mapped, whatever its path shows by now. Only the
+blocks that hold its headers, symbol tables, notes and function starts are sent.
+
+Parts: `index`, and a part `KEY.blocks` or `KEY.map` of each file or map. Lines of the index: `file KEY BUILD_ID`,
+`blocks KEY BLOCK COUNT` (4096 bytes each, in the order of the part), `map KEY`, `failed KEY REASON`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from collectors.contract import Column, Context, Needs, Parsed, Part, Script, Sentence, Table
+from collectors.runner.program import CollectorJob
+
+ID = "symbols"
+INDEX = "index"
+BLOCK = 4096
+MAX_FILES = 200
+MAX_MAPS = 16
+#: Symbol tables of node have 25 MB, those of most libraries less than 0.1 MB.
+MAX_BYTES = 96 << 20
+_FILE_BYTES = 40 << 20
+_MAP_BYTES = 16 << 20
+SECONDS = 5
+MAX_LINES = 10_000
+MAX_INDEX = 1 << 20
+REASONS = ("gone", "not_elf", "no_sections", "too_large", "unreadable")
+
+_KEY = r"[0-9a-z-]{1,80}"
+_LINE = re.compile(
+    rf"(file) ({_KEY}) (-|[0-9a-f]{{2,40}})|(blocks) ({_KEY}) (\d{{1,9}}) (\d{{1,6}})|(map) ({_KEY})"
+    rf"|(failed) ({_KEY}) ([a-z_]{{1,20}})"
+)
+_PATH = re.compile(r"/[A-Za-z0-9._+@:/-]{1,255}")
+
+#: Programs for awk. Their input are the bytes of `od -An -v -tu1`, one number a byte; `n` reads a little-endian number.
+#: Of each file in `files`: its key, build ID or `-`, place of the section headers, their count, size and index of their
+#: names, and place and size of the table of function starts. Constants: \x7fELF, PT_GNU_EH_FRAME, PT_NOTE, "GNU".
+_HEADS_AWK = r"""
+function n(at, size,  v) { for (v = 0; size > 0; size--) v = v * 256 + b[at + size - 1]; return v }
+function up(size) { return int((size + 3) / 4) * 4 }
+function note(at, end,  j) {
+    for (; at + 16 <= end; at += 12 + up(n(at, 4)) + up(n(at + 4, 4)))
+        if (n(at, 4) == 4 && n(at + 8, 4) == 3 && n(at + 12, 4) == 5590599)
+            for (j = 0; j < n(at + 4, 4) && j < 20 && at + 16 + j < end; j++) id = id sprintf("%02x", b[at + 16 + j])
+}
+function head(  i, at, start, end, frames, size) {
+    id = ""; frames = size = 0
+    if (n(0, 4) != 1179403647 || b[4] != 2 || b[5] != 1 || n(40, 8) > 1e12) { print file, "not_elf"; return }
+    for (i = 0; i < n(56, 2); i++) {
+        at = n(32, 8) + i * 56
+        if (at + 56 > 4096) break
+        if (n(at, 4) == 1685382480 && n(at + 8, 8) < 1e12) { frames = n(at + 8, 8); size = n(at + 32, 4) }
+        start = n(at + 8, 8); end = start + n(at + 32, 8)
+        if (n(at, 4) == 4 && id == "" && end <= 4096) note(start, end)
+    }
+    printf "%s %s %.0f %d %d %d", file, id == "" ? "-" : id, n(40, 8), n(60, 2), n(58, 2), n(62, 2)
+    printf " %.0f %.0f\n", frames, size
+}
+BEGIN { split(files, name, " ") }
+{
+    for (i = 1; i <= NF; i++) b[have++] = $i
+    if (have >= 4096) { file = name[++done]; head(); have = 0 }
+}
+"""
+#: Of the section headers at `offset`: runs of blocks of the file that hold symbol tables and their strings (types 2, 11
+#: and what they link to), notes (7), relocations of the PLT (4, with a section of their own), and names of sections.
+_SECTIONS_AWK = r"""
+function n(at, size,  v) { at += offset % 4096; for (v = 0; size > 0; size--) v = v * 256 + b[at + size - 1]; return v }
+function want(from, size,  k, first, last) {
+    if (size <= 0 || from > 1e12 || size > max) { large = large || size > max; return }
+    first = int(from / 4096); last = int((from + size - 1) / 4096)
+    for (k = 1; k <= kept; k++) if (first <= till[k] + 1 && last >= start[k] - 1) {
+        if (first < start[k]) start[k] = first
+        if (last > till[k]) till[k] = last
+        return
+    }
+    start[++kept] = first; till[kept] = last
+}
+function section(at) { want(n(at + 24, 8), n(at + 32, 8)) }
+{ for (i = 1; i <= NF; i++) b[have++] = $i }
+END {
+    want(0, 4096); want(offset, count * 64); want(frames, size)
+    for (s = 0; s < count; s++) {
+        type = n(s * 64 + 4, 4)
+        if (type == 2 || type == 11) { section(s * 64); section(n(s * 64 + 40, 4) * 64) }
+        if (type == 7 || s == names || type == 4 && int(n(s * 64 + 8, 4) / 64) % 2) section(s * 64)
+    }
+    for (k = 1; k <= kept; k++) blocks += till[k] - start[k] + 1
+    if (large || blocks * 4096 > max) { print "too_large"; exit }
+    for (k = 1; k <= kept; k++) printf "%.0f %.0f\n", start[k], till[k] - start[k] + 1
+}
+"""
+_SH = r"""
+LC_ALL=C
+export LC_ALL
+umask 077
+: > index
+failed() { echo "failed $1 $2" >> index; }
+# Set `file` to the file that one of the processes `$1` has mapped; by its path only if that is the same inode.
+find_file() {
+    for place in $1; do
+        file=/proc/${place%%:*}/map_files/${place#*:}
+        [ ! -r "$file" ] || return 0
+    done
+    file=$2
+    case $file in /*) ;; *) return 1 ;; esac
+    [ -f "$file" ] && [ "$(stat -L -c %D-%i "$file" 2> .stat)" = "$3" ]
+}
+heads= keys= limit=
+! timeout 5 true 2> .timeout || limit='timeout 5'
+printf '%s\n' "$OPT_FILES" > .requests
+while read -r key inode path places; do
+    [ -n "$key" ] || continue
+    if find_file "$places" "$path" "$inode" && $limit dd if="$file" of=".head-$key" bs=4096 count=1 conv=sync 2> .dd &&
+        [ -s ".head-$key" ]; then
+        heads="$heads .head-$key" keys="$keys $key"
+        echo "$file" > ".file-$key"
+    else
+        failed "$key" gone
+    fi
+done < .requests
+: > .heads
+[ -z "$heads" ] || cat $heads | od -An -v -tu1 | awk -v files="$keys" '@HEADS@' > .heads
+left=$BYTES
+while read -r key id offset count size names frames frames_size; do
+    [ "$id" != not_elf ] || { failed "$key" not_elf; continue; }
+    if [ "$count" -lt 2 ] || [ "$count" -gt 2000 ] || [ "$size" != 64 ] || [ "$offset" -lt 64 ]; then
+        failed "$key" no_sections
+        continue
+    fi
+    read -r file < ".file-$key"
+    first=$((offset / 4096))
+    dd if="$file" bs=4096 skip="$first" count=$(((offset + count * 64 - 1) / 4096 - first + 1)) conv=sync 2> .dd |
+        od -An -v -tu1 | awk -v offset="$offset" -v count="$count" -v names="$names" -v frames="$frames" \
+        -v size="$frames_size" -v max="$((left < @FILE_BYTES@ ? left : @FILE_BYTES@))" '@SECTIONS@' > .blocks
+    read -r first rest < .blocks || { failed "$key" unreadable; continue; }
+    [ "$first" != too_large ] || { failed "$key" too_large; continue; }
+    while read -r first blocks; do
+        dd if="$file" bs=4096 skip="$first" count="$blocks" conv=sync 2> .dd
+        left=$((left - blocks * 4096))
+    done < .blocks > "$key.blocks"
+    echo "file $key $id" >> index
+    while read -r first blocks; do echo "blocks $key $first $blocks"; done < .blocks >> index
+done < .heads
+# A map is used only if it belongs to the process. Where dd can, it follows no link and does not wait for a pipe.
+flags='iflag=nofollow,nonblock'
+dd if=/dev/null of=/dev/null $flags 2> .dd || flags=
+for pid in $OPT_MAPS; do
+    key=map-$pid inner= owner=
+    while read -r name value rest; do
+        case $name in
+            NSpid:) inner=${rest##*[!0-9]} inner=${inner:-$value} ;;
+            Uid:) owner=$value ;;
+        esac
+    done < "/proc/$pid/status" 2> .status
+    file=/proc/$pid/root/tmp/perf-$inner.map
+    if [ -n "$inner" ] && [ -f "$file" ] && [ ! -L "$file" ] && [ "$(stat -c %u "$file" 2> .stat)" = "$owner" ]; then
+        $limit dd if="$file" of="$key.map" bs=65536 count=$((@MAP_BYTES@ / 65536)) $flags 2> .dd
+    fi
+    if [ -s "$key.map" ]; then echo "map $key" >> index; else failed "$key" gone; fi
+done
+exit 0
+"""
+for _mark, _text in {"HEADS": _HEADS_AWK.strip(), "SECTIONS": _SECTIONS_AWK.strip()}.items():
+    _SH = _SH.replace(f"@{_mark}@", _text)
+_SH = _SH.replace("@FILE_BYTES@", str(_FILE_BYTES)).replace("@MAP_BYTES@", str(_MAP_BYTES))
+METHOD = Script(
+    "map_files",
+    Needs(tools=("dd", "od", "awk"), root=True, remedy="root"),
+    _SH,
+    "read the symbol tables of files that processes map, and their maps of generated code",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRequest:
+    """A file to fetch the symbols of, and where processes map it: (PID, start, end).
+
+    `key` names it in the store of symbols. `inode` is the device number in hexadecimal and the inode, as `stat -c
+    %D-%i` prints them. `path` is one in the mount namespace of the host. Both may be "".
+    """
+
+    key: str
+    places: Sequence[tuple[int, int, int]]
+    inode: str = ""
+    path: str = ""
+
+
+def name_map_part(pid: int | str) -> str:
+    """Return the name of the part that holds the map of a process."""
+    return f"map-{pid}.map"
+
+
+def build_job(files: Sequence[FileRequest], map_pids: Sequence[int]) -> CollectorJob:
+    """Return the job that fetches files, and maps of processes. Raise ValueError for a key that is not a plain name."""
+    if not all(re.fullmatch(_KEY, request.key) for request in files):
+        raise ValueError("keys are plain names")
+    options = {
+        "files": "\n".join(map(_describe_file, files[:MAX_FILES])),
+        "maps": " ".join(str(pid) for pid in map_pids[:MAX_MAPS]),
+    }
+    return CollectorJob(ID, (METHOD,), SECONDS, MAX_BYTES, options=options)
+
+
+def _describe_file(request: FileRequest) -> str:
+    path = request.path if _PATH.fullmatch(request.path) and request.inode else "-"
+    places = " ".join(f"{pid}:{start:x}-{end:x}" for pid, start, end in request.places)
+    return f"{request.key} {request.inode or '-'} {path} {places}"
+
+
+@dataclass(slots=True)
+class FetchIndex:
+    """What was fetched, by key.
+
+    `blocks`: runs of blocks (first, count) in the order of the part. `build_ids`: hexadecimal or "". `failed`: one of
+    REASONS.
+    """
+
+    blocks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    build_ids: dict[str, str] = field(default_factory=dict)
+    maps: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+TABLE = "symbol_files"
+_COLUMNS = (Column("key"), Column("state"), Column("build_id"), Column("blocks"), Column("part"))
+
+
+def parse_symbols(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Return what was fetched as the table `symbol_files`: one row per file or map.
+
+    Columns: key; state (`file`, `map`, or one of REASONS); build ID or ""; blocks as `FIRST+COUNT ...`; part or "".
+    A file whose part does not have as many bytes as its blocks is `unreadable`.
+    """
+    part = parts.get(INDEX)
+    if part is None:
+        return Parsed(warnings=(Sentence("warning.part_missing", {"part": INDEX}),), readable=False)
+    index = parse_index(part.read(MAX_INDEX).decode("ascii", "replace"))
+    rows: list[tuple[str, str, str, str, str]] = []
+    for key, build_id in index.build_ids.items():
+        name, blocks = f"{key}.blocks", index.blocks.get(key, [])
+        if name in parts and parts[name].size == BLOCK * sum(count for _, count in blocks) > 0:
+            text = " ".join(f"{first}+{count}" for first, count in blocks)
+            rows.append((key, "file", build_id, text, name))
+        else:
+            rows.append((key, "unreadable", "", "", ""))
+    rows += [(key, "map", "", "", f"{key}.map") for key in sorted(index.maps) if f"{key}.map" in parts]
+    rows += [(key, reason, "", "", "") for key, reason in index.failed.items()]
+    return Parsed(tables=(Table(TABLE, _COLUMNS, tuple(rows), INDEX),) if rows else ())
+
+
+def parse_index(text: str) -> FetchIndex:
+    """Read the index; lines of any other form are skipped."""
+    index = FetchIndex()
+    for line in text.split("\n")[:MAX_LINES]:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            continue
+        kind, key, *values = (value for value in match.groups() if value is not None)
+        if kind == "file":
+            index.build_ids[key] = values[0].strip("-")
+        elif kind == "blocks":
+            index.blocks.setdefault(key, []).append((int(values[0]), int(values[1])))
+        elif kind == "map":
+            index.maps.add(key)
+        elif kind == "failed" and values[0] in REASONS:
+            index.failed[key] = values[0]
+    return index
