@@ -287,6 +287,7 @@ class ProfileSource:
 
     A separate job builds profiles, because they can hold ten million samples. Functions of `perf_data` are named by the
     server: `kernel` is the key of the symbols of the kernel, `modules` are the programs and libraries to be named.
+    Of `off_cpu`, only the waits of `pids` are read, if there are any.
     """
 
     kind: Literal["on_cpu", "sched", "off_cpu", "page_faults", "state"]
@@ -297,6 +298,7 @@ class ProfileSource:
     raw_part: str | None = None
     kernel: str = ""
     modules: tuple[UsedModule, ...] = ()
+    pids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ reads back. What was done is written to the part `status.txt`, as `key value` li
 
 from __future__ import annotations
 
-#: Collectors whose recordings the server reads itself, where it can: they have the options of `build_naming_options`.
-NAMED_BY_SERVER = frozenset({"perf_record", "pagefault_stacks", "look_back"})
+#: Collectors whose recordings the server reads itself, where it can: they have the options of `build_reading_options`.
+READ_BY_SERVER = frozenset({"perf_record", "pagefault_stacks", "perf_sched", "offcpu", "look_back"})
 
 #: Finds a perf that runs on this kernel (Debian and Ubuntu ship a wrapper that may find none), sets `$nice`,
 #: `$clock`, `$extra` and the functions `has`, `report` and `usable`. No perf settings of the user are used.
@@ -57,9 +57,11 @@ text() {
     [ "$(wc -c < script.txt)" -lt "$2" ] || report "script_cut 1"
     [ -s script.txt ] || { cat .scripterr >&2; rm -f script.txt; }
 }
+# Whether the server reads perf.data, so that perf prints no text here.
+read_by_server() { [ -n "${OPT_SERVER_READS-}" ]; }
 # Whether the server names functions: it needs the files that processes map. Root can open even deleted ones.
 named_by_server() {
-    [ -n "${OPT_SERVER_NAMES-}" ] || return 1
+    read_by_server || return 1
     set -- /proc/$$/map_files/*
     [ -r "$1" ]
 }
@@ -74,6 +76,6 @@ stats() { $limit $nice "$perf" report --stats -i "$1" > stats.txt 2> .stats || r
 """
 
 
-def build_naming_options(kernel: str) -> dict[str, str]:
-    """Return the options with which the server names functions. `kernel`: the key of the symbols that it has, or ""."""
-    return {"server_names": "1", "kernel": kernel}
+def build_reading_options(kernel: str) -> dict[str, str]:
+    """Return the options with which the server reads perf.data. `kernel`: the key of the symbols that it has, or ""."""
+    return {"server_reads": "1", "kernel": kernel}

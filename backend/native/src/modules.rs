@@ -74,7 +74,7 @@ pub struct SymbolSources {
     pub kallsyms: Option<PathBuf>,
     /// A directory with files named by build ID, hexadecimal, or as `FileId::key` names an inode.
     pub store: Option<PathBuf>,
-    /// A directory in which paths of the capture are looked up; a file must have the same build ID, if both are known.
+    /// A directory in which paths of the capture are looked up; a file must have the build ID that the capture has.
     pub root: Option<PathBuf>,
     /// A directory with copies of `perf-PID.map`.
     pub perf_maps: Option<PathBuf>,
@@ -350,7 +350,7 @@ impl Modules {
         let symbols = elf::read_elf(&map_file(&root.join(inside))?, find_debug)?;
         let is_same = match (file, symbols.build_id.as_deref()) {
             (FileId::BuildId(expected), Some(own)) => expected.starts_with(own) || own.starts_with(expected),
-            _ => true,
+            _ => false,
         };
         is_same.then_some(symbols.table)
     }

@@ -1,6 +1,6 @@
 //! Time off the CPU by stack, from `sched_switch` with call chains; with `sched_waking`, who ended each wait.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
 
@@ -17,9 +17,11 @@ use crate::trie::{FrameKind, Limits};
 
 /// Bits of `prev_state` that mean that a thread can still run: none, or only that it was preempted.
 const STATE_BITS: i64 = 0xff;
+/// Bits of `prev_state` of a thread that has ended: EXIT_DEAD and EXIT_ZOMBIE.
+const ENDED: i64 = 0x30;
 
 enum Reading {
-    Switch { state: Field, next: Field },
+    Switch { previous: Field, state: Field, next: Field },
     Waking { tid: Field },
 }
 
@@ -35,8 +37,9 @@ struct Wait {
 
 /// Read the waits of a whole file: weights are nanoseconds, times those at which the waits began.
 ///
-/// A wait that has not ended counts up to the last event, because it is off the CPU that long at least.
-pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits) -> Result<Profile> {
+/// A wait that has not ended counts up to the last event, because it is off the CPU that long at least. `pids` are the
+/// processes whose waits are read; without any, those of all.
+pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits, pids: &[u32]) -> Result<Profile> {
     let (header, area) = Header::parse(bytes)?;
     let readings = list_readings(&header);
     if !readings.iter().any(|item| matches!(item, Some(Reading::Switch { .. }))) {
@@ -47,6 +50,7 @@ pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits) -> Res
         stacks: Stacks::new(Modules::new(sources, header.build_ids.clone()), limits),
         columns: Columns::default(),
         waits: HashMap::default(),
+        pids: pids.iter().copied().collect(),
         marks: [0; 3],
         end: 0,
     };
@@ -67,7 +71,8 @@ fn list_readings(header: &Header<'_>) -> Vec<Option<Reading>> {
     let tracepoints = header.tracing_data.map(read_tracepoints).unwrap_or_default();
     let read = |point: &Tracepoint| match (point.system.as_str(), point.name.as_str()) {
         ("sched", "sched_switch") => {
-            Some(Reading::Switch { state: point.field("prev_state")?, next: point.field("next_pid")? })
+            let (previous, state) = (point.field("prev_pid")?, point.field("prev_state")?);
+            Some(Reading::Switch { previous, state, next: point.field("next_pid")? })
         }
         ("sched", "sched_waking") => Some(Reading::Waking { tid: point.field("pid")? }),
         _ => None,
@@ -82,6 +87,7 @@ struct Reader {
     stacks: Stacks,
     columns: Columns,
     waits: HashMap<u32, Wait, RandomState>,
+    pids: HashSet<u32>,
     /// The frames `blocked`, `runnable` and `woken by`.
     marks: [u32; 3],
     end: u64,
@@ -97,17 +103,20 @@ impl Reader {
         let Some((reading, sample)) = parsed else { return Ok(()) };
         self.end = time;
         match reading {
-            Reading::Switch { state, next } => {
+            Reading::Switch { previous, state, next } => {
                 let raw = sample.raw.unwrap_or(&[]);
-                let (Some(state), Some(next)) = (state.number(raw), next.number(raw)) else {
+                let numbers = (previous.number(raw), state.number(raw), next.number(raw));
+                let (Some(previous), Some(state), Some(next)) = numbers else {
                     self.stacks.damaged += 1;
                     return Ok(());
                 };
                 if let Some(wait) = self.waits.remove(&(next as u32)) {
                     self.end_wait(next as u32, &wait, time)?;
                 }
-                if sample.tid != 0 {
-                    self.begin_wait(&sample, record.misc, time, state & STATE_BITS == 0)?;
+                if previous != 0 && state & ENDED == 0 && (self.pids.is_empty() || self.pids.contains(&sample.pid)) {
+                    // The kernel shows no thread ID of one that exits.
+                    let waiter = Sample { tid: previous as u32, ..sample };
+                    self.begin_wait(&waiter, record.misc, time, state & STATE_BITS == 0)?;
                 }
             }
             Reading::Waking { tid } => {

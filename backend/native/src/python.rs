@@ -22,17 +22,19 @@ const LISTED_FRAMES: usize = 4_000_000;
 
 create_exception!(culprit_native, ReaderError, PyException, "A file that is no profile: `args` are a key and a value.");
 
-/// Read the samples of perf.data, or with `off_cpu` the waits of its threads, whose weights are nanoseconds.
+/// Read the samples of perf.data, or with `off_cpu` the waits of threads, whose weights are nanoseconds; with `pids` only
+/// those of these processes.
 ///
 /// Returns a dictionary of columns (bytes of little-endian numbers), strings and numbers. Raises `ReaderError` with
 /// (key, value), where the key is `not_perf_data`, `no_samples`, `limit` or `io`.
 #[pyfunction]
-#[pyo3(signature = (path, *, off_cpu=false, kallsyms=None, store=None, root=None, perf_maps=None, symbol=4096, frames=1_000_000, nodes=4_000_000, names=268_435_456))]
+#[pyo3(signature = (path, *, off_cpu=false, pids=Vec::new(), kallsyms=None, store=None, root=None, perf_maps=None, symbol=4096, frames=1_000_000, nodes=4_000_000, names=268_435_456))]
 #[allow(clippy::too_many_arguments)]
 fn read_perf_data<'py>(
     py: Python<'py>,
     path: PathBuf,
     off_cpu: bool,
+    pids: Vec<u32>,
     kallsyms: Option<PathBuf>,
     store: Option<PathBuf>,
     root: Option<PathBuf>,
@@ -44,8 +46,11 @@ fn read_perf_data<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let sources = SymbolSources { kallsyms, store, root, perf_maps };
     let limits = Limits { symbol, frames, nodes, names };
-    let read = if off_cpu { read_off_cpu } else { read_profile };
-    let profile = py.detach(|| read(&map_file(&path)?, sources, limits)).map_err(to_exception)?;
+    let read = |bytes: &[u8]| match off_cpu {
+        true => read_off_cpu(bytes, sources, limits, &pids),
+        false => read_profile(bytes, sources, limits),
+    };
+    let profile = py.detach(|| read(&map_file(&path)?)).map_err(to_exception)?;
     to_dictionary(py, profile)
 }
 
@@ -55,7 +60,8 @@ fn read_perf_data<'py>(
 #[pyfunction]
 fn list_perf_modules<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let limits = Limits { symbol: 64, frames: LISTED_FRAMES, nodes: LISTED_FRAMES, names: 64 * LISTED_FRAMES };
-    let profile = py.detach(|| read_profile(data, SymbolSources::default(), limits)).map_err(to_exception)?;
+    let read = |data: &[u8]| read_profile(data, SymbolSources::default(), limits);
+    let profile = py.detach(|| read(data)).map_err(to_exception)?;
     let into = PyDict::new(py);
     add_modules(&into, profile.modules, profile.kernel)?;
     Ok(into)

@@ -25,7 +25,7 @@ fn recordings() -> Vec<Vec<u8>> {
 fn read_all(bytes: &[u8]) {
     let limits = Limits { nodes: 100_000, frames: 100_000, ..Limits::default() };
     let _ = read_profile(bytes, SymbolSources::default(), limits);
-    let _ = read_off_cpu(bytes, SymbolSources::default(), limits);
+    let _ = read_off_cpu(bytes, SymbolSources::default(), limits, &[]);
     let _ = read_schedule(bytes);
 }
 

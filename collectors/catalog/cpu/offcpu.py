@@ -19,8 +19,10 @@ from collectors.contract import (
     Tier,
     Tool,
 )
+from collectors.parse.perf import perf_report
+from collectors.parse.perf.recording import find_stacks
 from collectors.parse.tables.tokens import parse_whole, to_text
-from collectors.shell.perf import PRELUDE
+from collectors.shell.perf import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 64 << 20
 _PART = "offcpu.folded"
@@ -99,24 +101,33 @@ awk '
 
 _PERF_SH = (
     PRELUDE
+    + POSTLUDE
     + _GATE
     + r"""
 [ "$rate" -le 60000 ] || { echo "$rate context switches a second: too many stacks to record" >&2; exit 69; }
-cap=
-has record --max-size && cap="--max-size=$((BYTES * 2 / 5 / 1024))K"
-"$perf" record -e sched:sched_switch -a -g $clock -m 1024 $extra $cap -o .data -- sleep "$SECS" > record.log 2>&1
+cap= events='-e sched:sched_switch' share=2
+if named_by_server; then
+    share=4
+    # Who ends a wait is recorded too, which doubles the cost.
+    [ "$rate" -gt 30000 ] || events="$events -e sched:sched_waking"
+fi
+has record --max-size && cap="--max-size=$((BYTES * share / 5 / 1024))K"
+"$perf" record $events -a -g $clock -m 1024 $extra $cap -o perf.data -- sleep "$SECS" > record.log 2>&1
 report "record_exit $?"
 cat record.log >&2
-usable .data || { rm -f header.txt; exit 69; }
+usable perf.data || { rm -f perf.data header.txt; exit 69; }
 report method perf
 report "switches_per_s $rate"
 report "seconds $SECS"
+if named_by_server; then
+    [ -z "${TARGET_PIDS-}" ] || report pids $TARGET_PIDS
+    kernel_symbols
+    exit 0
+fi
 # A task's stack is taken when it leaves; its time is known when it comes back.
 tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
 fields=tid,time,event,ip,sym,trace
-limit=
-timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 13))"
-$limit $nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
+$limit $nice "$perf" script -i perf.data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
     BEGIN { n = split(tids, one, " "); for (i = 1; i <= n; i++) only[one[i]] = 1 }
     /sched:sched_switch:/ {
         at = 0; for (i = 1; i <= NF && !at; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) at = $i + 0
@@ -142,16 +153,18 @@ $limit $nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $
     }
 ' | head -c "$((BYTES / 2))" > offcpu.folded
 cat .counts >> status.txt
-rm -f .data header.txt
-[ -s offcpu.folded ] || { rm -f offcpu.folded; exit 69; }
+rm -f perf.data header.txt
+[ -s offcpu.folded ] || rm -f offcpu.folded
+exit 0
 """
 )
 
 
 def parse_offcpu(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Where the stacks are, and which method they were taken.
+    """Where the stacks are, and by which method they were taken.
 
-    Only waits that ended inside the window are counted: who slept through all of it is not there.
+    A thread that slept through the whole window is not there. No wait at all is an answer, not a failure. Where the
+    host sums up the waits, only those that ended inside the window are counted.
     """
     facts: dict[str, object] = {}
     numbers: dict[str, int] = {}
@@ -164,15 +177,22 @@ def parse_offcpu(parts: Mapping[str, Part], context: Context) -> Parsed:
             numbers[key.decode("ascii")] = number
     facts |= {f"offcpu_{name}": number for name, number in numbers.items()}
     part = parts.get(_PART)
-    if part is None or not part.size:
+    if part is not None and part.size:
+        warnings = [Sentence("warning.offcpu_ended_only")]
+        if numbers.get("unpaired", 0) > _UNPAIRED * numbers.get("switches", 0):
+            warnings.append(Sentence("warning.perf_lost"))
         return Parsed(
-            facts=facts, warnings=(Sentence("warning.part_missing", {"part": _PART}),), readable=False
+            profiles=(ProfileSource("off_cpu", "folded", _PART, "ns", None),),
+            facts=facts,
+            warnings=tuple(warnings),
         )
-    profile = ProfileSource("off_cpu", "folded", _PART, "ns", None)
-    warnings = [Sentence("warning.offcpu_ended_only")]
-    if numbers.get("unpaired", 0) > _UNPAIRED * numbers.get("switches", 0):
-        warnings.append(Sentence("warning.perf_lost"))
-    return Parsed(profiles=(profile,), facts=facts, warnings=tuple(warnings))
+    reported = perf_report.parse_perf_report(parts)
+    profile = find_stacks("off_cpu", parts, reported.clock)
+    if profile is not None:
+        return Parsed(profiles=(profile,), facts=facts, warnings=reported.warnings)
+    if facts.get("offcpu_way") == "perf" and "switches" in numbers:
+        return Parsed(facts=facts, warnings=(Sentence("warning.offcpu_no_waits"),))
+    return Parsed(facts=facts, warnings=(Sentence("warning.part_missing", {"part": _PART}),), readable=False)
 
 
 COLLECTOR = Collector(
@@ -187,6 +207,14 @@ COLLECTOR = Collector(
     on_demand=True,
     methods=(
         Script(
+            "perf",
+            Needs(tools=("perf", "awk"), perf=True, remedy="linux-perf"),
+            sh=_PERF_SH,
+            command_line="perf record -e sched:sched_switch -e sched:sched_waking -a -g -m 1024 -- sleep {seconds};"
+            " then perf script, folded, unless the server reads perf.data",
+            version="perf version",
+        ),
+        Script(
             "bpftrace",
             Needs(
                 tools=(Tool("bpftrace", package="bpftrace"), "awk", "timeout"),
@@ -196,13 +224,6 @@ COLLECTOR = Collector(
             sh=_BPF_SH,
             command_line="bpftrace: sum the time from sched_switch out to in, by stack, for {seconds} s",
             version="bpftrace --version",
-        ),
-        Script(
-            "perf",
-            Needs(tools=("perf", "awk"), perf=True, remedy="linux-perf"),
-            sh=_PERF_SH,
-            command_line="perf record -e sched:sched_switch -a -g -m 1024 -- sleep {seconds}; then perf script, folded",
-            version="perf version",
         ),
     ),
     parse=parse_offcpu,
@@ -217,6 +238,10 @@ COLLECTOR = Collector(
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
     messages={
+        "warning.offcpu_no_waits": Text(
+            "No wait of a thread ended during the capture.",
+            "采集期间没有线程的等待结束。",
+        ),
         "warning.offcpu_ended_only": Text(
             "Only waits that ended during the capture are counted. A task that waited the whole time is missing.",
             "只统计采集期间结束的等待；整段时间都在等待的任务不在其中。",

@@ -26,6 +26,7 @@ from collectors.shell.perf import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 64 << 20
 _MAX_SECONDS = 5
+RAW = "sched.data"
 _FIELDS = "comm,pid,tid,cpu,time,event,trace"
 _SCHEDSTAT_FILES = ("/proc/[0-9]*/task/[0-9]*/schedstat", "/proc/[0-9]*/task/[0-9]*/comm")
 
@@ -67,6 +68,7 @@ report "record_exit $code"
 report "pages $pages"
 report "clock ${clock:-none}"
 usable sched.data || { rm -f sched.data header.txt; exit 69; }
+! read_by_server || exit 0
 stats sched.data
 $limit $nice "$perf" sched timehist -i sched.data -s 2> .timehist | head -c 1048576 > timehist.txt
 [ -s timehist.txt ] || rm -f timehist.txt
@@ -78,7 +80,7 @@ text sched.data $((BYTES / 2)) """
 
 
 def parse_perf_sched(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Where the events are, what was lost, and perf's own summary to check against.
+    """Where the events are, what was lost, and perf's own summary to check against, if the host printed it.
 
     The fallback reads what the kernel adds up by task: time on a CPU and time waiting for one.
     """
@@ -87,7 +89,8 @@ def parse_perf_sched(parts: Mapping[str, Part], context: Context) -> Parsed:
     reported_perf_report = perf_report.parse_perf_report(parts)
     text = parts.get("script.txt")
     tables = timehist.parse_timehist(parts)
-    if text is None or not text.size:
+    part = "script.txt" if text is not None and text.size else RAW
+    if part not in parts:
         missing = Sentence("warning.part_missing", {"part": "script.txt"})
         return Parsed(
             tables=tables,
@@ -98,10 +101,10 @@ def parse_perf_sched(parts: Mapping[str, Part], context: Context) -> Parsed:
     profile = ProfileSource(
         kind="sched",
         reader="perf_sched",
-        part="script.txt",
+        part=part,
         unit="ns",
         clock=reported_perf_report.clock,
-        raw_part="sched.data" if "sched.data" in parts else None,
+        raw_part=RAW if RAW in parts else None,
     )
     facts = {**reported_perf_report.facts, **timehist.sum_timehist(parts)}
     return Parsed(tables=tables, profiles=(profile,), facts=facts, warnings=reported_perf_report.warnings)
@@ -123,7 +126,7 @@ COLLECTOR = Collector(
             Needs(tools=("perf",), files=("/proc/stat",), perf=True, remedy="linux-perf"),
             sh=_SH,
             command_line="perf sched record -k CLOCK_MONOTONIC -m 4096 -o sched.data -- sleep {seconds}"
-            " (less where tasks switch often); then nice perf script and perf sched timehist -s",
+            " (less where tasks switch often); then perf script and timehist -s, unless the server reads sched.data",
             version="perf version",
         ),
         Sampled(

@@ -53,14 +53,26 @@ class SymbolFiles:
     """Where names of functions come from: files and directories, None for those that are not at hand.
 
     `kallsyms`: a copy of /proc/kallsyms of the host. `store`: ELF files, or only their blocks with symbols, by the key
-    of a module (`UsedModule.key`). `root`: a directory in which paths of the capture are looked up. `perf_maps`: copies
-    of `perf-PID.map`.
+    of a module (`UsedModule.key`). `root`: a directory in which paths of the capture are looked up, for files with the
+    same build ID. `perf_maps`: copies of `perf-PID.map`.
     """
 
     kallsyms: Path | None = None
     store: Path | None = None
     root: Path | None = None
     perf_maps: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffCpu:
+    """Read a recording of `sched:sched_switch` as the waits of threads, of these processes or of all.
+
+    Stacks begin with the process and `blocked` or `runnable`. With `sched:sched_waking`, the stack of the thread that
+    ended the wait is on top, from `woken by` on, its innermost function first. A wait that has not ended counts up to
+    the last event.
+    """
+
+    pids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,11 @@ def is_available() -> bool:
 
 
 def read_samples(
-    path: Path, symbols: SymbolFiles = SymbolFiles(), limits: ReaderLimits = DEFAULT, *, off_cpu: bool = False
+    path: Path,
+    symbols: SymbolFiles = SymbolFiles(),
+    limits: ReaderLimits = DEFAULT,
+    *,
+    off_cpu: OffCpu | None = None,
 ) -> SampleTable:
     """Read the samples of a file; with `off_cpu`, the waits between its context switches, in nanoseconds.
 
@@ -89,11 +105,16 @@ def read_samples(
 
 
 def read_samples_and_modules(
-    path: Path, symbols: SymbolFiles = SymbolFiles(), limits: ReaderLimits = DEFAULT, *, off_cpu: bool = False
+    path: Path,
+    symbols: SymbolFiles = SymbolFiles(),
+    limits: ReaderLimits = DEFAULT,
+    *,
+    off_cpu: OffCpu | None = None,
 ) -> tuple[SampleTable, UsedModules]:
     """Read the samples of a file, and the modules that they are in. Raises as `read_samples` does."""
     values = _call(
-        _load().read_perf_data, path, off_cpu=off_cpu, kallsyms=symbols.kallsyms, store=symbols.store,
+        _load().read_perf_data, path, off_cpu=off_cpu is not None,
+        pids=list(off_cpu.pids) if off_cpu else [], kallsyms=symbols.kallsyms, store=symbols.store,
         root=symbols.root, perf_maps=symbols.perf_maps, symbol=limits.symbol, frames=limits.frames,
         nodes=limits.nodes, names=limits.names,
     )  # fmt: skip

@@ -13,12 +13,12 @@ from collectors.profiles.limits import ImportRefusedError
 #: Modules with less of a recording than the first ones are not listed.
 MAX_MODULES = 200
 MAX_BYTES = 256 << 20
+Kind = Literal["on_cpu", "page_faults", "off_cpu"]
+_PIDS = re.compile(rb"^pids((?: \d{1,9}){1,512})$", re.MULTILINE)
 _KERNEL = re.compile(rb"^kernel ([0-9a-f-]{36} [0-9]{1,10} [0-9]{1,10})$", re.MULTILINE)
 
 
-def find_stacks(
-    kind: Literal["on_cpu", "page_faults"], parts: Mapping[str, Part], clock: ClockKind | None
-) -> ProfileSource | None:
+def find_stacks(kind: Kind, parts: Mapping[str, Part], clock: ClockKind | None) -> ProfileSource | None:
     """Return where the stacks are, or None if they are nowhere.
 
     perf.data is read directly if the host left it to the server to name functions: then it has no text.
@@ -27,19 +27,33 @@ def find_stacks(
     raw_part = "perf.data" if data is not None else None
     if text is not None and text.size:
         return ProfileSource(kind, "perf_script", "script.txt", "samples", clock, raw_part)
-    kernel = read_kernel_key(parts)
+    status = _read_status(parts)
+    kernel = read_kernel_key(status)
     if data is None or not kernel:
         return None
+    pids = _PIDS.search(status)
     return ProfileSource(
-        kind, "perf_data", "perf.data", "samples", clock, raw_part, kernel, list_used_modules(data)
+        kind=kind,
+        reader="perf_data",
+        part="perf.data",
+        unit="ns" if kind == "off_cpu" else "samples",
+        clock=clock,
+        raw_part=raw_part,
+        kernel=kernel,
+        modules=list_used_modules(data),
+        pids=tuple(int(pid) for pid in pids[1].split()) if pids else (),
     )
 
 
-def read_kernel_key(parts: Mapping[str, Part]) -> str:
+def read_kernel_key(status: bytes) -> str:
     """Return the key of the symbols of the kernel: boot ID and checksum of the names of its modules; "" if unknown."""
-    status = parts.get("status.txt")
-    match = _KERNEL.search(status.read(8192)) if status is not None else None
+    match = _KERNEL.search(status)
     return match[1].decode("ascii") if match else ""
+
+
+def _read_status(parts: Mapping[str, Part]) -> bytes:
+    status = parts.get("status.txt")
+    return status.read(8192) if status is not None else b""
 
 
 def list_used_modules(data: Part) -> tuple[UsedModule, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections import Counter
 from dataclasses import replace
@@ -47,6 +48,16 @@ RECORDINGS = {
     "time and period": ["-F", "999", "-g", "-T", "-P"],
     "small buffers": ["-F", "4999", "-a", "-g", "-m", "2"],
 }
+
+
+def find_symbols(recording: Path) -> perf_data.SymbolFiles:
+    """Return the symbols of this machine: by build ID, or by inode where the recording has no build IDs."""
+    store = recording.with_name("store")
+    store.mkdir()
+    for module in perf_data.list_modules(recording.read_bytes()).modules:
+        if module.key is not None and module.key.startswith("inode-"):
+            (store / module.key).symlink_to(module.path)
+    return perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"), store=store, root=Path("/"))
 
 
 def record(folder: Path, options: list[str]) -> Path:
@@ -101,7 +112,7 @@ def list_samples(table: SampleTable) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("options", RECORDINGS.values(), ids=list(RECORDINGS))
 def test_samples_and_stacks_are_those_of_perf_script(options: list[str], tmp_path: Path) -> None:
     path = record(tmp_path, options)
-    symbols = perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"), root=Path("/"))
+    symbols = find_symbols(path)
     ours = list_samples(perf_data.read_samples(path, symbols))
     theirs = list_samples(perf_script.parse_perf_script(source(print_script(path))))
     assert len(ours) == len(theirs) == count_samples(path)
@@ -132,7 +143,7 @@ def test_a_stream_is_read_as_a_file_is(tmp_path: Path) -> None:
             stdout=out,
             check=True,
         )
-    symbols = perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"), root=Path("/"))
+    symbols = find_symbols(path)
     ours = list_samples(perf_data.read_samples(path, symbols))
     theirs = list_samples(perf_script.parse_perf_script(source(print_script(path))))
     assert [item[:5] for item in ours] == [item[:5] for item in theirs]
@@ -186,3 +197,49 @@ def test_limits_are_those_of_every_reader(tmp_path: Path) -> None:
     with pytest.raises(ImportRefusedError) as refused:
         perf_data.read_samples(path, limits=ReaderLimits(nodes=10))
     assert refused.value.sentence.key == "import.limit_nodes"
+
+
+def sum_waits(text: str) -> Counter[tuple[int, str]]:
+    """Return nanoseconds by thread and state from the text of `sched_switch`: a wait that has not ended lasts to the end."""
+    waits: dict[int, tuple[int, str]] = {}
+    spent: Counter[tuple[int, str]] = Counter()
+    end = 0
+    switch = re.compile(
+        r"^\s*(\d+)\.(\d{9}):\s+sched:sched_(switch|waking): .*?(?:prev_pid=(\d+) .*?prev_state=(\S+) ==>.*? next_pid=(\d+) |$)"
+    )
+    for line in text.splitlines():
+        match = switch.match(line)
+        if match is None:
+            continue
+        end = int(match[1]) * 10**9 + int(match[2])
+        if match[3] == "waking":
+            continue
+        left, state, back = int(match[4]), match[5], int(match[6])
+        if back in waits:
+            since, kind = waits.pop(back)
+            spent[back, kind] += end - since
+        if left and state[0] not in "XZ":
+            waits[left] = (end, "runnable" if state.startswith("R") else "blocked")
+    for tid, (since, kind) in waits.items():
+        spent[tid, kind] += end - since
+    return +spent
+
+
+@pytest.mark.parametrize("events", ["sched:sched_switch", "sched:sched_switch,sched:sched_waking"])
+def test_time_off_the_cpu_is_that_between_the_switches(events: str, tmp_path: Path) -> None:
+    path = record(tmp_path, ["-e", events, "-a", "-g", "-k", "CLOCK_MONOTONIC"])
+    table = perf_data.read_samples(path, find_symbols(path), off_cpu=perf_data.OffCpu())
+    names = table.frames.strings.all()
+    ours: Counter[tuple[int, str]] = Counter()
+    woken = 0
+    for stack, tid, weight in zip(table.stack, table.tid, table.weight, strict=True):
+        frames = [names[table.frames.name[frame]] for frame in table.trie.path(int(stack))]
+        ours[int(tid), next(name for name in frames if name in ("blocked", "runnable"))] += int(weight)
+        woken += "woken by" in frames
+    command = ["perf", "script", "-i", str(path), "--ns", "-F", "time,event,trace", "-G"]
+    text = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert +ours == sum_waits(text)
+    assert table.unit == "ns"
+    assert (woken > 0) == ("waking" in events)
+    one = perf_data.read_samples(path, off_cpu=perf_data.OffCpu((int(table.pid[0]),)))
+    assert set(one.pid) == {table.pid[0]} and one.total == table.take(table.pid == table.pid[0]).total

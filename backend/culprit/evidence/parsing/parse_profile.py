@@ -16,7 +16,7 @@ from collectors.contract import Sentence, Times
 from collectors.parse.perf import folded, perf_data, perf_sched, perf_script
 from collectors.profiles import scheduling
 from collectors.profiles.limits import PIECE, ImportRefusedError, Readable
-from collectors.profiles.samples import SampleTable, Unit
+from collectors.profiles.samples import SampleTable
 from culprit.domain.imports.file_kinds import PERF_MAGIC
 from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.profiles.tree_response import render_tree_json
@@ -43,7 +43,10 @@ def main(request: Mapping[str, Any]) -> None:
             else _build_stacks(part, request)
         )
     except ImportRefusedError as refused:
-        result = {"failure": result_file.sentence_to_json(refused.sentence)}
+        sentence = refused.sentence
+        if sentence.key == "import.no_samples" and request["unit"] == "ns":
+            sentence = Sentence("profile.no_waits")
+        result = {"failure": result_file.sentence_to_json(sentence)}
     except PartAlteredError as altered:
         result = {
             "failure": result_file.sentence_to_json(Sentence("artifact.altered", {"sha256": str(altered)}))
@@ -87,21 +90,21 @@ class NamedSamples:
     modules: perf_data.UsedModules | None = None
 
 
-def read_samples(
-    part: StoredPart, reader: str, unit: Unit, symbols: Mapping[str, Any] | None
-) -> NamedSamples:
+def read_samples(part: StoredPart, request: Mapping[str, Any]) -> NamedSamples:
     """Read the stacks of a part, with the native reader where it is installed.
 
     Functions of a capture are named from `symbols`. Of an uploaded perf.data, programs and libraries of the server that
     have the same build ID name them. Without the native reader, perf of the server prints perf.data as text.
     """
+    reader, unit, symbols = request["reader"], request["unit"], request.get("symbols")
     with unpack_part(part) as source:
         if reader == "folded" and not isinstance(source, Path):
             return NamedSamples(folded.parse_folded(source, unit=unit))
         if isinstance(source, Path):
             if perf_data.is_available():
                 files = perf_data.SymbolFiles(root=Path("/")) if symbols is None else unpack_symbols(symbols)
-                return NamedSamples(*perf_data.read_samples_and_modules(source, files))
+                off_cpu = perf_data.OffCpu(tuple(request["pids"])) if unit == "ns" else None
+                return NamedSamples(*perf_data.read_samples_and_modules(source, files, off_cpu=off_cpu))
             with perf_data_text.run_script(source, perf_data_text.select_fields(source)) as text:
                 return NamedSamples(perf_script.parse_perf_script(text))
         is_native = perf_data.is_available()
@@ -112,7 +115,7 @@ def read_samples(
 
 def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
     """One profile per event, the heaviest first: weights of different events must never be added up."""
-    named = read_samples(part, request["reader"], request["unit"], request.get("symbols"))
+    named = read_samples(part, request)
     table = named.table
     if table.has_time:
         table = table.at_times(_to_utc(request, table.t_ns))

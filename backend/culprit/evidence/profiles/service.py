@@ -20,7 +20,7 @@ from culprit.domain.profiles.stacks import StackProfile as Samples
 from culprit.domain.profiles.tree_response import render_tree_json
 from culprit.evidence.profiles import queries
 from culprit.evidence.profiles.file_cache import PROFILES
-from culprit.evidence.profiles.schemas import ProfileResponse
+from culprit.evidence.profiles.schemas import ProfileResponse, UnnamedModule
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.models.evidence.profile import Profile
@@ -42,13 +42,14 @@ def build_profile_responses(session: Session, rows: Sequence[Profile]) -> list[P
 
 
 def _build_profile_response(row: Profile, host: Any, capture: Any) -> ProfileResponse:
-    names = ProfileResponse.model_fields.keys() - {"host", "label"}
+    names = ProfileResponse.model_fields.keys() - {"host", "label", "unnamed_modules"}
     of = host.name if host is not None else capture.reason if capture.source == "import" else ""
     label = f"{of} #{capture.number}".strip()
     return ProfileResponse(
         **{name: getattr(row, name) for name in names},
         host=HostRef(id=host.id, name=host.name) if host is not None else None,
         label=f"{label} {row.event}".strip(),
+        unnamed_modules=[UnnamedModule(**item) for item in (row.naming or {}).get("unnamed", [])],
     )
 
 

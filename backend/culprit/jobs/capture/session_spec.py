@@ -17,7 +17,7 @@ from collectors.plans import PlannedCollector, highest_tier
 from collectors.registry import COLLECTORS
 from collectors.runner import lookback, program
 from collectors.runner.scope import Scope
-from collectors.shell.perf import NAMED_BY_SERVER, build_naming_options
+from collectors.shell.perf import READ_BY_SERVER, build_reading_options
 from culprit.accounts.actor import find_actor
 from culprit.accounts.authorization import authorize
 from culprit.accounts.kill_switch_check import describe_switch, find_active_switch
@@ -110,7 +110,7 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
         )
         if any(collector.collector == lookback.ID for collector in run.collectors):
             jobs = (*jobs, lookback.JOB)
-        jobs = _let_server_name_functions(session, host, jobs)
+        jobs = _let_server_read(session, host, jobs)
     except ValueError as error:
         raise RunRefusedError(
             {"key": "capture.no_longer_valid", "params": {"what": str(error)[:200]}}
@@ -138,15 +138,15 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
     )
 
 
-def _let_server_name_functions(
+def _let_server_read(
     session: Session, host: Host, jobs: tuple[program.CollectorJob, ...]
 ) -> tuple[program.CollectorJob, ...]:
-    """Return the jobs, those of perf without the naming of functions on the host, if the server can do it."""
-    if not perf_data.is_available() or not any(job.id in NAMED_BY_SERVER for job in jobs):
+    """Return the jobs, those of perf without its text, if the server can read perf.data and name its functions."""
+    if not perf_data.is_available() or not any(job.id in READ_BY_SERVER for job in jobs):
         return jobs
-    naming = build_naming_options(find_kernel_key(session, host.id))
+    reading = build_reading_options(find_kernel_key(session, host.id))
     return tuple(
-        replace(job, options={**job.options, **naming}) if job.id in NAMED_BY_SERVER else job for job in jobs
+        replace(job, options={**job.options, **reading}) if job.id in READ_BY_SERVER else job for job in jobs
     )
 
 

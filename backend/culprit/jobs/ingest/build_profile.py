@@ -99,6 +99,7 @@ def _order(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
     return {
         "reader": source["reader"],
         "unit": source["unit"],
+        "pids": source.get("pids", []),
         "clock_kind": source.get("clock"),
         "clock": run.clock,
         "part": _describe_part(store, artifact),

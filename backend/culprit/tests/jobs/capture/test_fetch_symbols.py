@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from collectors.parse.perf import perf_data
-from collectors.profiles.samples import SampleTable
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.symbol_file import SymbolFile
 from sqlalchemy import select
+
+from collectors.parse.perf import perf_data
+from collectors.profiles.samples import SampleTable
 
 pytestmark = [
     pytest.mark.long(240),
@@ -43,9 +44,10 @@ def process(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
             child.kill()
 
 
-def record(lab, host):
+def record(lab, host, collector="perf_record", scope=None):
     """Capture stacks of the host, and return the run and its profile once it is built."""
-    [run] = lab.until_runs(lab.capture(host, collectors=("perf_record",), seconds=2), "done", "failed", "partial")
+    capture = lab.capture(host, collectors=(collector,), seconds=2, scope=scope)
+    [run] = lab.until_runs(capture, "done", "failed", "partial")
 
     def built():
         with lab.db.sessions() as session:
@@ -63,7 +65,9 @@ def load_table(profile: Profile) -> SampleTable:
 def name_frames(table: SampleTable) -> dict[str, str]:
     """Return modules by the names of functions."""
     text = table.frames.strings.all()
-    return {text[name]: text[module] for name, module in zip(table.frames.name, table.frames.module, strict=True)}
+    return {
+        text[name]: text[module] for name, module in zip(table.frames.name, table.frames.module, strict=True)
+    }
 
 
 def unnamed(profile: Profile) -> dict[str, str]:
@@ -145,3 +149,27 @@ def test_a_host_that_cannot_be_reached_again_does_not_lose_its_profile(lab, busy
     assert lab.collectors(run.id)["symbols"].state == "failed"
     assert unnamed(profile)[str(busy)] == "ssh.refused"
     assert "[kernel.kallsyms]" in name_frames(load_table(profile)).values()
+
+
+def test_waits_of_a_process_are_named_with_who_ended_them(lab):
+    """A shell that waits for its children, which sleep: it is blocked, and the end of each child wakes it."""
+    host = lab.add_host(lab.sshd())
+    lab.worker()
+    lab.worker("parse")
+    with process("sh", "-c", "while :; do sleep 0.05; done") as waiting:
+        run, profile = record(lab, host, "offcpu", {"kind": "process", "value": str(waiting.pid)})
+    assert lab.collectors(run.id)["offcpu"].method == "perf"
+    table = load_table(profile)
+    assert (profile.unit, set(table.pid)) == ("ns", {waiting.pid})
+    names = set(table.frames.strings.all())
+    assert {"blocked", "woken by", "do_wait", "sleep"} <= names
+
+
+def test_a_process_that_slept_all_along_has_no_waits(lab):
+    host = lab.add_host(lab.sshd())
+    lab.worker()
+    lab.worker("parse")
+    with process("sleep", "60") as asleep:
+        run, profile = record(lab, host, "offcpu", {"kind": "process", "value": str(asleep.pid)})
+    assert lab.collectors(run.id)["offcpu"].state == "done"
+    assert (profile.state, profile.failure["key"]) == ("failed", "profile.no_waits")

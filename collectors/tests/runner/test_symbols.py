@@ -1,0 +1,225 @@
+"""The script that fetches symbols, on this machine: what it sends, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.contract import Script
+from collectors.parse.perf import perf_data
+from collectors.runner import program, symbols
+from collectors.tests.support import BytesPart, context
+
+SHELLS = [item for item in ("dash", "bash", "busybox ash") if shutil.which(item.split()[0])]
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="map_files needs root")
+needs_reader = pytest.mark.skipif(not perf_data.is_available(), reason="the native reader is not installed")
+
+
+def fetch(
+    folder: Path,
+    files: list[symbols.FileRequest],
+    maps: tuple[int, ...] = (),
+    shell: str = "dash",
+    limit: int = 1 << 26,
+) -> dict[str, bytes]:
+    """Run the script in an empty folder, and return its parts."""
+    job = symbols.build_job(files, maps)
+    [method] = job.methods
+    assert isinstance(method, Script)
+    options = {f"OPT_{name.upper()}": value for name, value in job.options.items()}
+    where = folder / "fetched"
+    where.mkdir()
+    subprocess.run(
+        [*shell.split(), "-c", program.compact_script(method.sh)],
+        cwd=where, env={**os.environ, "BYTES": str(limit), **options}, check=True, timeout=60,
+    )  # fmt: skip
+    return {path.name: path.read_bytes() for path in where.iterdir() if not path.name.startswith(".")}
+
+
+def rows(parts: dict[str, bytes]) -> dict[str, tuple[object, ...]]:
+    parsed = symbols.parse_symbols({name: BytesPart(data) for name, data in parts.items()}, context())
+    return {str(row[0]): row[1:] for table in parsed.tables for row in table.rows}
+
+
+def rebuild(blocks: str, data: bytes, to: Path) -> Path:
+    """Write the blocks of a part at their places."""
+    with to.open("wb") as out:
+        for run in blocks.split():
+            first, count = map(int, run.split("+"))
+            out.seek(first * symbols.BLOCK)
+            out.write(data[: count * symbols.BLOCK])
+            data = data[count * symbols.BLOCK :]
+    return to
+
+
+@needs_root
+@needs_reader
+@pytest.mark.parametrize("shell", SHELLS)
+def test_blocks_name_the_same_functions_as_the_whole_file(shell: str, tmp_path: Path) -> None:
+    recording = tmp_path / "perf.data"
+    command = [
+        "perf",
+        "record",
+        "-q",
+        "-F",
+        "999",
+        "-g",
+        "-B",
+        "-o",
+        str(recording),
+        "--",
+        sys.executable,
+        "-c",
+        "import zlib; [zlib.compress(bytes(range(256)) * 4000) for _ in range(60)]; sum(range(5_000_000))",
+    ]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("perf cannot record here")
+    used = [
+        item
+        for item in perf_data.list_modules(recording.read_bytes()).modules
+        if item.key and item.path.startswith("/")
+    ]
+    whole, sparse = tmp_path / "whole", tmp_path / "sparse"
+    whole.mkdir()
+    sparse.mkdir()
+    # The program has ended, as short ones do: its files are read by their paths, if they are the same inodes.
+    requests = []
+    for item in used:
+        (whole / item.key).symlink_to(item.path)
+        stat = Path(item.path).stat()
+        requests.append(
+            symbols.FileRequest(item.key, item.places, f"{stat.st_dev:x}-{stat.st_ino}", item.path)
+        )
+    parts = fetch(tmp_path, requests, shell=shell)
+    fetched = rows(parts)
+    assert len(fetched) == len(used) >= 2
+    for key, (state, build_id, blocks, part) in fetched.items():
+        assert state == "file" and len(str(build_id)) == 40
+        rebuild(str(blocks), parts[str(part)], sparse / key)
+    assert sum(map(len, parts.values())) < sum(Path(item.path).stat().st_size for item in used)
+    ours, expected = (
+        perf_data.read_samples(recording, perf_data.SymbolFiles(store=store)) for store in (sparse, whole)
+    )
+    assert ours.frames.strings.all() == expected.frames.strings.all()
+    assert any(name.startswith(("Py", "_Py")) for name in expected.frames.strings.all())
+
+
+@needs_root
+def test_a_mapped_file_is_read_even_if_it_was_deleted(tmp_path: Path) -> None:
+    copy = tmp_path / "sleep"
+    shutil.copy(shutil.which("sleep") or "", copy)
+    with subprocess.Popen([copy, "30"]) as child:
+        try:
+            while not (places := [
+                (child.pid, *(int(end, 16) for end in line.split()[0].split("-")))
+                for line in Path(f"/proc/{child.pid}/maps").read_text().splitlines()
+                if "r-xp" in line and line.endswith(str(copy))
+            ]):  # fmt: skip
+                pass
+            copy.unlink()
+            parts = fetch(tmp_path, [symbols.FileRequest("inode-1-2-3-0", places)])
+        finally:
+            child.kill()
+    assert rows(parts)["inode-1-2-3-0"][0] == "file"
+
+
+def write_elf(path: Path, **fields: int) -> Path:
+    """Write the header of a 64-bit ELF file with these fields, and nothing else."""
+    values = {"kind": 2, "phoff": 64, "shoff": 0, "phnum": 0, "shsize": 64, "shnum": 0, "shstr": 0, **fields}
+    header = b"\x7fELF" + bytes([values["kind"], 1, 1]) + bytes(9)
+    header += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, values["phoff"], values["shoff"], 0, 64, 56,
+                          values["phnum"], values["shsize"], values["shnum"], values["shstr"])  # fmt: skip
+    path.write_bytes(header)
+    return path
+
+
+def request_of(path: Path, key: str = "inode-0-0-1-0") -> symbols.FileRequest:
+    stat = path.stat()
+    return symbols.FileRequest(key, [(1 << 22, 0, 4096)], f"{stat.st_dev:x}-{stat.st_ino}", str(path))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"kind": 1}, "not_elf"),
+        ({}, "no_sections"),
+        ({"shoff": 64, "shnum": 9, "shsize": 40}, "no_sections"),
+        ({"shoff": 1 << 60, "shnum": 9}, "not_elf"),
+        ({"shoff": 1 << 62 | 1, "shnum": 9}, "not_elf"),
+        ({"phnum": 65535}, "no_sections"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_file_with_impossible_headers_is_refused(
+    shell: str, fields: dict[str, int], reason: str, tmp_path: Path
+) -> None:
+    parts = fetch(tmp_path, [request_of(write_elf(tmp_path / "file", **fields))], shell=shell)
+    assert rows(parts)["inode-0-0-1-0"][0] == reason
+
+
+def test_a_table_that_is_too_large_is_not_sent(tmp_path: Path) -> None:
+    file = write_elf(tmp_path / "file", shoff=64, shnum=2)
+    with file.open("ab") as out:
+        out.write(bytes(64))
+        out.write(struct.pack("<IIQQQQIIQQ", 0, 2, 0, 0, 4096, 1 << 40, 0, 0, 8, 24))
+    parts = fetch(tmp_path, [request_of(file)])
+    assert rows(parts)["inode-0-0-1-0"][0] == "too_large"
+    assert set(parts) == {"index"}
+
+
+def test_what_is_no_program_any_more_is_gone(tmp_path: Path) -> None:
+    """A pipe, a link to another file, and another file at the same path are not read."""
+    pipe, link, other = tmp_path / "pipe", tmp_path / "link", tmp_path / "other"
+    os.mkfifo(pipe)
+    link.symlink_to("/etc/shadow")
+    other.write_text("secret")
+    requests = [
+        symbols.FileRequest(f"inode-0-0-{number}-0", [], "fd01-1", str(path))
+        for number, path in enumerate((pipe, link, other, tmp_path / "absent"))
+    ]
+    parts = fetch(tmp_path, requests)
+    assert {row[0] for row in rows(parts).values()} == {"gone"}
+    assert set(parts) == {"index"}
+
+
+@needs_root
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_map_is_read_only_if_it_is_a_file_of_the_process(shell: str, tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "30"]) as mapped, subprocess.Popen(["sleep", "30"]) as linked:
+        good, bad = Path(f"/tmp/perf-{mapped.pid}.map"), Path(f"/tmp/perf-{linked.pid}.map")
+        try:
+            good.write_text("7f00 10 countBusily\n")
+            bad.symlink_to("/etc/passwd")
+            parts = fetch(tmp_path, [], (mapped.pid, linked.pid), shell=shell)
+        finally:
+            good.unlink(missing_ok=True)
+            bad.unlink(missing_ok=True)
+            mapped.kill()
+            linked.kill()
+    assert parts[symbols.name_map_part(mapped.pid)] == b"7f00 10 countBusily\n"
+    assert rows(parts)[f"map-{linked.pid}"][0] == "gone"
+
+
+def test_paths_that_a_shell_could_misread_are_not_sent() -> None:
+    hostile = symbols.FileRequest("inode-0-0-1-0", [(1, 0, 1)], "fd01-1", "/tmp/$(reboot) x")
+    assert "reboot" not in str(symbols.build_job([hostile], ()).options)
+    with pytest.raises(ValueError, match="plain names"):
+        symbols.build_job([symbols.FileRequest("../x", [], "", "")], ())
+
+
+@given(st.lists(st.sampled_from(["file a ab", "file a -", "blocks a 0 1", "blocks a 7 999999", "map m", "failed b gone"])
+                | st.text(alphabet="fileblocks 0123456789abc-_\n", max_size=40)))  # fmt: skip
+def test_any_index_yields_rows_of_the_same_shape(lines: list[str]) -> None:
+    parts = {"index": "\n".join(lines).encode(), "a.blocks": bytes(4096), "m.map": b"x"}
+    for key, row in rows(parts).items():
+        assert key and len(row) == 4
+        if row[0] == "file":
+            assert row[2] == "0+1" and row[3] == "a.blocks"
