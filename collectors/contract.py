@@ -268,7 +268,7 @@ class UsedModule:
     """A program or library that samples of a recording are in.
 
     `key`: its build ID, or `inode-MAJOR-MINOR-INODE-GENERATION`, all hexadecimal; None if the recording has neither.
-    `places`: (PID, start, end) of processes that mapped it. `uses`: how many different parts of stacks are in it.
+    `places`: (PID, start, end) of processes that mapped it. `samples`: those whose innermost function is in it.
     `symbols`: how many of its symbols are known; of memory without a file (`is_anonymous`), those of the map of a JIT
     compiler.
     """
@@ -277,7 +277,7 @@ class UsedModule:
     key: str | None
     is_anonymous: bool
     places: tuple[tuple[int, int, int], ...]
-    uses: int
+    samples: int
     symbols: int
 
 

@@ -49,7 +49,7 @@ def run_shell(text: str, directory: Path, options: Mapping[str, str]) -> float:
     return sum(after[2:4]) - sum(before[2:4])
 
 
-def pack(*files: Path) -> int:
+def sum_packed(*files: Path) -> int:
     """Return the bytes of the files as the runner packs them."""
     return sum(len(zstandard.compress(file.read_bytes(), LEVEL)) for file in files)
 
@@ -60,7 +60,7 @@ def name_on_host(directory: Path) -> Cost:
         old.unlink()
     text = f'{PRELUDE}{POSTLUDE}usable perf.data\nstats perf.data\ntext perf.data "$((BYTES * 3 / 4))" {FIELDS} cat\n'
     cpu_s = run_shell(text, directory, {})
-    return Cost(cpu_s, pack(directory / "script.txt", directory / "perf.data"))
+    return Cost(cpu_s, sum_packed(directory / "script.txt", directory / "perf.data"))
 
 
 def leave_to_server(directory: Path, kernel: str) -> Cost:
@@ -76,7 +76,7 @@ def leave_to_server(directory: Path, kernel: str) -> Cost:
 def fetch_files(directory: Path) -> tuple[Cost, int]:
     """Fetch the symbols of all files that the recording is in, as for a host that was never captured."""
     used = perf_data.list_modules((directory / "perf.data").read_bytes()).modules
-    modules = [{"key": item.key, "path": item.path, "uses": item.uses, "places": item.places,
+    modules = [{"key": item.key, "path": item.path, "samples": item.samples, "places": item.places,
                 "is_anonymous": item.is_anonymous} for item in used]  # fmt: skip
     files = list_missing_files([{"modules": modules}], ())
     job = symbols.build_job(files, list_generated([{"modules": modules}]))
@@ -85,7 +85,7 @@ def fetch_files(directory: Path) -> tuple[Cost, int]:
     with tempfile.TemporaryDirectory() as name:
         options = {f"OPT_{key.upper()}": value for key, value in job.options.items()}
         cpu_s = run_shell(method.sh, Path(name), options)
-        return Cost(cpu_s, pack(*Path(name).glob("[!.]*"))), len(files)
+        return Cost(cpu_s, sum_packed(*Path(name).glob("[!.]*"))), len(files)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Fetch from a host what names the functions of a recording: symbol tables of files, and maps of JIT compilers.
 
 The job runs after a capture, for files whose symbols the server does not have. It reads a file through
-`/proc/PID/map_files`, which is the very file that the process has mapped, whatever its path shows by now. Only the
+`/proc/PID/map_files`, which is the file that the process has mapped, also if its path leads elsewhere by now. Only the
 blocks that hold its headers, symbol tables, notes and function starts are sent.
 
 Parts: `index`, and a part `KEY.blocks` or `KEY.map` of each file or map. Lines of the index: `file KEY BUILD_ID`,
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from collectors.contract import Column, Context, Needs, Parsed, Part, Script, Sentence, Table
 from collectors.runner.program import CollectorJob
+from collectors.shell.target import ENTER
 
 ID = "symbols"
 INDEX = "index"
@@ -96,10 +97,14 @@ END {
     for (k = 1; k <= kept; k++) printf "%.0f %.0f\n", start[k], till[k] - start[k] + 1
 }
 """
-_SH = r"""
+_SH = (
+    r"""
 LC_ALL=C
 export LC_ALL
 umask 077
+"""
+    + ENTER
+    + r"""
 : > index
 failed() { echo "failed $1 $2" >> index; }
 # Set `file` to the file that one of the processes `$1` has mapped; by its path only if that is the same inode.
@@ -148,25 +153,18 @@ while read -r key id offset count size names frames frames_size; do
     echo "file $key $id" >> index
     while read -r first blocks; do echo "blocks $key $first $blocks"; done < .blocks >> index
 done < .heads
-# A map is used only if it belongs to the process. Where dd can, it follows no link and does not wait for a pipe.
-flags='iflag=nofollow,nonblock'
-dd if=/dev/null of=/dev/null $flags 2> .dd || flags=
+# A map is read with the rights of its process: in its root, as its user.
 for pid in $OPT_MAPS; do
-    key=map-$pid inner= owner=
+    key=map-$pid inner=
     while read -r name value rest; do
-        case $name in
-            NSpid:) inner=${rest##*[!0-9]} inner=${inner:-$value} ;;
-            Uid:) owner=$value ;;
-        esac
+        [ "$name" != NSpid: ] || { inner=${rest##*[!0-9]} inner=${inner:-$value}; break; }
     done < "/proc/$pid/status" 2> .status
-    file=/proc/$pid/root/tmp/perf-$inner.map
-    if [ -n "$inner" ] && [ -f "$file" ] && [ ! -L "$file" ] && [ "$(stat -c %u "$file" 2> .stat)" = "$owner" ]; then
-        $limit dd if="$file" of="$key.map" bs=65536 count=$((@MAP_BYTES@ / 65536)) $flags 2> .dd
-    fi
-    if [ -s "$key.map" ]; then echo "map $key" >> index; else failed "$key" gone; fi
+    [ -z "$inner" ] || enter_target file "/tmp/perf-$inner.map" @MAP_BYTES@ 3 "$pid" 2> .enter | tail -n +2 > "$key.map"
+    if [ -s "$key.map" ]; then echo "map $key" >> index; else rm -f "$key.map"; failed "$key" gone; fi
 done
 exit 0
 """
+)
 for _mark, _text in {"HEADS": _HEADS_AWK.strip(), "SECTIONS": _SECTIONS_AWK.strip()}.items():
     _SH = _SH.replace(f"@{_mark}@", _text)
 _SH = _SH.replace("@FILE_BYTES@", str(_FILE_BYTES)).replace("@MAP_BYTES@", str(_MAP_BYTES))

@@ -21,10 +21,10 @@ def upgrade() -> None:
         sa.Column("artifact_id", sa.Uuid(), nullable=False),
         sa.Column("blocks", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False),
         sa.ForeignKeyConstraint(
-            ["artifact_id"], ["artifact.id"], name=op.f("fk_symbol_file_artifact_id_artifact"), ondelete="CASCADE"
+            ["artifact_id"], ["artifact.id"], name=op.f("fk_symbol_file_artifact_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(
-            ["host_id"], ["host.id"], name=op.f("fk_symbol_file_host_id_host"), ondelete="CASCADE"
+            ["host_id"], ["host.id"], name=op.f("fk_symbol_file_host_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_symbol_file")),
         sa.UniqueConstraint("host_id", "key", name=op.f("uq_symbol_file_host_id_key")),

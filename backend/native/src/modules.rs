@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use ahash::RandomState;
 use memmap2::Mmap;
 
 use crate::bytes::{u32_at, u64_at};
@@ -98,8 +99,8 @@ pub struct UsedModule {
     pub is_anonymous: bool,
     /// The first processes that mapped it, and the last ones.
     pub places: Vec<Place>,
-    /// How many different parts of stacks are in it.
-    pub uses: u64,
+    /// Samples whose innermost function is in it.
+    pub samples: u64,
     pub symbols: usize,
 }
 
@@ -140,7 +141,6 @@ struct Module {
     name: Vec<u8>,
     kind: FrameKind,
     places: Vec<Place>,
-    uses: u64,
     origin: Origin,
     /// Read when the first address is in it.
     table: Option<SymbolTable>,
@@ -156,8 +156,9 @@ pub struct Modules {
     by_origin: HashMap<Origin, ModuleId>,
     kernel: SymbolTable,
     kernel_frames: Vec<u32>,
-    kernel_uses: u64,
-    names: HashMap<(ModuleId, u64), u32, ahash::RandomState>,
+    /// The modules of the frames.
+    owners: HashMap<u32, ModuleId, RandomState>,
+    names: HashMap<(ModuleId, u64), u32, RandomState>,
 }
 
 /// Module of addresses in the kernel; no mapping has it.
@@ -177,7 +178,7 @@ impl Modules {
             by_origin: HashMap::new(),
             kernel,
             kernel_frames,
-            kernel_uses: 0,
+            owners: HashMap::default(),
             names: HashMap::default(),
         }
     }
@@ -209,7 +210,6 @@ impl Modules {
             name,
             kind: if is_jit { FrameKind::Jit } else { FrameKind::User },
             places: Vec::new(),
-            uses: 0,
             origin: origin.clone(),
             table: None,
             frames: Vec::new(),
@@ -229,10 +229,20 @@ impl Modules {
         }
     }
 
-    /// The modules that samples are in.
-    pub fn list_used(&self) -> Vec<UsedModule> {
-        let used = self.modules.iter().filter_map(|item| Some((item, item.table.as_ref()?)));
-        used.map(|(item, table)| UsedModule {
+    /// The modules that stacks are in, and the samples in the kernel; `samples` are counted by their innermost frames.
+    pub fn list_used(&self, samples: &[u64]) -> (Vec<UsedModule>, u64) {
+        let mut of_module = vec![0; self.modules.len()];
+        let mut of_kernel = 0;
+        for (frame, module) in &self.owners {
+            let count = samples.get(*frame as usize).copied().unwrap_or(0);
+            match of_module.get_mut(*module as usize) {
+                Some(sum) => *sum += count,
+                None => of_kernel += count,
+            }
+        }
+        let used =
+            self.modules.iter().zip(of_module).filter_map(|(item, count)| Some((item, count, item.table.as_ref()?)));
+        let modules = used.map(|(item, samples, table)| UsedModule {
             path: String::from_utf8_lossy(&item.name).into_owned(),
             key: match &item.origin {
                 Origin::File(_, file) => file.key(),
@@ -240,28 +250,30 @@ impl Modules {
             },
             is_anonymous: matches!(item.origin, Origin::Anonymous(_)),
             places: item.places.clone(),
-            uses: item.uses,
+            samples,
             symbols: table.len(),
-        })
-        .collect()
+        });
+        (modules.collect(), of_kernel)
     }
 
-    /// How many different parts of stacks are in the kernel, and how many symbols of it are known.
-    pub fn kernel_use(&self) -> (u64, usize) {
-        (self.kernel_uses, self.kernel.len())
+    /// How many symbols of the kernel are known.
+    pub fn count_kernel_symbols(&self) -> usize {
+        self.kernel.len()
     }
 
     /// The frame of an address in the kernel.
     pub fn kernel_frame(&mut self, trie: &mut TrieBuilder, address: u64) -> Result<u32> {
-        self.kernel_uses += 1;
         let Located::Symbol(place) = self.kernel.locate(address) else {
-            return self.unnamed(trie, KERNEL_MODULE, KERNEL, address);
+            let frame = self.unnamed(trie, KERNEL_MODULE, KERNEL, address)?;
+            self.owners.insert(frame, KERNEL_MODULE);
+            return Ok(frame);
         };
         if self.kernel_frames[place] == NO_FRAME {
             let (name, module) = split_module(self.kernel.name(place));
             let module = if module.is_empty() { KERNEL } else { module };
             let kind = if is_idle_function(name) { FrameKind::Idle } else { FrameKind::Kernel };
             self.kernel_frames[place] = trie.add_frame(name, module, kind, 0)?;
+            self.owners.insert(self.kernel_frames[place], KERNEL_MODULE);
         }
         Ok(self.kernel_frames[place])
     }
@@ -281,7 +293,6 @@ impl Modules {
     pub fn frame(&mut self, trie: &mut TrieBuilder, module: ModuleId, offset: u64, address: u64) -> Result<u32> {
         self.load(module);
         let item = &mut self.modules[module as usize];
-        item.uses += 1;
         let at = if matches!(item.origin, Origin::Anonymous(_)) { address } else { offset };
         let table = item.table.as_ref().expect("loaded above");
         let start = match table.locate(at) {
@@ -289,6 +300,7 @@ impl Modules {
                 if item.frames[place] == NO_FRAME {
                     let name = demangle(table.name(place));
                     item.frames[place] = trie.add_frame(&name, &item.name, item.kind, 0)?;
+                    self.owners.insert(item.frames[place], module);
                 }
                 return Ok(item.frames[place]);
             }
@@ -298,7 +310,9 @@ impl Modules {
         let name = std::mem::take(&mut item.name);
         let frame = self.unnamed(trie, module, &name, start);
         self.modules[module as usize].name = name;
-        frame
+        let frame = frame?;
+        self.owners.insert(frame, module);
+        Ok(frame)
     }
 
     /// A frame without a symbol: `MODULE+0xOFFSET`, with the offset of its function where that is known. After very many

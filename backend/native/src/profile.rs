@@ -49,7 +49,7 @@ pub struct Profile {
     pub damaged: u64,
     pub texts: Vec<(&'static str, String)>,
     pub modules: Vec<UsedModule>,
-    /// How many different parts of stacks are in the kernel, and how many symbols of it are known.
+    /// Samples in the kernel, and how many symbols of it are known.
     pub kernel: (u64, usize),
 }
 
@@ -63,6 +63,11 @@ impl Profile {
         for stack in &mut columns.stack {
             *stack = place[*stack as usize];
         }
+        let mut samples = vec![0; stacks.trie.frames.name.len()];
+        for stack in &columns.stack {
+            samples[trie.frame[*stack as usize] as usize] += 1;
+        }
+        let (modules, of_kernel) = stacks.modules.list_used(&samples);
         let attributes = || header.events.iter().map(|event| &event.attribute);
         Ok(Self {
             has_time: attributes().all(|item| item.time_in_sample().is_some()),
@@ -70,8 +75,8 @@ impl Profile {
             clock: attributes().find_map(|item| item.clock),
             lost: stacks.lost(),
             damaged: stacks.damaged + u64::from(header.is_cut),
-            modules: stacks.modules.list_used(),
-            kernel: stacks.modules.kernel_use(),
+            modules,
+            kernel: (of_kernel, stacks.modules.count_kernel_symbols()),
             columns,
             comms: stacks.comms,
             trie,

@@ -175,7 +175,7 @@ fn add_modules(into: &Bound<'_, PyDict>, modules: Vec<UsedModule>, kernel: (u64,
         .into_iter()
         .map(|item| {
             let places: Vec<_> = item.places.iter().map(|place| (place.pid, place.start, place.end)).collect();
-            (item.path, item.key, item.is_anonymous, places, item.uses, item.symbols)
+            (item.path, item.key, item.is_anonymous, places, item.samples, item.symbols)
         })
         .collect();
     into.set_item("modules", modules)?;

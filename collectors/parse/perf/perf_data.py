@@ -77,10 +77,10 @@ class OffCpu:
 
 @dataclass(frozen=True, slots=True)
 class UsedModules:
-    """The modules of a recording. `kernel_uses` and `kernel_symbols` are of the kernel with its own modules."""
+    """The modules of a recording. `kernel_samples` and `kernel_symbols` are of the kernel with its own modules."""
 
     modules: tuple[UsedModule, ...]
-    kernel_uses: int
+    kernel_samples: int
     kernel_symbols: int
 
 
@@ -129,8 +129,8 @@ def list_modules(data: bytes) -> UsedModules:
 
 def _build_modules(values: Mapping[str, Any]) -> UsedModules:
     modules = (
-        UsedModule(to_printable(path), key, is_anonymous, tuple(places), uses, symbols)
-        for path, key, is_anonymous, places, uses, symbols in values["modules"]
+        UsedModule(to_printable(path), key, is_anonymous, tuple(places), samples, symbols)
+        for path, key, is_anonymous, places, samples, symbols in values["modules"]
     )
     return UsedModules(tuple(modules), *values["kernel"])
 

@@ -57,11 +57,11 @@ def _read_status(parts: Mapping[str, Part]) -> bytes:
 
 
 def list_used_modules(data: Part) -> tuple[UsedModule, ...]:
-    """Return the modules with most of a recording; none if it cannot be read: the build of the profile tells why."""
+    """Return the modules with most of a recording; none if it cannot be read: the build of the profile reports why."""
     if not perf_data.is_available() or data.size > MAX_BYTES:
         return ()
     try:
         modules = perf_data.list_modules(data.read(MAX_BYTES)).modules
     except ImportRefusedError:
         return ()
-    return tuple(sorted(modules, key=lambda module: -module.uses)[:MAX_MODULES])
+    return tuple(sorted(modules, key=lambda module: -module.samples)[:MAX_MODULES])

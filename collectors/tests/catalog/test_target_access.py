@@ -10,8 +10,8 @@ from collectors.contract import Collector, Script, TargetAccess
 from collectors.registry import COLLECTORS
 
 EVERY = pytest.mark.parametrize("collector", COLLECTORS.values(), ids=COLLECTORS.keys())
-#: Paths that lead into what a process controls. They may be read as links, and in no other method.
-INSIDE = re.compile(r"/proc/[^\s;|&<>()]*/(?:root|cwd|exe|map_files)\b")
+#: Paths that lead into what a process other than the shell controls. They may be read as links, and in no other method.
+INSIDE = re.compile(r"/proc/(?!\$\$/)[^\s;|&<>()]*/(?:root|cwd|exe|map_files)\b")
 AS_LINK = re.compile(r'readlink "?/proc/[^\s;|&<>()]*/(?:root|cwd|exe)\b')
 #: What opens bytes of a file that a process controls: the helper, a held descriptor, perf and bpftrace for names.
 OPENS_FILES = re.compile(r"enter_target |read_end |perf probe|ustack|\bip,sym\b")

@@ -241,5 +241,8 @@ def test_time_off_the_cpu_is_that_between_the_switches(events: str, tmp_path: Pa
     assert +ours == sum_waits(text)
     assert table.unit == "ns"
     assert (woken > 0) == ("waking" in events)
-    one = perf_data.read_samples(path, off_cpu=perf_data.OffCpu((int(table.pid[0]),)))
-    assert set(one.pid) == {table.pid[0]} and one.total == table.take(table.pid == table.pid[0]).total
+    of_process = perf_data.read_samples(path, off_cpu=perf_data.OffCpu((int(table.pid[0]),)))
+    assert (
+        set(of_process.pid) == {table.pid[0]}
+        and of_process.total == table.take(table.pid == table.pid[0]).total
+    )

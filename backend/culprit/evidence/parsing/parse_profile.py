@@ -127,15 +127,15 @@ def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
 
 def _describe_modules(used: perf_data.UsedModules) -> Json:
     """Return the modules with most of the recording, and the kernel, for the reasons why functions have no names."""
-    largest = sorted(used.modules, key=lambda module: -module.uses)[:MAX_MODULES]
+    largest = sorted(used.modules, key=lambda module: -module.samples)[:MAX_MODULES]
     modules = [
         {
             "path": result_file.sanitize_text(module.path, 300), "key": module.key, "is_anonymous": module.is_anonymous,
-            "uses": module.uses, "symbols": module.symbols,
+            "samples": module.samples, "symbols": module.symbols,
         }
         for module in largest
     ]  # fmt: skip
-    return {"modules": modules, "kernel_uses": used.kernel_uses, "kernel_symbols": used.kernel_symbols}
+    return {"modules": modules, "kernel_samples": used.kernel_samples, "kernel_symbols": used.kernel_symbols}
 
 
 def _build_profile(place: int, event: str, table: SampleTable) -> Json:

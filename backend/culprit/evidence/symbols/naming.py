@@ -21,14 +21,18 @@ def explain_naming(modules: Json, stored_keys: Collection[str], fetch: SymbolFet
     `modules` are those of `culprit.evidence.parsing.parse_profile`, `stored_keys` those whose files it had.
     """
     unnamed = [
-        {"module": module["path"], "reason": _find_reason(module, stored_keys, fetch), "uses": module["uses"]}
+        {
+            "module": module["path"],
+            "reason": _find_reason(module, stored_keys, fetch),
+            "samples": module["samples"],
+        }
         for module in modules["modules"]
         if not module["symbols"]
     ]
-    if modules["kernel_uses"] and not modules["kernel_symbols"]:
+    if modules["kernel_samples"] and not modules["kernel_symbols"]:
         hidden = {"key": "naming.kernel_hidden", "params": {}}
-        unnamed.append({"module": "[kernel]", "reason": hidden, "uses": modules["kernel_uses"]})
-    unnamed.sort(key=lambda item: -item["uses"])
+        unnamed.append({"module": "[kernel]", "reason": hidden, "samples": modules["kernel_samples"]})
+    unnamed.sort(key=lambda item: -item["samples"])
     return {
         "unnamed": [{"module": item["module"], "reason": item["reason"]} for item in unnamed[:MAX_UNNAMED]]
     }

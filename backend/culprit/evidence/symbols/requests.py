@@ -27,19 +27,19 @@ def list_missing_files(sources: Iterable[Mapping[str, Any]], known: Iterable[str
     for module in (module for source in sources for module in source["modules"]):
         key = module["key"]
         if key and key not in done and module["path"].startswith("/"):
-            first = modules.setdefault(key, {**module, "uses": 0})
-            first["uses"] += module["uses"]
-    ranked = sorted(modules.values(), key=lambda module: -module["uses"])
+            first = modules.setdefault(key, {**module, "samples": 0})
+            first["samples"] += module["samples"]
+    ranked = sorted(modules.values(), key=lambda module: -module["samples"])
     return [_build_request(module) for module in ranked[:MAX_FILES]]
 
 
 def list_generated(sources: Iterable[Mapping[str, Any]]) -> list[int]:
     """Return the processes that ran code without a file, those with most of it first: JIT compilers map it."""
-    uses: dict[int, int] = {}
+    samples: dict[int, int] = {}
     for module in (module for source in sources for module in source["modules"] if module["is_anonymous"]):
         for pid, _, _ in module["places"]:
-            uses[pid] = uses.get(pid, 0) + module["uses"]
-    return sorted(uses, key=lambda pid: -uses[pid])[:MAX_MAPS]
+            samples[pid] = samples.get(pid, 0) + module["samples"]
+    return sorted(samples, key=lambda pid: -samples[pid])[:MAX_MAPS]
 
 
 def _build_request(module: Json) -> FileRequest:

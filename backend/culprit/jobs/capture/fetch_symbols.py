@@ -1,7 +1,7 @@
 """The job that fetches from a host what names the functions of a run's profiles.
 
-It runs after the run, with the permissions of who requested the run, as its collector `symbols`. Whatever happens, the
-profiles are built afterwards: without a name, a function is shown as its module and offset, and the profile tells why.
+It runs after the run, with the permissions of who requested the run, as its collector `symbols`. In any case the
+profiles are built afterwards: a function without a name is displayed as its module and offset, with the reason.
 """
 
 from __future__ import annotations

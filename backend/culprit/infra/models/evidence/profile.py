@@ -18,7 +18,7 @@ UNITS = ("samples", "ns")
 class Profile(Base):
     """Samples with stacks: the columns (`store_key`) and the first tree (`tree_key`) are stored as files.
 
-    `source` names the part of an artifact and its reader. `naming` tells which modules have no function names, and why.
+    `source` names the part of an artifact and its reader. `naming` lists modules without function names, and why.
     `attempts` and `started_at` are of the build: a worker with an older attempt is refused, and a build that takes too
     long is repeated. With `removed_at`, retention has deleted the files.
     """

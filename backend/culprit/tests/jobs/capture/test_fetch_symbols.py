@@ -103,7 +103,7 @@ def test_the_server_names_functions_and_fetches_each_file_once(lab, busy):
         }.items()
 
 
-def test_a_stripped_program_is_shown_by_module_and_offset_with_the_reason(lab, busy):
+def test_a_stripped_program_has_modules_and_offsets_with_the_reason(lab, busy):
     subprocess.run(["strip", busy], check=True)
     host = lab.add_host(lab.sshd())
     lab.worker()
