@@ -4,9 +4,9 @@ import { running } from "../support/platform";
 import { expect, test } from "../support/test";
 
 const BEFORE =
-  "app;main;render;json 40\napp;main;parse;count_quoted 4\napp;main;gone 6\napp;main;steady 50\n";
+  "app;main;render;json 4000\napp;main;parse;count_quoted 400\napp;main;gone 600\napp;main;steady.isra.0 5020\n";
 const AFTER =
-  "app;main;render;json 20\napp;main;parse;count_quoted 26\napp;main;fresh 4\napp;main;steady 50\n";
+  "app;main;render;json 2000\napp;main;parse;count_quoted 2600\napp;main;fresh 400\napp;main;steady 5000\n";
 
 async function bring(page: Page, name: string, text: string): Promise<string> {
   const answer = await page.request.post("/api/v1/imports", {
@@ -69,12 +69,36 @@ test("growth is red, decrease blue, equality gray, and vanished paths are listed
   await expect(page.getByRole("region", { name: "New in B" }).getByText(/fresh/)).toBeVisible();
   await accessible(page);
 
-  await page.getByRole("link", { name: "Swap A and B" }).click();
-  await page.getByRole("button", { name: "Compare", exact: true }).click();
-  await expect(page).toHaveURL(/\/comparisons\//);
-  await expect(frame("json")).toBeVisible({ timeout: 30_000 });
-  const [red2 = 0, , blue2 = 0] = await rgb(frame("json"));
-  expect(red2).toBeGreaterThan(blue2 + 40);
+  await frame("steady").hover();
+  await expect(page.getByTestId("detail")).toContainText("Gray: no more than chance");
+  const functions = page.getByRole("region", { name: "Changed functions" });
+  await expect(functions.getByRole("row")).toHaveCount(7);
+  await page.getByLabel("Show unchanged functions").check();
+  await expect(functions.getByRole("row", { name: /^steady/ })).toBeVisible();
+
+  await vanished.getByRole("button", { name: /gone/ }).click();
+  await expect(page).toHaveURL(/width=a/);
+  await expect(frame("gone")).toBeVisible();
+  const [goneRed = 0, , goneBlue = 0] = await rgb(frame("gone"));
+  expect(goneBlue).toBeGreaterThan(goneRed + 40);
+  await page.goBack();
+
+  await page.getByRole("button", { name: "Swap A and B" }).click();
+  await expect(page).toHaveURL(/swap=1/);
+  await expect
+    .poll(async () => {
+      const [red2 = 0, , blue2 = 0] = await rgb(frame("json"));
+      return red2 - blue2;
+    })
+    .toBeGreaterThan(40);
+
+  await page.getByText("Requests", { exact: true }).click();
+  await expect(page.getByText("Enter the requests of A and B")).toBeVisible();
+  await page.getByLabel("Requests of A").fill("50");
+  await page.getByLabel("Requests of B").fill("100");
+  await page.getByLabel("Requests of B").blur();
+  await frame("json").hover();
+  await expect(page.getByTestId("detail")).toContainText("A 40/req → B 40/req");
   clean();
 });
 

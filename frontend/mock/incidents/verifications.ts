@@ -85,6 +85,8 @@ const frame = (
   a,
   b,
   delta: (b - a) / 1000,
+  verdict: Math.abs(b - a) > 50 ? "changed" : "noise",
+  noise: 0.05,
   children,
 });
 
@@ -94,18 +96,53 @@ route("GET", "/comparisons/:id", (_, diff = "") =>
     state: "ready",
     a: { profile_id: id("profile", UNHEALTHY.id, 472), profiles: 3, filter: { hide_idle: true } },
     b: { profile_id: id("profile", UNHEALTHY.id, 480), profiles: 3, filter: { hide_idle: true } },
-    normalize: "share",
     by_base: true,
     failure: null,
   }),
 );
+const HEAD = {
+  total_a: 1000,
+  total_b: 1000,
+  samples_a: 1000,
+  samples_b: 1000,
+  seconds_a: 10,
+  seconds_b: 10,
+  exposure_a: 1000,
+  exposure_b: 1000,
+  unit: "samples",
+  normalize: "share",
+  normalizations: ["share", "cpu", "wall", "work"],
+  swap: false,
+  bursts: "measured",
+  tests: 12,
+};
+const change = (a: number, b: number) => ({
+  a,
+  b,
+  delta: (b - a) / 1000,
+  p: Math.abs(b - a) > 50 ? 0.001 : 1,
+  noise: 0.05,
+  verdict: Math.abs(b - a) > 50 ? "changed" : "noise",
+});
+route("GET", "/comparisons/:id/work", () => ok({ a: null, b: null }));
+route("GET", "/comparisons/:id/functions", () =>
+  ok({
+    ...HEAD,
+    rows: [
+      { frame: "spin_lock", kind: "kernel", self: change(410, 20), total: change(410, 20) },
+      { frame: "parse", kind: "user", self: change(200, 520), total: change(200, 520) },
+      { frame: "write", kind: "kernel", self: change(350, 360), total: change(350, 360) },
+    ],
+  }),
+);
 route("GET", "/comparisons/:id/tree", () =>
   ok({
-    total_a: 1000,
-    total_b: 1000,
+    ...HEAD,
+    width_of: "b",
     path: [],
-    vanished: [{ path: ["feed", "retry"], a: 40 }],
+    vanished: [{ path: ["feed", "retry"], node: 5, a: 40, changed: true }],
     new: [],
+    modules: {},
     merged: { parse: ["parse", "parse.isra.0"] },
     tree: frame(
       0,

@@ -1,73 +1,79 @@
 """The difference of two views, trie to trie: A is the baseline (before, good), B is compared (after, bad).
 
 Two nodes are the same where the names on the way from the root are the same; modules, addresses and kinds do
-not count. delta = B - A; what is drawn is as wide as B. The two sides may be two runs, two ranges of one, or several
-runs each, which are added up.
+not count. delta = B - A. The two sides may be two runs, two ranges of one, or several runs each, which are added up.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import isnan
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from collectors.contract import Values
 from collectors.profiles import column_file
 from collectors.profiles.column_file import DamagedFileError
 from collectors.profiles.trie import I64, StackTrie, Strings
-from culprit.domain.profiles.stacks import KINDS, ProfileView, compute_min_weight, list_callers
-from culprit.domain.profiles.symbol_names import group_by_base_name, strip_build_marks
-from culprit.domain.profiles.tree import MAX_DEPTH, MAX_NODES, RenderedTree, TreePathStep
+from culprit.domain.profiles.changes import slices
+from culprit.domain.profiles.changes.judgement import (
+    NORMALIZATIONS,
+    Judgement,
+    Normalization,
+    SideWeights,
+    judge_changes,
+)
+from culprit.domain.profiles.stacks import KINDS, Mask, ProfileView, mark_outermost
+from culprit.domain.profiles.symbol_names import find_module, group_by_base_name, strip_build_marks
 from culprit.domain.profiles.trie_merge import TrieSide, merge_tries
 
-Normalization = Literal["share", "absolute"]
-F64 = npt.NDArray[np.float64]
+Unit = Literal["samples", "ns"]
 
 VERSION = 1
-MAX_LISTED_PATHS = 200
 MAX_MERGED_CHARS = 100_000
 """Characters of names taken together that are kept with a comparison: a header has no room for more."""
 
-MIN_EXPECTED_SAMPLES = 5.0
-"""Fewest samples that either side must be expected to have in a node for the normal approximation to hold."""
-
-SIGNIFICANT_Z = 3.2905
-"""|z| from which a node counts as changed: two-sided p < 0.001, as a drawing asks hundreds of questions at
-once.
-"""
+MIN_MEASURED_SAMPLES = 8
+"""Items with fewer samples on both sides together have no variance of their own: they are never tested."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathDifference:
-    """A path that only one side has: names from the outside in, and the inclusive weight on that side."""
+@dataclass(frozen=True, slots=True, eq=False)
+class TrieWeights:
+    """One side. Arrays [nodes]: `own` weights of stacks that end in a node; `own_samples` their samples, and
+    `own_squares` the sum of their squared weights, where samples do not all weigh one.
 
-    path: list[str]
-    weight: int
+    `seconds` of its recordings, 0 without times. `variance` [3, items] is that of `changes.slices`, None without times;
+    `freedom` its degrees of freedom.
+    """
+
+    own: I64
+    samples: int
+    seconds: float = 0.0
+    own_samples: I64 | None = None
+    own_squares: Values | None = None
+    variance: Values | None = None
+    freedom: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonTrie:
-    """Both sides on one trie. `a`, `b` inclusive weights [nodes], `own_a`, `own_b` own ones; `names` frame id
-    → name.
+    """Both sides on one trie. `names` frame id → name, `kinds` frame id → kind.
 
-    `samples_a`, `samples_b` are counts of samples, for the test of significance. `merged`: base name → the names that
-    became it, where names were drawn without the marks of a build.
+    Items are what is tested: the nodes, then each function's own weight, then each function's weight anywhere on a
+    stack, by frame id. `merged`: base name → the names that became it, where names were drawn without the marks of a
+    build. `modules`: `MODULE+0x…` → how many addresses were taken together there.
     """
 
     trie: StackTrie
     names: list[str]
     kinds: list[str]
-    a: I64
-    b: I64
-    own_a: I64
-    own_b: I64
-    samples_a: int
-    samples_b: int
+    side_a: TrieWeights
+    side_b: TrieWeights
     merged: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    modules: Mapping[str, int] = field(default_factory=dict)
 
     def save(self, path: Path) -> int:
         """Write it to a file that `load` maps. Returns the size in bytes."""
@@ -77,10 +83,20 @@ class ComparisonTrie:
             "frame": trie.frame,
             "end": trie.end,
             "depth": trie.depth,
+            "blob": words.blob,
+            "offsets": words.offsets,
         }
-        arrays |= {"own_a": self.own_a, "own_b": self.own_b, "blob": words.blob, "offsets": words.offsets}
-        meta: dict[str, Any] = {"kinds": self.kinds, "samples_a": self.samples_a, "samples_b": self.samples_b}
-        meta["merged"] = _limit_merged_names(self.merged)
+        meta: dict[str, Any] = {"kinds": self.kinds, "merged": _limit_merged_names(self.merged)}
+        meta["modules"] = dict(Counter(dict(self.modules)).most_common(MAX_LISTED_MODULES))
+        for name, side in (("a", self.side_a), ("b", self.side_b)):
+            meta |= {f"samples_{name}": side.samples, f"seconds_{name}": side.seconds}
+            meta[f"freedom_{name}"] = side.freedom
+            arrays[f"own_{name}"] = side.own
+            if side.own_samples is not None and side.own_squares is not None:
+                arrays[f"own_samples_{name}"] = side.own_samples
+                arrays[f"own_squares_{name}"] = side.own_squares
+            if side.variance is not None:
+                arrays[f"variance_{name}"] = side.variance.astype(np.float32).ravel()
         return column_file.write_columns(path, "diff", VERSION, meta, arrays)
 
     @classmethod
@@ -91,133 +107,98 @@ class ComparisonTrie:
             a, meta = file.arrays, file.meta
             trie = StackTrie(a["parent"], a["frame"], a["end"], a["depth"])
             names = Strings(a["blob"], a["offsets"]).all()
-            own_a, own_b = a["own_a"], a["own_b"]
-            samples = int(meta["samples_a"]), int(meta["samples_b"])
-            totals = trie.inclusive(own_a), trie.inclusive(own_b)
             together = {str(base): tuple(map(str, of)) for base, of in meta.get("merged", {}).items()}
-            return cls(trie, names, list(meta["kinds"]), *totals, own_a, own_b, *samples, together)
+            modules = {str(name): int(count) for name, count in meta.get("modules", {}).items()}
+            sides = [_load_side(a, meta, name, len(trie) + 2 * len(names)) for name in ("a", "b")]
+            if any(len(side.own) != len(trie) for side in sides):
+                raise DamagedFileError("sides and stacks differ in length")
+            return cls(trie, names, list(meta["kinds"]), sides[0], sides[1], together, modules)
         except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
             raise DamagedFileError(f"missing or misshapen: {error}") from error
 
-    @property
-    def total_a(self) -> int:
-        """The weight of the baseline."""
-        return int(self.a[0])
+    def swap(self) -> ComparisonTrie:
+        """Return the same with A as B and B as A."""
+        return replace(self, side_a=self.side_b, side_b=self.side_a)
+
+    def weigh(self, normalization: Normalization = "share") -> tuple[I64, I64]:
+        """Return the own weights of both sides [nodes]; per CPU second, those of idle CPUs are left out."""
+        idle = self.idle if normalization == "cpu" else np.zeros(len(self.trie), bool)
+        return np.where(idle, 0, self.side_a.own), np.where(idle, 0, self.side_b.own)
 
     @property
-    def total_b(self) -> int:
-        """The weight of what is compared."""
-        return int(self.b[0])
+    def idle(self) -> Mask:
+        """[nodes]: a stack that ends here is an idle CPU."""
+        return mark_idle(self.trie, self.kinds)
 
-    def delta(self, normalize: Normalization = "share") -> F64:
-        """[nodes]: B - A. `share`: difference of the shares of each side's own total, in -1 … 1.
+    @property
+    def unit(self) -> Unit:
+        """What weights are counted in."""
+        return "samples" if self.side_a.own_samples is None else "ns"
 
-        `absolute`: difference of weights, as a share of the larger total.
-        """
-        if normalize == "share":
-            return self.b / max(self.total_b, 1) - self.a / max(self.total_a, 1)
-        return (self.b - self.a) / max(self.total_a, self.total_b, 1)
+    @property
+    def normalizations(self) -> tuple[Normalization, ...]:
+        """What weights can be divided by: CPU seconds need samples of CPUs, seconds need times on both sides."""
+        is_timed = self.side_a.seconds > 0 and self.side_b.seconds > 0
+        known = {"share": True, "cpu": self.unit == "samples", "wall": is_timed, "work": True}
+        return tuple(name for name in NORMALIZATIONS if known[name])
 
-    def z(self) -> F64:
-        """[nodes]: two-proportion z of the node's share on both sides, pooled; NaN if there are too
-        few samples.
+    def judge(
+        self, normalization: Normalization = "share", work: tuple[float, float] | None = None
+    ) -> Judgement:
+        """Return what changed by more than chance, [items]. `work`: the units of work of A and of B."""
+        a, b = (self._build_weights(side, normalization) for side in (self.side_a, self.side_b))
+        if normalization == "work":
+            if work is None or min(work) <= 0:
+                raise ValueError("units of work must be positive")
+            a, b = replace(a, exposure=work[0]), replace(b, exposure=work[1])
+        return judge_changes(a, b, self._mark_distinct(a, b), shares=normalization in ("share", "cpu"))
 
-        z = (pB - pA) / sqrt(p (1 - p) (1/nA + 1/nB)), p = (xA + xB) / (nA + nB), with x in samples: weights
-        are scaled by samples per weight. Samples next to each other in time are not independent, so z is
-        optimistic.
-        """
-        n_a, n_b = self.samples_a, self.samples_b
-        if not n_a or not n_b:
-            return np.full(len(self.trie), np.nan)
-        x_a, x_b = self.a * (n_a / max(self.total_a, 1)), self.b * (n_b / max(self.total_b, 1))
-        pooled = (x_a + x_b) / (n_a + n_b)
-        spread = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
-        z = np.divide(x_b / n_b - x_a / n_a, spread, out=np.zeros(len(self.trie)), where=spread > 0)
-        z[pooled * min(n_a, n_b) < MIN_EXPECTED_SAMPLES] = np.nan
-        return z
-
-    def render_tree(
-        self, width: int = 1200, root: int = 0, normalize: Normalization = "share", min_px: float = 0.5
-    ) -> RenderedTree:
-        """The subtree of `root` as wide as B, each node with `a`, `b`, `delta`, `z` and `significant` (null:
-        too few).
-
-        Nodes too narrow are pruned as in `View.tree`; a pruned child carries what A and B have in it.
-        """
-        trie = self.trie
-        if not 0 <= root < len(trie):
-            raise IndexError(root)
-        part = slice(root, int(trie.end[root]))
-        least = compute_min_weight(int(self.b[root]), width, min_px)
-        seen = (self.b[part] >= least) & (trie.depth[part] <= trie.depth[root] + MAX_DEPTH)
-        seen[0] = True
-        if np.count_nonzero(seen) > MAX_NODES:
-            seen &= self.b[part] > np.partition(self.b[part][seen], -MAX_NODES)[-MAX_NODES]
-            seen[0] = True
-        ids = np.flatnonzero(seen) + root
-        parent = np.searchsorted(ids, trie.parent[ids[1:]])
-        rest_a, rest_b = self.a[ids] - self.own_a[ids], self.b[ids] - self.own_b[ids]
-        np.subtract.at(rest_a, parent, self.a[ids[1:]])
-        np.subtract.at(rest_b, parent, self.b[ids[1:]])
-        frame = trie.frame[ids].tolist()
-        rendered_tree = RenderedTree(
-            ids.tolist(),
-            (trie.depth[ids] - trie.depth[root]).tolist(),
-            [self.names[f] for f in frame],
-            [""] * len(ids),
-            [self.kinds[f] for f in frame],
-            self.b[ids].tolist(),
-            self.own_b[ids].tolist(),
-            self._node_numbers(ids, normalize),
-        )
-        return rendered_tree.add_pruned(rest_b.tolist(), self._pruned_numbers(rest_a, rest_b, normalize))
-
-    def list_path(self, node: int) -> list[TreePathStep]:
-        """From the root down to the caller of `node`."""
-        return list_callers(self.trie, self.names, node)
-
-    def _node_numbers(self, ids: I64, normalize: Normalization) -> dict[str, list[int | float | bool | None]]:
-        z = self.z()[ids].tolist()
-        return {
-            "a": self.a[ids].tolist(),
-            "b": self.b[ids].tolist(),
-            "delta": [round(d, 9) for d in self.delta(normalize)[ids].tolist()],
-            "z": [None if isnan(v) else round(v, 3) for v in z],
-            "significant": [None if isnan(v) else abs(v) >= SIGNIFICANT_Z for v in z],
-        }
-
-    def _pruned_numbers(
-        self, a: I64, b: I64, normalize: Normalization
-    ) -> dict[str, list[int | float | bool | None]]:
-        if normalize == "share":
-            delta = b / max(self.total_b, 1) - a / max(self.total_a, 1)
+    def _build_weights(self, side: TrieWeights, normalization: Normalization) -> SideWeights:
+        idle = self.idle if normalization == "cpu" else np.zeros(len(self.trie), bool)
+        project = build_projection(self.trie, len(self.names))
+        weight = project(np.where(idle, 0, side.own)).astype(float)
+        total = float(weight[0])
+        if side.own_samples is None or side.own_squares is None:
+            samples, squares = weight, weight
         else:
-            delta = (b - a) / max(self.total_a, self.total_b, 1)
-        nothing: list[int | float | bool | None] = [None] * len(a)
-        return {
-            "a": a.tolist(),
-            "b": b.tolist(),
-            "delta": [round(d, 9) for d in delta.tolist()],
-            "z": nothing,
-            "significant": nothing,
-        }
+            samples = project(np.where(idle, 0, side.own_samples)).astype(float)
+            squares = project(np.where(idle, 0, side.own_squares)).astype(float)
+        of = "wall" if normalization == "work" else normalization
+        return SideWeights(
+            weight,
+            samples,
+            squares,
+            total if normalization in ("share", "cpu") else side.seconds,
+            float(samples[0]),
+            float(squares[0]),
+            None if side.variance is None else side.variance[slices.EXPOSURES.index(of)],
+            side.freedom,
+        )
 
-    def list_vanished_paths(self, limit: int = MAX_LISTED_PATHS) -> list[PathDifference]:
-        """Paths that A has and B has not, at the frame where they part, heaviest first."""
-        return self._list_unshared_paths(self.a, self.b, limit)
+    def _mark_distinct(self, a: SideWeights, b: SideWeights) -> Mask:
+        """[items]: weighs something else than its only caller; a chain of calls is one hypothesis."""
+        nodes, distinct = len(self.trie), np.ones(len(a.weight), bool)
+        parent = self.trie.parent[1:]
+        distinct[1:nodes] = (a.weight[1:nodes] != a.weight[parent]) | (b.weight[1:nodes] != b.weight[parent])
+        return distinct
 
-    def new(self, limit: int = MAX_LISTED_PATHS) -> list[PathDifference]:
-        """Paths that B has and A has not, at the frame where they part, heaviest first."""
-        return self._list_unshared_paths(self.b, self.a, limit)
 
-    def _list_unshared_paths(self, here: I64, there: I64, limit: int) -> list[PathDifference]:
-        alone = (here > 0) & (there == 0)
-        alone[1:] &= there[self.trie.parent[1:]] > 0
-        nodes = np.flatnonzero(alone)
-        nodes = nodes[np.argsort(-here[nodes], kind="stable")[:limit]]
-        return [
-            PathDifference([self.names[f] for f in self.trie.path(n)], int(here[n])) for n in nodes.tolist()
-        ]
+MAX_LISTED_MODULES = 200
+
+
+def _load_side(
+    arrays: Mapping[str, column_file.Array], meta: Mapping[str, Any], name: str, items: int
+) -> TrieWeights:
+    variance = arrays.get(f"variance_{name}")
+    return TrieWeights(
+        arrays[f"own_{name}"],
+        int(meta[f"samples_{name}"]),
+        float(meta.get(f"seconds_{name}", 0)),
+        arrays.get(f"own_samples_{name}"),
+        arrays.get(f"own_squares_{name}"),
+        None if variance is None else variance.reshape(len(slices.EXPOSURES), items).astype(float),
+        float(meta.get(f"freedom_{name}", 0)),
+    )
 
 
 def _limit_merged_names(merged: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -231,6 +212,26 @@ def _limit_merged_names(merged: Mapping[str, Sequence[str]]) -> dict[str, list[s
     return stored
 
 
+def mark_idle(trie: StackTrie, kinds: Sequence[str]) -> Mask:
+    """[nodes]: a stack that ends here is an idle CPU."""
+    return np.asarray(np.array([kind == "idle" for kind in kinds], bool)[trie.frame])
+
+
+def build_projection(trie: StackTrie, frames: int) -> slices.Project:
+    """Return what turns own weights [nodes] into those of the items of a comparison."""
+    outer = np.flatnonzero(mark_outermost(trie))
+
+    def project(own: I64 | Values) -> Values:
+        upto = np.zeros(len(trie) + 1, own.dtype)
+        np.cumsum(own, out=upto[1:])
+        inclusive = upto[trie.end] - upto[:-1]
+        alone = np.bincount(trie.frame, weights=own, minlength=frames)
+        total = np.bincount(trie.frame[outer], weights=inclusive[outer], minlength=frames)
+        return np.concatenate([inclusive, alone, total])
+
+    return project
+
+
 def compare_views(a: ProfileView, b: ProfileView) -> ComparisonTrie:
     """Lay two views over each other."""
     return compare_pooled_views([a], [b])
@@ -241,27 +242,68 @@ def compare_pooled_views(
 ) -> ComparisonTrie:
     """Lay several views of each side over each other, each side added up; there must be one of either at least.
 
-    `by_base`: functions are the same where their names are without the marks of a build. Work is one pass over each
-    level of all tries.
+    `by_base`: the sides are different builds. Functions are the same where their names are without the marks of a
+    build, and frames without a name where their modules are. Work is one pass over each level of all tries, and one
+    over the nodes for each slice of time.
     """
     shared = _NameIndex(by_base=by_base)
-    sides = [TrieSide(view.profile.table.trie, shared.intern_frames(view)) for view in (*before, *after)]
-    trie, into = merge_tries(sides)
-    own_a, own_b = np.zeros(len(trie), np.int64), np.zeros(len(trie), np.int64)
-    for n, view in enumerate((*before, *after)):
-        np.add.at(own_a if n < len(before) else own_b, into[n], view.own)
-    return ComparisonTrie(
-        trie,
-        list(shared.words),
-        shared.kinds,
-        trie.inclusive(own_a),
-        trie.inclusive(own_b),
-        own_a,
-        own_b,
-        sum(view.samples for view in before),
-        sum(view.samples for view in after),
-        shared.merged_names(),
+    views = (*before, *after)
+    tries = [TrieSide(view.profile.table.trie, shared.intern_frames(view)) for view in views]
+    trie, into = merge_tries(tries)
+    names = list(shared.words)
+    counted = (
+        _add_up(before, into[: len(before)], len(trie)),
+        _add_up(after, into[len(before) :], len(trie)),
     )
+    project = build_projection(trie, len(names))
+    samples = np.sum(
+        [project(side.own if side.own_samples is None else side.own_samples) for side in counted], 0
+    )
+    measured = np.flatnonzero(samples >= MIN_MEASURED_SAMPLES)
+    idle = mark_idle(trie, shared.kinds)
+    halves = ((before, into[: len(before)]), (after, into[len(before) :]))
+    sides = [
+        _add_variance(
+            side,
+            slices.measure_variance(of, nodes, idle, lambda own: project(own)[measured]),
+            measured,
+            len(samples),
+        )
+        for side, (of, nodes) in zip(counted, halves, strict=True)
+    ]
+    return ComparisonTrie(
+        trie, names, shared.kinds, sides[0], sides[1], shared.merged_names(), dict(shared.modules)
+    )
+
+
+def _add_up(views: Sequence[ProfileView], into: Sequence[I64], nodes: int) -> TrieWeights:
+    own, samples, squares = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes)
+    for view, to in zip(views, into, strict=True):
+        np.add.at(own, to, view.own)
+        table = view.profile.table
+        if table.unit == "ns":
+            stack = to[table.stack[view.rows]]
+            samples += np.bincount(stack, minlength=nodes)
+            squares += np.bincount(stack, weights=table.weight[view.rows].astype(float) ** 2, minlength=nodes)
+    timed = [slices.measure_seconds(view) for view in views]
+    weighted = any(view.profile.table.unit == "ns" for view in views)
+    return TrieWeights(
+        own,
+        sum(view.samples for view in views),
+        sum(timed) if all(timed) else 0.0,
+        samples if weighted else None,
+        squares if weighted else None,
+    )
+
+
+def _add_variance(
+    side: TrieWeights, spread: slices.SliceVariance | None, measured: I64, items: int
+) -> TrieWeights:
+    if spread is None:
+        return side
+    variance = np.zeros((len(slices.EXPOSURES), items))
+    variance[:, measured] = spread.values
+    return replace(side, variance=variance, freedom=spread.freedom)
 
 
 class _NameIndex:
@@ -270,6 +312,7 @@ class _NameIndex:
     def __init__(self, *, by_base: bool) -> None:
         self.words: dict[str, int] = {}
         self.kinds: list[str] = []
+        self.modules: Counter[str] = Counter()
         self._by_base = by_base
         self._known: dict[str, int] = {}
 
@@ -281,7 +324,7 @@ class _NameIndex:
             zip(view.profile.names, table.frames.kind.tolist(), strict=True)
         ):
             if name not in self._known:
-                displayed_name = strip_build_marks(name) if self._by_base else name
+                displayed_name = self._choose_name(name) if self._by_base else name
                 if displayed_name not in self.words:
                     self.words[displayed_name] = len(self.words)
                     self.kinds.append(KINDS[kind])
@@ -289,6 +332,15 @@ class _NameIndex:
             out[frame] = self._known[name]
         return out
 
+    def _choose_name(self, name: str) -> str:
+        module = find_module(name)
+        if module is None:
+            return strip_build_marks(name)
+        self.modules[module] += 1
+        return module
+
     def merged_names(self) -> Mapping[str, Sequence[str]]:
         """Base name → the names that became it."""
-        return group_by_base_name(self._known) if self._by_base else {}
+        if not self._by_base:
+            return {}
+        return group_by_base_name(name for name in self._known if find_module(name) is None)

@@ -64,21 +64,8 @@ class StackProfile:
 
     @cached_property
     def outermost(self) -> Mask:
-        """[nodes]: no caller of this node is the same frame. Summing inclusive weight over these counts
-        recursion once.
-
-        Nodes of one frame, in pre-order, are outermost where no earlier one's subtree reaches over them: a
-        running maximum of subtree ends per frame.
-        """
-        trie = self.table.trie
-        n = len(trie)
-        order = np.argsort(trie.frame, kind="stable")
-        group = trie.frame[order].astype(np.int64) * (n + 1)
-        reach = np.maximum.accumulate(group + trie.end[order])
-        before = np.r_[np.int64(-1), reach[:-1]]
-        mask = np.zeros(n, bool)
-        mask[order] = before <= group + order
-        return mask
+        """[nodes]: no caller of this node is the same frame."""
+        return mark_outermost(self.table.trie)
 
     @cached_property
     def processes(self) -> dict[int, str]:
@@ -141,7 +128,7 @@ class StackProfile:
         else:
             own = np.zeros(n, np.int64)
             np.add.at(own, stack, weight)
-        return ProfileView(self, rows, own, self.table.trie.inclusive(own))
+        return ProfileView(self, rows, own, self.table.trie.inclusive(own), chosen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,6 +141,7 @@ class ProfileView:
     rows: slice | npt.NDArray[np.int64]
     own: I64
     total: I64
+    chosen: SampleFilter = SampleFilter()
 
     @property
     def weight(self) -> int:
@@ -212,6 +200,22 @@ class ProfileView:
     def nodes(self) -> int:
         """How many nodes of the trie have weight in this view."""
         return int(np.count_nonzero(self.total))
+
+
+def mark_outermost(trie: StackTrie) -> Mask:
+    """[nodes]: no caller of this node is the same frame. Summing inclusive weight over these counts recursion once.
+
+    Nodes of one frame, in pre-order, are outermost where no earlier one's subtree reaches over them: a
+    running maximum of subtree ends per frame.
+    """
+    n = len(trie)
+    order = np.argsort(trie.frame, kind="stable")
+    group = trie.frame[order].astype(np.int64) * (n + 1)
+    reach = np.maximum.accumulate(group + trie.end[order])
+    before = np.r_[np.int64(-1), reach[:-1]]
+    mask = np.zeros(n, bool)
+    mask[order] = before <= group + order
+    return mask
 
 
 def list_callers(trie: StackTrie, names: Sequence[str], node: int) -> list[TreePathStep]:

@@ -45,6 +45,20 @@ def _strip_mark(symbol: str) -> str:
     return _MANGLED_HASH.sub(r"\1E", symbol)
 
 
+_ADDRESS = re.compile(r"^(.+)\+0x[0-9a-f]+$", re.DOTALL)
+_BARE_ADDRESS = re.compile(r"^(?:0x)?[0-9a-f]{6,16}$")
+
+
+def find_module(name: str) -> str | None:
+    """Return what a frame without a symbol is compared by, `MODULE+0x…`; None for names.
+
+    An address belongs to one build: another build has another function there.
+    """
+    if match := _ADDRESS.match(name):
+        return f"{match[1]}+0x…"
+    return "0x…" if _BARE_ADDRESS.match(name) and any(c.isdigit() for c in name) else None
+
+
 def group_by_base_name(symbols: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
     """What was renamed or taken together: base name → the names that became it, sorted. Others are left out."""
     results: dict[str, set[str]] = {}

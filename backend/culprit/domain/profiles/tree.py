@@ -19,7 +19,7 @@ MAX_DEPTH = 400
 and renderers recurse, stacks may have 10,000 frames."""
 
 
-NodeNumbers = Sequence[int | float | bool | None]
+NodeNumbers = Sequence[int | float | bool | str | None]
 
 
 @dataclass(frozen=True, slots=True)

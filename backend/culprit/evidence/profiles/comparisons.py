@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import asdict
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -10,16 +10,19 @@ from sqlalchemy.orm import Session
 from collectors.profiles.column_file import DamagedFileError
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import authorize
-from culprit.domain.profiles.comparison import PathDifference
+from culprit.domain.profiles.changes.drawing import ComparisonDrawing, PathDifference, SideName
+from culprit.domain.profiles.changes.functions import list_function_changes
+from culprit.domain.profiles.comparison import ComparisonTrie
 from culprit.domain.profiles.tree_response import render_tree_json
 from culprit.evidence.profiles import queries, service
-from culprit.evidence.profiles.file_cache import COMPARISONS
-from culprit.evidence.profiles.schemas import (
+from culprit.evidence.profiles.comparison_schemas import (
     ComparisonCreate,
+    ComparisonParams,
     ComparisonResponse,
     ComparisonSide,
     ComparisonSideResponse,
 )
+from culprit.evidence.profiles.file_cache import COMPARISONS
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.models.evidence.profile_comparison import ProfileComparison
@@ -27,7 +30,6 @@ from culprit.infra.task_queue import enqueue_after_commit
 from culprit.json_types import Json
 from culprit.web.errors import ConflictError, GoneError, InvalidRequestError, NotFoundError
 
-Normalize = Literal["share", "absolute"]
 MAX_PATH = 400
 
 
@@ -45,10 +47,11 @@ def create_comparison(
     for profile in (a, b):
         if profile.state == "failed":
             service.require_ready(profile)
+    # Two parts of one profile are of one build: its names and addresses mean the same on both sides.
+    by_base = a.id != b.id if comparison_create.by_base is None else comparison_create.by_base
     row = ProfileComparison(
-        a=_side_to_json(comparison_create.a),
+        a={**_side_to_json(comparison_create.a), "by_base": by_base},
         b=_side_to_json(comparison_create.b),
-        normalize=comparison_create.normalize in (True, "share"),
         requested_by=actor.id,
     )
     session.add(row)
@@ -94,7 +97,6 @@ def build_comparison_response(session: Session, actor: Actor, row: ProfileCompar
         state=row.state,
         a=sides[0],
         b=sides[1],
-        normalize="share" if row.normalize else "absolute",
         by_base=bool(row.a.get("by_base")),
         failure=row.failure,
         created_at=row.created_at,
@@ -102,10 +104,11 @@ def build_comparison_response(session: Session, actor: Actor, row: ProfileCompar
     )
 
 
-def render_comparison_tree(
-    store: ArtifactStore, row: ProfileComparison, *, width: int, root: int, normalize: Normalize | None
-) -> bytes:
-    """The JSON of its tree, as wide as B; with paths that only one side has."""
+def load_comparison(store: ArtifactStore, row: ProfileComparison) -> ComparisonTrie:
+    """Return its stored result.
+
+    Raises GoneError if it was deleted, ConflictError while it is built, if that failed, or if the result is lost.
+    """
     if row.removed_at is not None:
         raise GoneError("comparison.removed", at=row.removed_at.date().isoformat())
     if row.state != "ready" or row.result_key is None:
@@ -113,29 +116,84 @@ def render_comparison_tree(
             f"comparison.{'failed' if row.state == 'failed' else 'not_ready'}", state=row.state
         )
     try:
-        comparison = COMPARISONS.get(row.result_key, store.path)
+        return COMPARISONS.get(row.result_key, store.path)
     except (ArtifactMissingError, ArtifactAlteredError, DamagedFileError, FileNotFoundError) as error:
         raise ConflictError("profile.lost", why=str(error)[:200]) from error
-    how: Normalize = normalize or ("share" if row.normalize else "absolute")
+
+
+def draw_comparison(comparison: ComparisonTrie, params: ComparisonParams) -> ComparisonDrawing:
+    """Return a comparison as it is looked at. Raises InvalidRequestError if it lacks what it is divided by."""
+    work = None
+    if params.normalize == "work":
+        if params.work_a is None or params.work_b is None:
+            raise InvalidRequestError("comparison.no_work")
+        work = (params.work_a, params.work_b)
+    elif params.normalize not in comparison.normalizations:
+        raise InvalidRequestError(
+            "comparison.no_cpu_seconds" if params.normalize == "cpu" else "comparison.no_times"
+        )
+    if params.swap:
+        comparison, work = comparison.swap(), None if work is None else (work[1], work[0])
+    return ComparisonDrawing(comparison, params.normalize, work)
+
+
+def render_comparison_tree(
+    comparison: ComparisonTrie, params: ComparisonParams, *, width: int, root: int, width_of: SideName
+) -> bytes:
+    """The JSON of its tree, as wide as a side; with paths that only one side has."""
+    drawing = draw_comparison(comparison, params)
     try:
-        tree = comparison.render_tree(width, root, how)
+        tree = drawing.render_tree(width, root, width_of)
     except IndexError:
         raise NotFoundError("profile.no_such_node", node=root) from None
-    more = {
-        "total_a": comparison.total_a,
-        "total_b": comparison.total_b,
-        "samples_a": comparison.samples_a,
-        "samples_b": comparison.samples_b,
-        "normalize": how,
-        "vanished": [_path_to_json(vanished_path, "a") for vanished_path in comparison.list_vanished_paths()],
-        "new": [_path_to_json(item, "b") for item in comparison.new()],
+    more = _build_head(drawing, params) | {
+        "width_of": width_of,
+        "vanished": [_path_to_json(item, "a") for item in drawing.list_vanished_paths()],
+        "new": [_path_to_json(item, "b") for item in drawing.list_new_paths()],
         "merged": {base: list(names) for base, names in comparison.merged.items()},
+        "modules": dict(comparison.modules),
     }
-    return render_tree_json(tree, more, comparison.list_path(root)).encode("utf-8", "replace")
+    return render_tree_json(tree, more, drawing.list_path(root)).encode("utf-8", "replace")
+
+
+def list_changed_functions(comparison: ComparisonTrie, params: ComparisonParams, limit: int) -> Json:
+    """Functions: first those that changed by more than chance."""
+    drawing = draw_comparison(comparison, params)
+    rows = [
+        {"frame": row.frame, "kind": row.kind, "self": asdict(row.own), "total": asdict(row.total)}
+        for row in list_function_changes(drawing, limit)
+    ]
+    return _build_head(drawing, params) | {"rows": rows}
+
+
+def _build_head(drawing: ComparisonDrawing, params: ComparisonParams) -> Json:
+    comparison, judgement = drawing.comparison, drawing.judgement
+    a, b = comparison.side_a, comparison.side_b
+    return {
+        "total_a": int(drawing.a[0]),
+        "total_b": int(drawing.b[0]),
+        "samples_a": a.samples,
+        "samples_b": b.samples,
+        "seconds_a": a.seconds,
+        "seconds_b": b.seconds,
+        "exposure_a": drawing.exposures[0],
+        "exposure_b": drawing.exposures[1],
+        "unit": comparison.unit,
+        "normalize": params.normalize,
+        "normalizations": list(comparison.normalizations),
+        "swap": params.swap,
+        "bursts": "measured" if a.variance is not None and b.variance is not None else "assumed",
+        "tests": judgement.tests,
+    }
 
 
 def _path_to_json(path_difference: PathDifference, side: str) -> Json:
     path = path_difference.path
     if len(path) > MAX_PATH:
         path = [*path[: MAX_PATH // 2], "…", *path[-MAX_PATH // 2 :]]
-    return {"path": path, side: path_difference.weight}
+    return {
+        "path": path,
+        "node": path_difference.node,
+        side: path_difference.weight,
+        "changed": path_difference.is_changed,
+    }

@@ -14,11 +14,16 @@ from culprit.accounts.authorization import authorize
 from culprit.accounts.dependencies import CurrentActor
 from culprit.accounts.idempotency import Once
 from culprit.domain.series.tracks import MAX_WIDTH
-from culprit.evidence.profiles import comparisons, queries, scheduling, service
-from culprit.evidence.profiles.schemas import (
+from culprit.evidence.profiles import comparison_work, comparisons, queries, scheduling, service
+from culprit.evidence.profiles.comparison_schemas import (
+    ComparedFunctionsResponse,
     ComparisonCreate,
+    ComparisonParams,
     ComparisonResponse,
     ComparisonTreeResponse,
+    ComparisonWorkResponse,
+)
+from culprit.evidence.profiles.schemas import (
     CpuTracksResponse,
     FunctionTableResponse,
     HeatMatrixResponse,
@@ -71,6 +76,20 @@ class HeatMatrixParams(ProfileFilterParams):
 
     bins: Annotated[int, Query(ge=0, le=MAX_WIDTH)] = 0
     rows: Annotated[int, Query(ge=1, le=200)] = 50
+
+
+class ComparisonTreeParams(ComparisonParams):
+    """How to draw a comparison. `width_of`: the side that sets the width; paths of the other side alone have none."""
+
+    width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
+    root: Annotated[int, Query(ge=0, lt=1 << 53, description="A node's id: draw what is below it")] = 0
+    width_of: Literal["a", "b"] = "b"
+
+
+class ComparisonFunctionsParams(ComparisonParams):
+    """How many rows, and how to look at them."""
+
+    limit: Annotated[int, Query(ge=1, le=2000)] = 200
 
 
 class ProfileExportParams(ProfileFilterParams):
@@ -236,21 +255,38 @@ def get_comparison(comparison_id: UUID, db: DbDep, actor: CurrentActor) -> Compa
 
 @router.get("/comparisons/{comparison_id}/tree", response_model=ComparisonTreeResponse)
 def get_comparison_tree(
-    comparison_id: UUID,
-    db: DbDep,
-    actor: CurrentActor,
-    *,
-    width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200,
-    root: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
-    normalize: Literal["share", "absolute"] | None = None,
+    comparison_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ComparisonTreeParams, Query()]
 ) -> Response:
-    """Its tree, as wide as B; every node holds a, b and delta = B - A."""
+    """Its tree, as wide as one side; every node holds a, b and delta = B - A."""
     row = comparisons.get_comparison(db, actor, comparison_id)
     release_connection(db)
+    store = artifact_store()
     body = comparisons.render_comparison_tree(
-        artifact_store(), row, width=width, root=root, normalize=normalize
+        comparisons.load_comparison(store, row),
+        params,
+        width=params.width,
+        root=params.root,
+        width_of=params.width_of,
     )
     return Response(body, media_type="application/json")
+
+
+@router.get("/comparisons/{comparison_id}/functions", response_model=ComparedFunctionsResponse)
+def get_comparison_functions(
+    comparison_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ComparisonFunctionsParams, Query()]
+) -> Response:
+    """Functions of both sides: first those that changed by more than chance."""
+    row = comparisons.get_comparison(db, actor, comparison_id)
+    release_connection(db)
+    comparison = comparisons.load_comparison(artifact_store(), row)
+    return fast_json(comparisons.list_changed_functions(comparison, params, params.limit))
+
+
+@router.get("/comparisons/{comparison_id}/work")
+def get_comparison_work(comparison_id: UUID, db: DbDep, actor: CurrentActor) -> ComparisonWorkResponse:
+    """Requests during each side, from the application series of their runs."""
+    row = comparisons.get_comparison(db, actor, comparison_id)
+    return comparison_work.measure_work(db, artifact_store(), actor, row)
 
 
 @router.get("/runs/{run_id}/sched", response_model=SchedulerResponse)

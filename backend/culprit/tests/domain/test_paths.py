@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from culprit.domain.profiles.changes.drawing import ComparisonDrawing
 from culprit.domain.profiles.comparison import compare_views
 from culprit.domain.profiles.inverted import find_inverted_path, render_inverted_tree
 from culprit.domain.profiles.stacks import ProfileView, StackProfile
@@ -46,7 +47,7 @@ def test_callers_have_steps_of_their_own() -> None:
 
 
 def test_a_comparison_has_them_too() -> None:
-    result = compare_views(seen(), seen())
+    result = ComparisonDrawing(compare_views(seen(), seen()))
     tree = result.render_tree()
     leaf = tree.id[tree.name.index("malloc")]
     assert [step.name for step in result.list_path(leaf)][-1] == "parse"

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from culprit.domain.profiles.symbol_names import group_by_base_name, strip_build_marks
+from culprit.domain.profiles.symbol_names import find_module, group_by_base_name, strip_build_marks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +73,25 @@ def test_names_are_taken_together_only_where_they_are_the_same_before_their_mark
 ) -> None:
     left, right = strip_build_marks(left_name + "".join(marks)), strip_build_marks(right_name + "".join(more))
     assert left == left_name and (left == right) == (left_name == right_name)
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("libc.so.6+0x2724a", "libc.so.6+0x…"),
+        ("[vdso]+0x9f0", "[vdso]+0x…"),
+        ("a+0x1+0x2", "a+0x1+0x…"),
+        ("0x7f3a51c0", "0x…"),
+        ("7f3a51c0d000", "0x…"),
+        ("deadbeef", None),
+        ("operator+0", None),
+        ("+0x10", None),
+        ("f<0x10>", None),
+        ("main", None),
+    ],
+)
+def test_addresses_are_no_names(name: str, module: str | None) -> None:
+    assert find_module(name) == module
 
 
 def test_what_was_taken_together_is_listed() -> None:

@@ -343,6 +343,8 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ),
     ("GET", "/comparisons/{comparison_id}"): ("viewer", None, "", True),
     ("GET", "/comparisons/{comparison_id}/tree"): ("viewer", None, "", True),
+    ("GET", "/comparisons/{comparison_id}/functions"): ("viewer", None, "", True),
+    ("GET", "/comparisons/{comparison_id}/work"): ("viewer", None, "", True),
     ("POST", "/imports"): ("investigator", {"kind": "folded"}, "", False),
     ("POST", "/imports/example"): ("investigator", None, "", False),
     ("GET", "/uploads"): ("investigator", None, "", False),

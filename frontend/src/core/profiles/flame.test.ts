@@ -7,6 +7,7 @@ import {
   type FlameNode,
   findFrame,
   frameFill,
+  markedDelta,
   neighbour,
   underAncestors,
   walk,
@@ -51,16 +52,19 @@ describe("colors of a difference", () => {
     expect(deltaFill(Number.NaN, 1, "dark")).toBe(deltaFill(0, 1, "dark"));
   });
   it("has a second cue besides color", () => {
-    expect([deltaGlyph(0.02), deltaGlyph(-0.02), deltaGlyph(0), deltaGlyph(0.0001)]).toEqual([
-      "▲ ",
-      "▼ ",
-      "",
-      "",
-    ]);
+    expect([deltaGlyph(0.02), deltaGlyph(-0.02), deltaGlyph(0)]).toEqual(["▲ ", "▼ ", ""]);
   });
-  it("does not let the dimmed ancestors set the scale", () => {
-    const node = { ...leaf(1, "x", 1, 0.1), children: [leaf(2, "y", 1, -0.3)] };
-    expect(deltaExtent({ ...leaf(0, "all", 1, 0.9), above: true, children: [node] })).toBe(0.3);
+  it("does not let dimmed ancestors or chance set the scale", () => {
+    const changed = (node: FlameNode): FlameNode => ({ ...node, verdict: "changed" });
+    const children = [
+      changed(leaf(2, "y", 1, -0.3)),
+      { ...leaf(3, "z", 1, 0.8), verdict: "noise" as const },
+      { ...leaf(4, "few", 1, 0.7), verdict: "few" as const },
+      { ...leaf(5, "pruned", 1, 0.6), verdict: null },
+    ];
+    const root = { ...changed(leaf(0, "all", 1, 0.9)), above: true, children };
+    expect(deltaExtent(root)).toBe(0.3);
+    expect([root, ...children].map(markedDelta)).toEqual([0, -0.3, 0, 0, 0]);
   });
 });
 

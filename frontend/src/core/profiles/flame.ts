@@ -6,10 +6,14 @@ export interface FlameNode {
   self: number;
   kind: FrameKind;
   children?: FlameNode[];
-  /** In a difference: weights of both sides in their own units, and (B − A) as a share of the total. */
+  /** In a difference: weights of both sides, and B − A after each was divided by what its side has as a whole. */
   a?: number;
   b?: number;
   delta?: number;
+  /** Whether the difference is more than chance; `few`: too few samples to test, null: not one frame. */
+  verdict?: "changed" | "noise" | "few" | null;
+  /** The least difference that would be more than chance. */
+  noise?: number | null;
   /** An ancestor of the frame that was zoomed to: full width, dimmed. */
   above?: boolean;
 }
@@ -140,8 +144,8 @@ const GREW = { light: [232, 92, 80], dark: [240, 96, 82] } as const;
 const SHRANK = { light: [88, 150, 232], dark: [84, 156, 242] } as const;
 
 /**
- * Color of a frame in a difference: red where B has more than A, blue where it has less, grey where both are
- * alike. `delta` is a share of the total, `extent` the largest one in the drawing; the square root keeps small
+ * Color of a frame in a difference: red where B has more than A, blue where it has less, grey where it is no more
+ * than chance. `delta` is the marked difference, `extent` the largest one in the drawing; the square root keeps small
  * changes visible next to a large one. Red and blue are distinguishable with every common color blindness.
  */
 export function deltaFill(delta: number, extent: number, scheme: Scheme): string {
@@ -152,15 +156,19 @@ export function deltaFill(delta: number, extent: number, scheme: Scheme): string
   return rgb([0, 1, 2].map((i) => Math.round((from[i] ?? 0) + ((to[i] ?? 0) - (from[i] ?? 0)) * t)));
 }
 
-/** The largest change in a drawing, the full strength of its colors; ancestors do not count. */
+/** How much a frame changed by more than chance: what is drawn in color. Chance and ancestors have none. */
+export const markedDelta = (node: FlameNode): number =>
+  node.above || node.verdict !== "changed" ? 0 : (node.delta ?? 0);
+
+/** The largest change in a drawing, the full strength of its colors. */
 export function deltaExtent(root: FlameNode): number {
   let extent = 0;
-  for (const { node } of walk(root)) if (!node.above) extent = Math.max(extent, Math.abs(node.delta ?? 0));
+  for (const { node } of walk(root)) extent = Math.max(extent, Math.abs(markedDelta(node)));
   return extent;
 }
 
 /** A second cue besides color: ▲ grew, ▼ shrank. */
-export const deltaGlyph = (delta: number): string => (delta >= 0.001 ? "▲ " : delta <= -0.001 ? "▼ " : "");
+export const deltaGlyph = (delta: number): string => (delta > 0 ? "▲ " : delta < 0 ? "▼ " : "");
 
 const hsl = (h: number, s: number, l: number): string => `hsl(${h.toFixed(0)} ${s}% ${l.toFixed(0)}%)`;
 const rgb = (c: readonly number[]): string => `rgb(${c[0]}, ${c[1]}, ${c[2]})`;

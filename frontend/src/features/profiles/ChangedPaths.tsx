@@ -1,21 +1,24 @@
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { cx } from "../../core/cx";
-import { percent } from "../../core/text/format";
+import { type DiffHead, type DiffPath, sideRate } from "../../core/profiles/difference";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Profile.module.css";
 
 interface Props {
   title: string;
   empty: string;
-  rows: readonly { path: readonly string[]; weight: number }[];
-  total: number;
+  rows: readonly DiffPath[];
+  side: "a" | "b";
+  head: DiffHead;
+  /** Draws the path on the side that has it. */
+  onDraw(node: number): void;
 }
 
 const MAX_ROWS = 50;
 
-/** Call paths that only one side has, heaviest first. */
-export function ChangedPaths({ title, empty, rows, total }: Props) {
+/** Call paths that only one side has, heaviest first; dimmed where that can be chance. */
+export function ChangedPaths({ title, empty, rows, side, head, onDraw }: Props) {
   const { t } = useTranslation();
   return (
     <Panel title={title} headerExtra={<span className="num">{rows.length}</span>} flush>
@@ -25,15 +28,30 @@ export function ChangedPaths({ title, empty, rows, total }: Props) {
         <DataTable label={title} maxHeight={320}>
           <thead>
             <tr>
-              <th className={cx("right", classes.narrow)}>{t("compare.shareOf")}</th>
+              <th className={cx("right", classes.narrow)}>{side.toUpperCase()}</th>
               <th>{t("compare.path")}</th>
+              <th>{t("compare.reasonOf")}</th>
             </tr>
           </thead>
           <tbody>
             {rows.slice(0, MAX_ROWS).map((row) => (
-              <tr key={row.path.join("\u0000")}>
-                <td className="right num">{percent(total > 0 ? row.weight / total : 0)}</td>
-                <td className={classes.path}>{shortened(row.path)}</td>
+              <tr key={row.node}>
+                <td className={cx("right num", row.changed ? undefined : "dim")}>
+                  {sideRate(row[side] ?? 0, side, head)}
+                </td>
+                <td>
+                  <button
+                    type="button"
+                    className={cx(classes.pick, row.changed ? undefined : "dim")}
+                    title={`${t("compare.draw")}: ${row.path.join(" › ")}`}
+                    onClick={() => onDraw(row.node)}
+                  >
+                    {shortened(row.path)}
+                  </button>
+                </td>
+                <td className={row.changed ? undefined : "dim"}>
+                  {t(row.changed ? "compare.changedPath" : "compare.chanceOnly")}
+                </td>
               </tr>
             ))}
           </tbody>

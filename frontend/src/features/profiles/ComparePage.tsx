@@ -1,52 +1,44 @@
-import { Button, SegmentedControl, Select } from "@mantine/core";
+import { Button, Select } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowLeftRight } from "lucide-react";
-import { useState } from "react";
 import type { Profile } from "../../client/models";
 import { ErrorLine, Loaded } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { cx } from "../../core/cx";
 import type { Search } from "../../core/search";
-import { count, duration } from "../../core/text/format";
+import { count, duration, percent } from "../../core/text/format";
 import { span } from "../../core/time/range";
 import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { rangeField, textField, useUrlState } from "../../lib/urlState";
-import { useCreateComparison } from "./api";
-import type { Filter } from "./filter";
+import { useUrlState } from "../../lib/urlState";
+import { useCreateComparison, useFacets } from "./api";
+import {
+  type Choice,
+  filterOf,
+  patchOf,
+  processChoices,
+  SIDE_FIELDS,
+  type Side,
+  sideOf,
+  threadChoices,
+} from "./comparison/sides";
 import classes from "./Profile.module.css";
 
-const FIELDS = { ap: textField, bp: textField, a: rangeField, b: rangeField };
-
-/** Two profiles, or two ranges of them, side by side before they are compared: A before or good, B after or bad. */
+/** Two profiles, or two parts of them, before they are compared: A before or good, B after or bad. */
 export function ComparePage() {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const search = useSearch({ strict: false }) as Search;
-  const [state, set] = useUrlState(FIELDS);
-  const [normalize, setNormalize] = useState<"share" | "absolute">("share");
+  const [state, set] = useUrlState(SIDE_FIELDS);
   const profiles = useProfiles({});
   const diff = useCreateComparison();
-  const filterOf = (side: "a" | "b"): Filter => {
-    const range = state[side];
-    const common = { from_ns: range?.from, to_ns: range?.to };
-    if (side === "a") return common;
-    const numbers = (text: string | undefined) => (text === undefined ? undefined : [Number(text)]);
-    return {
-      ...common,
-      cpu: numbers(search.cpu),
-      pid: numbers(search.pid),
-      tid: numbers(search.tid),
-      comm: search.comm === undefined ? undefined : [search.comm],
-    };
-  };
+  const sides = { a: sideOf(state, "a"), b: sideOf(state, "b") };
   const start = () =>
     diff.mutate(
       {
-        a: { profile_id: state.ap, filter: filterOf("a") },
-        b: { profile_id: state.bp, filter: filterOf("b") },
-        normalize,
+        a: { profile_id: state.ap, filter: filterOf(sides.a, "a", search) },
+        b: { profile_id: state.bp, filter: filterOf(sides.b, "b", search) },
       },
       {
         onSuccess: (comparison) =>
@@ -58,25 +50,20 @@ export function ComparePage() {
       <Panel title={t("compare.what")} flush>
         <Loaded query={profiles}>
           {(all) => {
-            const ready = all.filter((p) => p.state === "ready");
+            const ready = all.filter((p) => p.state === "ready" && p.kind !== "sched");
             return (
               <div className={cx(classes.columns, classes.pad)}>
-                <ProfileSelect
-                  label={t("compare.a")}
-                  hint={t("compare.aHint")}
-                  profiles={ready}
-                  value={state.ap}
-                  spanNs={state.a ? span(state.a) : undefined}
-                  onChange={(ap) => set({ ap, a: undefined })}
-                />
-                <ProfileSelect
-                  label={t("compare.b")}
-                  hint={t("compare.bHint")}
-                  profiles={ready}
-                  value={state.bp}
-                  spanNs={state.b ? span(state.b) : undefined}
-                  onChange={(bp) => set({ bp, b: undefined })}
-                />
+                {(["a", "b"] as const).map((name) => (
+                  <SideFields
+                    key={name}
+                    label={t(`compare.${name}`)}
+                    hint={t(`compare.${name}Hint`)}
+                    profiles={ready}
+                    side={sides[name]}
+                    fallback={search.comm}
+                    onChange={(change) => set(patchOf(name, change))}
+                  />
+                ))}
               </div>
             );
           }}
@@ -85,20 +72,10 @@ export function ComparePage() {
           <Button
             variant="default"
             leftSection={<ArrowLeftRight size={14} />}
-            onClick={() => set({ ap: state.bp, bp: state.ap, a: state.b, b: state.a })}
+            onClick={() => set({ ...patchOf("a", sides.b), ...patchOf("b", sides.a) })}
           >
             {t("compare.swap")}
           </Button>
-          <SegmentedControl
-            size="xs"
-            aria-label={t("compare.normalize")}
-            value={normalize}
-            onChange={(value) => setNormalize(value as "share" | "absolute")}
-            data={[
-              { value: "share", label: t("compare.share") },
-              { value: "absolute", label: t("compare.absolute") },
-            ]}
-          />
           <span className={classes.spring} />
           <Button disabled={!state.ap || !state.bp} loading={diff.isPending} onClick={start}>
             {t("compare.start")}
@@ -114,32 +91,93 @@ export function ComparePage() {
   );
 }
 
-interface ProfileSelectProps {
+interface SideProps {
   label: string;
   hint: string;
   profiles: readonly Profile[];
-  value: string;
-  spanNs: number | undefined;
-  onChange(id: string): void;
+  side: Side;
+  /** The process that the profile page was limited to. */
+  fallback: string | undefined;
+  onChange(change: Partial<Side>): void;
 }
 
-function ProfileSelect({ label, hint, profiles, value, spanNs, onChange }: ProfileSelectProps) {
+function SideFields({ label, hint, profiles, side, fallback, onChange }: SideProps) {
   const { t } = useTranslation();
   const time = useTimeFormat();
+  const range = { from_ns: side.range?.from, to_ns: side.range?.to };
+  const facets = useFacets(side.profile, range, side.profile !== "").data;
+  const total = facets?.processes.reduce((sum, { weight }) => sum + weight, 0) ?? 0;
+  const process = side.process || fallback || "";
   const data = profiles.map((p) => ({
     value: p.id,
     label: `${p.host?.name ?? p.label ?? t("profile.imported")} · ${time.instant(p.t0_ns)} · ${t(`profile.kind.${p.kind}` as "profile.kind.on_cpu", { defaultValue: p.kind })} · ${count(p.samples ?? 0)} ${t("profile.samples")}`,
   }));
   return (
+    <div className={classes.stack}>
+      <Select
+        label={label}
+        description={
+          side.range === undefined ? hint : t("compare.range", { span: duration(span(side.range)) })
+        }
+        data={data}
+        value={side.profile || null}
+        onChange={(id) => id && onChange({ profile: id, range: undefined, process: "", thread: "" })}
+        searchable
+        nothingFoundMessage={t("profile.none")}
+        placeholder={t("compare.choose")}
+      />
+      {side.profile && (
+        <>
+          <PartSelect
+            label={t("compare.process")}
+            empty={t("compare.anyProcess")}
+            value={process}
+            choices={processChoices(facets)}
+            total={total}
+            onChange={(value) => onChange({ process: value, thread: "" })}
+          />
+          <PartSelect
+            label={t("compare.thread")}
+            empty={t("compare.anyThread")}
+            value={side.thread}
+            choices={threadChoices(facets, process)}
+            total={total}
+            onChange={(value) => onChange({ thread: value })}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+interface PartProps {
+  label: string;
+  empty: string;
+  value: string;
+  choices: readonly Choice[];
+  total: number;
+  onChange(value: string): void;
+}
+
+const MAX_CHOICES = 500;
+
+function PartSelect({ label, empty, value, choices, total, onChange }: PartProps) {
+  const data = choices.slice(0, MAX_CHOICES).map((choice) => ({
+    value: choice.value,
+    label: `${choice.label} · ${percent(total > 0 ? choice.weight / total : 0)}`,
+  }));
+  if (value && !data.some((item) => item.value === value))
+    data.unshift({ value, label: value.replace(/^(name|tid):/, "") });
+  return (
     <Select
+      size="xs"
       label={label}
-      description={spanNs === undefined ? hint : t("compare.range", { span: duration(spanNs) })}
+      placeholder={empty}
       data={data}
       value={value || null}
-      onChange={(id) => id && onChange(id)}
+      onChange={(next) => onChange(next ?? "")}
+      clearable
       searchable
-      nothingFoundMessage={t("profile.none")}
-      placeholder={t("compare.choose")}
     />
   );
 }

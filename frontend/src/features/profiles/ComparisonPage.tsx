@@ -5,25 +5,27 @@ import { BlockSkeleton, EmptyState, ErrorState, Loaded } from "../../components/
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { sharesOf } from "../../core/profiles/difference";
+import { sidesOf } from "../../core/profiles/difference";
 import type { FlameNode } from "../../core/profiles/flame";
 import { count, duration } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { choiceField, textField, useUrlState } from "../../lib/urlState";
+import { useUrlState } from "../../lib/urlState";
 import { ComparisonLegend } from "../../widgets/flame-graph/ComparisonLegend";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
 import { MergedNames } from "../../widgets/flame-graph/MergedNames";
+import { useChangeText } from "../../widgets/flame-graph/useChangeText";
 import { PinButton } from "../../widgets/pins/PinButton";
-import { type Comparison, useComparison, useComparisonTree, useProfile } from "./api";
+import { type Comparison, useComparison, useComparisonTree, useComparisonWork, useProfile } from "./api";
 import { ChangedPaths } from "./ChangedPaths";
+import { ChangedFunctions } from "./comparison/ChangedFunctions";
+import { ComparisonBar } from "./comparison/ComparisonBar";
+import { COMPARISON_FIELDS, toParams } from "./comparison/state";
 import { toSearch } from "./filter";
 import classes from "./Profile.module.css";
 
-const FIELDS = { root: textField, view: choiceField(["flame", "icicle"] as const, "flame") };
-
-/** Two profiles as one drawing: width is B, red grew, blue shrank; what vanished is listed, for it has no width. */
+/** Two profiles as one drawing: red grew, blue shrank by more than chance; each side can set the width. */
 export function ComparisonPage() {
   const { diffId } = useParams({ strict: false }) as { diffId: string };
   const { t } = useTranslation();
@@ -46,9 +48,9 @@ export function ComparisonPage() {
             <ButtonLink
               variant="default"
               to="/compare"
-              search={{ ap: diff.b.profile_id, bp: diff.a.profile_id }}
+              search={{ ap: diff.a.profile_id, bp: diff.b.profile_id }}
             >
-              {t("compare.swap")}
+              {t("compare.others")}
             </ButtonLink>
           </>
         )
@@ -71,56 +73,72 @@ export function ComparisonPage() {
 
 function ComparisonPanel({ diff }: { diff: Comparison }) {
   const { t } = useTranslation();
+  const text = useChangeText();
   const { ref, width } = useElementSize<HTMLDivElement>();
-  const [state, set] = useUrlState(FIELDS);
+  const [state, set] = useUrlState(COMPARISON_FIELDS);
   const [focus, setFocus] = useState<FlameNode | null>(null);
-  const tree = useComparisonTree(
-    diff.id,
-    { width: Math.round(width / 50) * 50, root: Number(state.root) || undefined },
-    true,
-  );
-  const data = tree.data;
+  const work = useComparisonWork(diff.id, state.by === "work");
+  const params = toParams(state, work.data);
+  const tree = useComparisonTree(diff.id, params, {
+    width: Math.round(width / 50) * 50,
+    root: Number(state.root) || undefined,
+    width_of: state.width,
+  });
+  const data = params ? tree.data : undefined;
+  const [a, b] = state.swap ? [diff.b, diff.a] : [diff.a, diff.b];
+  const draw = (side: "a" | "b") => (node: number) => {
+    set({ root: String(node), width: side }, { push: true });
+    document.querySelector("main")?.scrollIntoView({ behavior: "smooth" });
+  };
+  const modules = Object.keys(data?.modules ?? {}).map((name) => name.replace(/\+?0x…$/, ""));
   return (
     <>
       <Panel flush>
+        <ComparisonBar normalizations={data?.normalizations} work={work.data} />
         <div className={classes.sides}>
-          <SideLine name="A" side={diff.a} total={data?.total_a} />
-          <SideLine name="B" side={diff.b} total={data?.total_b} />
+          <SideLine name="A" side={a} samples={data?.samples_a} />
+          <SideLine name="B" side={b} samples={data?.samples_b} />
           <span className={classes.legend}>
             <ComparisonLegend />
           </span>
         </div>
         <div ref={ref} className={classes.body}>
-          <Loaded query={tree} skeleton={<BlockSkeleton height={420} />}>
-            {(loaded) => (
-              <div className={classes.drawing}>
-                <FlameGraph
-                  tree={loaded.tree}
-                  path={loaded.path ?? []}
-                  inverted={state.view === "icicle"}
-                  differential
-                  label={t("compare.drawing")}
-                  title={(node) => `${node.name}\n${sharesOf(node, loaded.total_a, loaded.total_b)}`}
-                  onZoom={(id) =>
-                    set(
-                      {
-                        root: String(id) === String(loaded.path?.[0]?.id ?? loaded.tree.id) ? "" : String(id),
-                      },
-                      { push: true },
-                    )
-                  }
-                  onFocus={setFocus}
-                />
-              </div>
-            )}
-          </Loaded>
+          {params ? (
+            <Loaded query={tree} skeleton={<BlockSkeleton height={420} />}>
+              {(loaded) => (
+                <div className={classes.drawing}>
+                  <FlameGraph
+                    tree={loaded.tree}
+                    path={loaded.path ?? []}
+                    inverted={state.view === "icicle"}
+                    differential
+                    label={t("compare.drawing")}
+                    title={(node) => text.title(node, loaded)}
+                    onZoom={(id) =>
+                      set(
+                        {
+                          root:
+                            String(id) === String(loaded.path?.[0]?.id ?? loaded.tree.id) ? "" : String(id),
+                        },
+                        { push: true },
+                      )
+                    }
+                    onFocus={setFocus}
+                  />
+                </div>
+              )}
+            </Loaded>
+          ) : (
+            <p className={classes.nothing}>{t("compare.workMissing")}</p>
+          )}
         </div>
         <div className={classes.detail} aria-live="polite" data-testid="detail">
           {focus && data ? (
             <>
               <span className={classes.name}>{focus.name}</span>
               <span className={classes.figures}>
-                <span className="num">{sharesOf(focus, data.total_a, data.total_b)}</span>
+                <span className="num">{sidesOf(focus, data)}</span>
+                <span>{text.reason(focus, data)}</span>
               </span>
             </>
           ) : (
@@ -129,18 +147,30 @@ function ComparisonPanel({ diff }: { diff: Comparison }) {
         </div>
       </Panel>
       {data && (
+        <p className={classes.note}>
+          {t("compare.tests", { tests: data.tests })} {data.bursts === "assumed" && t("compare.assumed")}{" "}
+          {modules.length > 0 &&
+            t("compare.modules", { count: modules.length, names: modules.slice(0, 8).join(", ") })}
+        </p>
+      )}
+      {params && <ChangedFunctions id={diff.id} params={params} />}
+      {data && (
         <div className={classes.columns}>
           <ChangedPaths
             title={t("compare.vanished")}
             empty={t("compare.vanishedNone")}
-            rows={data.vanished.map((row) => ({ path: row.path, weight: row.a }))}
-            total={data.total_a}
+            rows={data.vanished}
+            side="a"
+            head={data}
+            onDraw={draw("a")}
           />
           <ChangedPaths
             title={t("compare.new")}
             empty={t("compare.newNone")}
-            rows={data.new.map((row) => ({ path: row.path, weight: row.b }))}
-            total={data.total_b}
+            rows={data.new}
+            side="b"
+            head={data}
+            onDraw={draw("b")}
           />
         </div>
       )}
@@ -149,7 +179,13 @@ function ComparisonPanel({ diff }: { diff: Comparison }) {
   );
 }
 
-function SideLine({ name, side, total }: { name: string; side: Comparison["a"]; total: number | undefined }) {
+interface SideProps {
+  name: string;
+  side: Comparison["a"];
+  samples: number | undefined;
+}
+
+function SideLine({ name, side, samples }: SideProps) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const profile = useProfile(side.profile_id).data;
@@ -165,11 +201,26 @@ function SideLine({ name, side, total }: { name: string; side: Comparison["a"]; 
         {time.instant(from_ns ?? profile?.t0_ns)}
         {from_ns != null && to_ns != null && ` + ${duration(to_ns - from_ns)}`}
       </span>{" "}
-      {total !== undefined && (
+      <FilterWords filter={side.filter} />
+      {samples !== undefined && (
         <span className="num">
-          {count(total)} {t("profile.samples")}
+          {count(samples)} {t("profile.samples")}
         </span>
       )}
     </span>
   );
+}
+
+/** The processes, threads and CPUs that a side is limited to. */
+function FilterWords({ filter }: { filter: Comparison["a"]["filter"] }) {
+  const { t } = useTranslation();
+  const words = [
+    ...(filter.comm ?? []),
+    ...(filter.pid ?? []).map((pid) => `pid ${pid}`),
+    ...(filter.thread ?? []),
+    ...(filter.tid ?? []).map((tid) => `tid ${tid}`),
+    ...(filter.cpu ?? []).map((cpu) => `CPU ${cpu}`),
+    ...(filter.hide_idle ? [t("profile.hideIdle")] : []),
+  ];
+  return words.length > 0 ? <span className={classes.words}>{words.join(", ")} </span> : null;
 }

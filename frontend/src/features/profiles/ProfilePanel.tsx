@@ -50,7 +50,6 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       {
         a: { profile_id: profile.id, filter: toFilter(state as ProfileState, state.c) },
         b: { profile_id: profile.id, filter },
-        normalize: "share",
       },
       {
         onSuccess: (comparison) =>

@@ -5,6 +5,7 @@ import type { Heat } from "../../core/charts/heat";
 import { isBuilt } from "../../core/profiles/difference";
 import { get, post } from "../../lib/api";
 import { keys } from "../../lib/queries";
+import type { ComparisonParams } from "./comparison/state";
 import type { Filter } from "./filter";
 
 type Schemas = components["schemas"];
@@ -12,6 +13,7 @@ type Schemas = components["schemas"];
 export type FunctionRow = Schemas["FunctionRowResponse"];
 export type Facets = Schemas["ProfileFacetsResponse"];
 export type Comparison = Schemas["ComparisonResponse"];
+export type FunctionChange = Schemas["ComparedFunctionResponse"];
 
 const waiting = (state: string | undefined) => state === "queued" || state === "running";
 const POLL_MS = 1000;
@@ -114,14 +116,29 @@ export const useComparison = (id: string) =>
 
 export const useComparisonTree = (
   id: string,
-  view: { width: number; root?: number | undefined },
-  enabled: boolean,
+  params: ComparisonParams | undefined,
+  view: { width: number; root?: number | undefined; width_of: "a" | "b" },
 ) =>
   useQuery({
-    queryKey: ["diffs", id, "tree", view],
-    queryFn: ({ signal }) => get(`/comparisons/${id}/tree`, { width: view.width, root: view.root }, signal),
-    enabled: enabled && view.width > 0,
+    queryKey: ["diffs", id, "tree", params, view],
+    queryFn: ({ signal }) => get(`/comparisons/${id}/tree`, { ...params, ...view }, signal),
+    enabled: params !== undefined && view.width > 0,
     placeholderData: keepPreviousData,
+  });
+
+export const useComparisonFunctions = (id: string, params: ComparisonParams) =>
+  useQuery({
+    queryKey: ["diffs", id, "functions", params],
+    queryFn: ({ signal }) => get(`/comparisons/${id}/functions`, { ...params }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+/** The requests that access logs of both runs counted. */
+export const useComparisonWork = (id: string, enabled: boolean) =>
+  useQuery({
+    queryKey: ["diffs", id, "work"],
+    queryFn: () => get(`/comparisons/${id}/work`),
+    enabled,
   });
 
 export function useCreateComparison() {

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { type DiffState, isBuilt, sharesOf } from "../../core/profiles/difference";
+import { type DiffState, isBuilt, sidesOf } from "../../core/profiles/difference";
 import type { FlameNode } from "../../core/profiles/flame";
 import { get } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
@@ -16,6 +16,7 @@ import classes from "./Difference.module.css";
 import { FlameGraph } from "./FlameGraph";
 import flame from "./FlameGraph.module.css";
 import { MergedNames } from "./MergedNames";
+import { useChangeText } from "./useChangeText";
 
 const POLL_MS = 1000;
 
@@ -61,6 +62,7 @@ export function ComparisonPreview({ id }: { id: string }) {
 
 function ComparisonTree({ diff }: { diff: DiffState }) {
   const { t } = useTranslation();
+  const text = useChangeText();
   const navigate = useNavigate();
   const { ref, width } = useElementSize<HTMLElement>();
   const [focus, setFocus] = useState<FlameNode | null>(null);
@@ -87,7 +89,7 @@ function ComparisonTree({ diff }: { diff: DiffState }) {
               inverted={false}
               differential
               label={t("compare.drawing")}
-              title={(node) => `${node.name}\n${sharesOf(node, loaded.total_a, loaded.total_b)}`}
+              title={(node) => text.title(node, loaded)}
               onZoom={(root) =>
                 void navigate({
                   to: "/comparisons/$diffId",
@@ -101,9 +103,7 @@ function ComparisonTree({ diff }: { diff: DiffState }) {
         </Loaded>
         <figcaption className={flame.glanceLine}>
           <span className={flame.glanceName}>
-            {focus && data
-              ? `${focus.name} · ${sharesOf(focus, data.total_a, data.total_b)}`
-              : t("compare.hint")}
+            {focus && data ? `${focus.name} · ${sidesOf(focus, data)}` : t("compare.hint")}
           </span>
           <Link to="/comparisons/$diffId" params={{ diffId: diff.id }}>
             {t("compare.open")}

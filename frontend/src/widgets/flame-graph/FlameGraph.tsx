@@ -8,6 +8,7 @@ import {
   type FlameNode,
   findFrame,
   frameFill,
+  markedDelta,
   neighbour,
   type PathStep,
   underAncestors,
@@ -56,10 +57,10 @@ export function FlameGraph(props: Props) {
           if (matches.has(node.id)) return scheme === "dark" ? "#c77dff" : "#b14cf0";
           return scheme === "dark" ? "#7a8591" : "#e3e6ea";
         }
-        if (differential) return deltaFill(node.above ? 0 : (node.delta ?? 0), extent, scheme);
+        if (differential) return deltaFill(markedDelta(node), extent, scheme);
         return frameFill(node.above ? "pruned" : node.kind, node.name, scheme);
       },
-      label: (node) => (differential && !node.above ? deltaGlyph(node.delta ?? 0) : "") + node.name,
+      label: (node) => (differential ? deltaGlyph(markedDelta(node)) : "") + node.name,
       title: (node) => calls.current.title(node),
       onPick: (node) => {
         if (node.kind === "pruned") return;

@@ -17,8 +17,8 @@ class ProfileComparison(Base):
     """A saved comparison: `a` before, `b` after, each {profile_id, filter}; `result_key` is the stored tree.
 
     A side of several profiles names the first as `profile_id` and the others as `also`. `by_base` in `a`:
-    functions are matched by their names without build suffixes. With `removed_at`, retention has deleted the
-    tree.
+    functions are matched by their names without build suffixes. `normalize` is no longer used: weights are divided
+    when a comparison is drawn; earlier backups and bundles have it. With `removed_at`, retention has deleted the tree.
     """
 
     __tablename__ = "profile_comparison"

@@ -15,8 +15,8 @@ from sqlalchemy import select, update
 
 pytestmark = pytest.mark.long(30)
 
-BEFORE = b"web;main;parse 50\nweb;main;render 40\nweb;main;gone 10\n"
-AFTER = b"web;main;parse 20\nweb;main;render 60\nweb;main;fresh 20\n"
+BEFORE = b"web;main;parse.isra.0 50\nweb;main;render 40\nweb;main;gone 10\n"
+AFTER = b"web;main;parse 20\nweb;main;render.constprop.1 60\nweb;main;fresh 20\n"
 
 SCHED = b"""swapper 0/0 [000] 100.000000000: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 \
 prev_state=R ==> next_comm=web next_pid=42 next_prio=120
@@ -74,18 +74,120 @@ def test_what_grew_is_positive_and_what_shrank_negative(as_, profile):
     assert outcome["parse"]["delta"] == pytest.approx(-0.3)
     assert outcome["render"]["delta"] == pytest.approx(0.2)
     assert (outcome["fresh"]["a"], outcome["fresh"]["b"]) == (0, 20)
-    assert [item["path"][-1] for item in body["vanished"]] == ["gone"]
-    assert [item["path"][-1] for item in body["new"]] == ["fresh"]
+    assert [(item["path"][-1], item["a"]) for item in body["vanished"]] == [("gone", 10)]
+    assert [(item["path"][-1], item["b"]) for item in body["new"]] == [("fresh", 20)]
+    assert body["merged"] == {"parse": ["parse", "parse.isra.0"], "render": ["render", "render.constprop.1"]}
+    assert {outcome[name]["verdict"] for name in ("parse", "render")} <= {"changed", "noise"}
+
+    gone = body["vanished"][0]["node"]
+    rendered = client.get(f"/api/v1/comparisons/{result['id']}/tree?width_of=a&root={gone}").json()
+    assert (rendered["tree"]["name"], rendered["tree"]["value"], rendered["tree"]["b"]) == ("gone", 10, 0)
+
+    swapped = client.get(f"/api/v1/comparisons/{result['id']}/tree?swap=true").json()
+    assert nodes(swapped["tree"])["render"]["delta"] == pytest.approx(-0.2)
+    assert [item["path"][-1] for item in swapped["new"]] == ["gone"]
+
+    functions = client.get(f"/api/v1/comparisons/{result['id']}/functions").json()
+    rows = {row["frame"]: row for row in functions["rows"]}
+    assert set(rows) == {"web", "main", "parse", "render", "gone", "fresh"}
+    assert (rows["render"]["self"]["a"], rows["render"]["self"]["b"]) == (40, 60)
+    assert rows["main"]["total"]["delta"] == 0 and rows["main"]["self"]["verdict"] == "few"
 
 
 def test_the_same_twice_is_zero_everywhere(as_, profile):
     client = as_("investigator")
     item = profile(BEFORE)
-    result = compare(client, item, item, normalize="absolute").json()
+    result = compare(client, item, item).json()
+    assert build_comparison(UUID(result["id"])) == "ready" and not result["by_base"]
+    for query in ("", "?normalize=cpu", "?normalize=work&work_a=7&work_b=7"):
+        body = client.get(f"/api/v1/comparisons/{result['id']}/tree{query}").json()
+        assert {node["delta"] for node in nodes(body["tree"]).values()} == {0}
+        assert "parse.isra.0" in nodes(body["tree"]), "one recording is one build"
+        assert (body["normalizations"], body["bursts"]) == (["share", "cpu", "work"], "assumed")
+
+
+def test_a_comparison_is_refused_what_it_cannot_be_divided_by(as_, profile):
+    client = as_("investigator")
+    result = compare(client, profile(BEFORE), profile(AFTER)).json()
     assert build_comparison(UUID(result["id"])) == "ready"
-    body = client.get(f"/api/v1/comparisons/{result['id']}/tree").json()
-    assert {node["delta"] for node in nodes(body["tree"]).values()} == {0}
-    assert body["normalize"] == "absolute"
+    for query, key in (
+        ("normalize=wall", "comparison.no_times"),
+        ("normalize=work", "comparison.no_work"),
+        ("normalize=work&work_a=5", "comparison.no_work"),
+        ("normalize=work&work_a=0&work_b=1", None),
+        ("normalize=absolute", None),
+    ):
+        for part in ("tree", "functions"):
+            answer = client.get(f"/api/v1/comparisons/{result['id']}/{part}?{query}")
+            assert answer.status_code == 422, query
+            assert key is None or answer.json()["key"] == key
+    body = client.get(f"/api/v1/comparisons/{result['id']}/tree?normalize=work&work_a=100&work_b=50").json()
+    assert nodes(body["tree"])["render"]["delta"] == pytest.approx(60 / 50 - 40 / 100)
+    swapped = client.get(
+        f"/api/v1/comparisons/{result['id']}/tree?normalize=work&work_a=100&work_b=50&swap=true"
+    ).json()
+    assert nodes(swapped["tree"])["render"]["delta"] == pytest.approx(40 / 100 - 60 / 50)
+    assert (swapped["exposure_a"], swapped["exposure_b"]) == (50, 100)
+    assert client.get(f"/api/v1/comparisons/{result['id']}/work").json() == {"a": None, "b": None}
+
+
+def access_log(first_s: int, last_s: int, per_s: float) -> bytes:
+    points = "".join(
+        f"point\tt={t}\troute=*\tn={5 * per_s:.0f}\tper_s={per_s:.3f}\terrors=0\terrors_pct=0.000\tp50=9.0\n"
+        for t in range(first_s, last_s, 5)
+    )
+    return f"log\twindow_s={last_s - first_s}\todd=0\troutes=1\tseen=9\n{points}".encode()
+
+
+def clock_of_recording() -> dict:
+    """The clock of a host that started at EPOCH and has not slept since: monotonic time is boot time."""
+    from collectors.clock.mapping import ClockMap
+
+    at = 61_700 * 10**9
+    record = {
+        "seq": "1", "at": "start", "bt0": str(at - 1000), "bt1": str(at + 1000), "m0": str(at), "m1": str(at),
+        "real": str(EPOCH * 10**9 + at), "res": "1", "src": "date",
+    }  # fmt: skip
+    return ClockMap.from_records([record]).with_server_offset(0, 1_000_000).to_json()
+
+
+EPOCH = 1_790_000_000
+
+
+def test_requests_of_an_application_are_units_of_work(as_, session, db, config):
+    """Two recordings with access logs: per request, `checksum` takes 10 % more."""
+    from culprit.tests.support import runs
+
+    from collectors.tests.recorded_profiles import captured
+
+    ids, host = [], None
+    for name, per_s in (("mill_first", 2525.5), ("mill_slower", 2318.4)):
+        parts = {
+            "perf_record": {
+                "script.txt": captured(f"{name}.txt"),
+                "status.txt": b"clock -k CLOCK_MONOTONIC\n",
+            },
+            "app_metrics": {"stdout": access_log(EPOCH + 61_600, EPOCH + 62_000, per_s)},
+        }
+        waiting = runs.waiting_run(db, artifact_store(), parts, host_id=host, clock=clock_of_recording())
+        host = waiting.host_id
+        assert ingest_run(waiting.run_id) == "done"
+        row = session.scalars(select(Profile).where(Profile.run_id == waiting.run_id)).one()
+        assert build_profile(row.id) == "ready"
+        ids.append(row.id)
+    client = as_("investigator")
+    result = compare(client, *ids).json()
+    assert build_comparison(UUID(result["id"])) == "ready" and result["by_base"]
+    work = client.get(f"/api/v1/comparisons/{result['id']}/work").json()
+    assert work["a"] == pytest.approx(84_000, rel=0.01) and work["b"] == pytest.approx(84_000, rel=0.01)
+    for way in ("share", "cpu", "wall", f"work&work_a={work['a']}&work_b={work['b']}"):
+        body = client.get(f"/api/v1/comparisons/{result['id']}/functions?normalize={way}").json()
+        assert (body["bursts"], len(body["normalizations"])) == ("measured", 4)
+        row = next(row for row in body["rows"] if row["frame"] == "checksum")["self"]
+        if way in {"share", "cpu"}:
+            assert row["verdict"] == "changed" and row["delta"] > 0 and body["rows"][0]["frame"] == "checksum"
+        elif way != "wall":
+            assert row["delta"] / (row["a"] / body["exposure_a"]) == pytest.approx(0.095, abs=0.02)
 
 
 def test_who_may_compare_and_what(as_, profile):

@@ -141,7 +141,7 @@ def test_import_recomputes_comparison_after_its_profiles(desk, recorded, db, peo
     host, run, profiles = recorded
     item = str(profiles["cpu-clock:ppp"])
     side = {"profile_id": item, "filter": {"hide_idle": True}}
-    outcome = desk.client.post(f"{API}/comparisons", json={"a": side, "b": side, "normalize": "share"}).json()
+    outcome = desk.client.post(f"{API}/comparisons", json={"a": side, "b": side}).json()
     ref = {"left": item, "right": item, "what": "profiles"}
     desk.post("pins", kind="comparison", view=f"/comparisons/{outcome['id']}?root=1", ref=ref)
     desk.post("pins", kind="range", view=f"/incidents/{desk.now['id']}?host={host}&b=1~2&run={NOTHING}", ref={
@@ -173,7 +173,7 @@ def test_import_recomputes_comparison_after_its_profiles(desk, recorded, db, peo
     assert build_comparison(UUID(diff)) == "ready"
     with db.sessions() as session:
         row = session.get_one(ProfileComparison, UUID(diff))
-        assert row.b["filter"] == {"hide_idle": True} and row.normalize
+        assert row.b["filter"] == {"hide_idle": True}
         runs = session.scalars(
             select(Run).where(Run.id.in_([run, UUID(reported["runs"][0]["run_id"])]))
         ).all()

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { filterOf, patchOf, processChoices, type Side, threadChoices } from "./sides";
+
+const side: Side = { profile: "p", range: undefined, process: "", thread: "" };
+const facets = {
+  cpus: [],
+  processes: [
+    { pid: 1, comm: "web", weight: 30 },
+    { pid: 2, comm: "web", weight: 50 },
+    { pid: 3, comm: "db", weight: 70 },
+  ],
+  threads: [
+    { tid: 1, pid: 1, comm: "io", weight: 30 },
+    { tid: 4, pid: 2, comm: "io", weight: 40 },
+    { tid: 5, pid: 2, comm: "gc", weight: 10 },
+    { tid: 3, pid: 3, comm: "db", weight: 70 },
+  ],
+};
+
+it("limits both sides to the processes of the profile page by name, and only B by number", () => {
+  const search = { comm: "web", pid: "12", cpu: "3", idle: "1" };
+  expect(filterOf(side, "a", search)).toEqual({ comm: ["web"], hide_idle: true });
+  expect(filterOf(side, "b", search)).toEqual({ comm: ["web"], pid: [12], cpu: [3], hide_idle: true });
+});
+
+it("prefers what is chosen for a side", () => {
+  const chosen = { ...side, process: "db", thread: "tid:42", range: { from: 1.4, to: 9 } };
+  expect(filterOf(chosen, "b", { comm: "web", tid: "7" })).toEqual({
+    comm: ["db"],
+    tid: [42],
+    from_ns: 1,
+    to_ns: 9,
+  });
+  expect(filterOf({ ...side, thread: "name:a:b" }, "a", {})).toEqual({ thread: ["a:b"] });
+  expect(patchOf("a", { process: "x", range: undefined })).toEqual({ ac: "x", a: undefined });
+});
+
+it("offers processes by name, and threads by name and by number where a name has several", () => {
+  expect(processChoices(facets).map(({ value, weight }) => [value, weight])).toEqual([
+    ["web", 80],
+    ["db", 70],
+  ]);
+  expect(threadChoices(facets, "web").map(({ label }) => label)).toEqual(["io × 2", "io 4", "io 1", "gc"]);
+  expect(threadChoices(undefined, "web")).toEqual([]);
+});

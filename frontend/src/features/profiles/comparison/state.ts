@@ -1,0 +1,48 @@
+import { NORMALIZATIONS, type Normalization } from "../../../core/profiles/difference";
+import { choiceField, flagField, textField } from "../../../lib/urlState";
+
+/** How a comparison is looked at; all of it is in the address. */
+export const COMPARISON_FIELDS = {
+  root: textField,
+  view: choiceField(["flame", "icicle"] as const, "flame"),
+  by: choiceField<Normalization>(NORMALIZATIONS, "share"),
+  /** Requests of the sides as they were compared, no matter which of them is drawn as A. */
+  wa: textField,
+  wb: textField,
+  width: choiceField(["b", "a"] as const, "b"),
+  swap: flagField,
+};
+
+export interface ComparisonState {
+  by: Normalization;
+  wa: string;
+  wb: string;
+  swap: boolean;
+}
+
+/** What the server needs to know to divide the weights; undefined while requests are missing. */
+export interface ComparisonParams {
+  normalize: Normalization;
+  work_a?: number | undefined;
+  work_b?: number | undefined;
+  swap?: boolean | undefined;
+}
+
+export interface Work {
+  a: number | null;
+  b: number | null;
+}
+
+/** The requests of a side: what was entered, else what its access log counted. */
+export const requestsOf = (entered: string, known: number | null | undefined): number | undefined => {
+  const value = entered ? Number(entered) : (known ?? Number.NaN);
+  return Number.isFinite(value) && value > 0 ? value : undefined;
+};
+
+export function toParams(state: ComparisonState, work: Work | undefined): ComparisonParams | undefined {
+  const swap = state.swap || undefined;
+  if (state.by !== "work") return { normalize: state.by, swap };
+  const work_a = requestsOf(state.wa, work?.a);
+  const work_b = requestsOf(state.wb, work?.b);
+  return work_a && work_b ? { normalize: "work", work_a, work_b, swap } : undefined;
+}

@@ -1,0 +1,18 @@
+import { type DiffHead, rate, sidesOf } from "../../core/profiles/difference";
+import type { FlameNode } from "../../core/profiles/flame";
+import { useTranslation } from "../../lib/text/useTranslation";
+
+/** What is stated of a frame of a comparison: its sides, and why it has its color. */
+export function useChangeText() {
+  const { t } = useTranslation();
+  const reason = ({ verdict, noise }: Pick<FlameNode, "verdict" | "noise">, head: DiffHead): string => {
+    if (verdict === "few") return t("compare.reason.few");
+    if (verdict == null) return "";
+    return t(`compare.reason.${verdict}`, { noise: rate(noise ?? 0, head) });
+  };
+  return {
+    reason,
+    title: (node: FlameNode, head: DiffHead): string =>
+      [node.name, sidesOf(node, head), reason(node, head)].filter(Boolean).join("\n"),
+  };
+}
