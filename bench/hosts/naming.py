@@ -69,7 +69,7 @@ def leave_to_server(directory: Path, kernel: str) -> Cost:
     text = f"{PRELUDE}{POSTLUDE}usable perf.data\nnamed_by_server && kernel_symbols\n"
     cpu_s = run_shell(text, directory, {"OPT_SERVER_READS": "1", "OPT_KERNEL": kernel})
     return Cost(
-        cpu_s, pack(*(file for name in ("perf.data", "kallsyms") if (file := directory / name).exists()))
+        cpu_s, sum_packed(*(file for name in ("perf.data", "kallsyms") if (file := directory / name).exists()))
     )
 
 
