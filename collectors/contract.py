@@ -290,8 +290,19 @@ class ProfileSource:
     Of `off_cpu`, only the waits of `pids` are read, if there are any.
     """
 
-    kind: Literal["on_cpu", "sched", "off_cpu", "page_faults", "state"]
-    reader: Literal["perf_script", "perf_data", "folded", "perf_sched"]
+    kind: Literal["on_cpu", "sched", "off_cpu", "page_faults", "state", "imported"]
+    reader: Literal[
+        "perf_script",
+        "perf_data",
+        "folded",
+        "perf_sched",
+        "pprof",
+        "speedscope",
+        "chrome_trace",
+        "cpuprofile",
+        "firefox",
+        "bpftrace",
+    ]
     part: str
     unit: Literal["samples", "ns"]
     clock: ClockKind | None

@@ -111,6 +111,20 @@ class Readable(Protocol):
         ...
 
 
+class PrefixedStream:
+    """A source with its first bytes put back."""
+
+    def __init__(self, head: bytes, rest: Readable) -> None:
+        self._head, self._rest = head, rest
+
+    def read(self, size: int = PIECE, /) -> bytes:
+        """At most `size` bytes; empty at the end."""
+        if self._head:
+            piece, self._head = self._head[:size], self._head[size:]
+            return piece
+        return self._rest.read(size)
+
+
 class _Counted:
     """The packed source, counted."""
 

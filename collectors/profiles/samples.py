@@ -1,6 +1,6 @@
 """A profile at rest: samples as columns, stacks as a trie, strings in tables, in one file that can be mapped.
 
-A `SampleTable` is immutable and sorted by time. Readers (`collectors.parse.perf.perf_script`, `.folded`) make one;
+A `SampleTable` is immutable and sorted by time. Readers (`collectors.parse.perf`, `.profile_formats`) make one;
 `culprit.domain.profiles.stacks` computes everything about one. Times are those of the source's clock until they are
 replaced by those of the host's clock (`at_times`).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from collectors.profiles.trie import I32, I64, U8, FrameKind, Frames, StackTrie,
 
 VERSION = 1
 KIND = "samples"
-Unit = Literal["samples", "ns"]
+Unit = Literal["samples", "ns", "bytes", "count"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ def _validate(table: SampleTable) -> None:
         offsets = strings.offsets
         good = len(offsets) > 0 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
         _check_columns(good and offsets[-1] <= len(strings.blob), "strings")
-    _check_columns(nodes > 0 and frames > 0 and table.unit in ("samples", "ns"), "empty trie")
+    _check_columns(nodes > 0 and frames > 0 and table.unit in UNITS, "empty trie")
     for array, length, low, high, name in (
         (trie.parent[1:], nodes - 1, 0, nodes, "parent"),
         (trie.frame, nodes, 0, frames, "frame"),

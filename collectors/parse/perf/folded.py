@@ -1,7 +1,8 @@
 """Folded stacks (`a;b;c 12`, outermost first, one stack a line) → SampleTable without times, CPUs or tasks.
 
-The marks that folding tools append are understood: `_[k]` kernel, `_[i]` inlined, `_[j]` JIT. A number behind
-the last space is the weight; fractions are refused, because they would not add up.
+The marks that folding tools append are understood: `_[k]` kernel, `_[i]` inlined, `_[j]` JIT. So is `-` between the
+frames of a program and those of the kernel, which bcc writes with `-d`. A number behind the last space is the weight;
+fractions are refused, because they would not add up.
 """
 
 from __future__ import annotations
@@ -50,6 +51,12 @@ def parse_folded(source: Readable, limits: ReaderLimits = DEFAULT, unit: Unit = 
     return reader.finish(unit)
 
 
+def _mark_kernel(words: list[bytes]) -> list[bytes]:
+    """Leave out the delimiter of bcc and mark the frames behind it."""
+    at = words.index(b"-", 1)
+    return words[:at] + [word if word[-4:] in _MARKS else word + b"_[k]" for word in words[at + 1 :]]
+
+
 class _Reader:
     def __init__(self, limits: ReaderLimits) -> None:
         self.limits, self.line = limits, 1
@@ -74,6 +81,8 @@ class _Reader:
         words = stack.split(b";")
         if len(words) > self.limits.depth:
             raise limit_error("depth", self.limits.depth, self.line)
+        if b"-" in words[1:]:
+            words = _mark_kernel(words)
         known = self._frames.get
         frames = [known(word) or self._frame(word) for word in words]
         self.nodes.append(self.trie.extend(0, frames))

@@ -25,4 +25,5 @@ export const profilesOf = (hostId: string): Profile[] =>
       t1_ns: (c.from + c.seconds) * NS,
       method: "perf script --no-inline",
       label: `#${c.n} ${c.plan}`,
+      unnamed_modules: [],
     }));

@@ -4115,7 +4115,7 @@ export interface components {
         Body_imports_create_import: {
             /**
              * File
-             * @description perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of wrk, vegeta, iperf3 or JMeter
+             * @description perf.data, perf script text, folded stacks, a profile (pprof, speedscope, Trace Event Format, .cpuprofile, Firefox Profiler, bpftrace), a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of wrk, vegeta, iperf3 or JMeter
              */
             file: string;
             /**
@@ -4127,7 +4127,7 @@ export interface components {
              * Kind
              * @default auto
              */
-            kind?: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
+            kind?: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("pprof" | "speedscope" | "chrome_trace" | "cpuprofile" | "firefox" | "bpftrace") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
             /** Name */
             name?: string | null;
         };
@@ -10762,6 +10762,8 @@ export interface components {
         /**
          * ProfileResponse
          * @description A profile without its samples. `failure` is a sentence; the times are null where samples have none.
+         *
+         *     `unnamed_modules` are those with most of the recording.
          */
         ProfileResponse: {
             /**
@@ -10816,9 +10818,11 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "samples" | "ns";
+            unit: "samples" | "ns" | "bytes" | "count";
             /** Unknown Share */
             unknown_share: number | null;
+            /** Unnamed Modules */
+            unnamed_modules: components["schemas"]["UnnamedModule"][];
             /** Weight */
             weight: number | null;
         };
@@ -12133,7 +12137,7 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "samples" | "ns";
+            unit: "samples" | "ns" | "bytes" | "count";
             /** Unknown Share */
             unknown_share: number | null;
             /** Weight */
@@ -14224,6 +14228,26 @@ export interface components {
                     [key: string]: string | number;
                 };
             } | null;
+        };
+        /**
+         * UnnamedModule
+         * @description A program or library of which no function has a name, and why.
+         */
+        UnnamedModule: {
+            /** Module */
+            module: string;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
         };
         /**
          * UpcomingTime
@@ -23661,7 +23685,7 @@ export interface operations {
                 comm?: string[];
                 thread?: string[];
                 hide_idle?: boolean;
-                format: "folded" | "svg" | "speedscope" | "raw";
+                format: ("folded" | "svg" | "speedscope" | "pprof" | "firefox" | "chrome_trace") | "raw";
             };
             header?: never;
             path: {

@@ -791,7 +791,11 @@ export interface TextVariables {
   "import.incidentText": never;
   "import.kind": never;
   "import.kinds.auto": never;
+  "import.kinds.bpftrace": never;
   "import.kinds.bundle": never;
+  "import.kinds.chrome_trace": never;
+  "import.kinds.cpuprofile": never;
+  "import.kinds.firefox": never;
   "import.kinds.folded": never;
   "import.kinds.incident": never;
   "import.kinds.iperf3": never;
@@ -800,7 +804,9 @@ export interface TextVariables {
   "import.kinds.otlp": never;
   "import.kinds.perf_data": never;
   "import.kinds.perf_script": never;
+  "import.kinds.pprof": never;
   "import.kinds.prometheus": never;
+  "import.kinds.speedscope": never;
   "import.kinds.vegeta": never;
   "import.kinds.wrk": never;
   "import.kinds.zipkin": never;
@@ -1643,7 +1649,10 @@ export interface TextVariables {
   "profile.compareTwo": never;
   "profile.cpu": never;
   "profile.drawing": "samples";
+  "profile.export.chrome_trace": never;
+  "profile.export.firefox": never;
   "profile.export.folded": never;
+  "profile.export.pprof": never;
   "profile.export.raw": never;
   "profile.export.speedscope": never;
   "profile.export.svg": never;
@@ -1656,6 +1665,7 @@ export interface TextVariables {
   "profile.hint": never;
   "profile.host": never;
   "profile.imported": never;
+  "profile.kind.imported": never;
   "profile.kind.off_cpu": never;
   "profile.kind.on_cpu": never;
   "profile.kind.page_faults": never;

@@ -1,7 +1,7 @@
 """Check an uploaded file in a sandboxed child: is it of the expected kind and within the limits?
 
 The file is unpacked once to learn sizes and ratios; of text, the first CHECKED bytes are parsed as they will
-be later. The result is in `result.json`.
+be later; profiles of other tools are parsed as a whole. The result is in `result.json`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from typing import Any
 
 from collectors.clock.mapping import ClockMap
 from collectors.contract import Context, Sentence
-from collectors.parse.perf import folded, perf_script
+from collectors.parse.perf import folded, perf_script, perf_script_sparse
+from collectors.parse.profile_formats.json_source import read_whole
+from collectors.parse.profile_formats.registry import PROFILE_FORMATS, READERS, detect_json_format
 from collectors.parse.reports.registry import REPORTS, Report
 from collectors.profiles.limits import (
     PIECE,
     BoundedReader,
     Encoding,
     ImportRefusedError,
+    Readable,
     detect_encoding,
     open_bounded,
 )
 from culprit.captures.imports.bundle_parts import BundleReader
-from culprit.domain.imports.file_kinds import NAMES, PARSERS, PART, PERF_MAGIC, detect_file_kind
+from culprit.domain.imports.file_kinds import NAMES, PARSERS, PART, PERF_MAGIC, Kind, detect_file_kind
 from culprit.infra.artifacts.stored_part import StoredPart
 from culprit.infra.sandbox import perf_data
 from culprit.infra.sandbox.inputs import open_input
@@ -77,22 +80,41 @@ def _check(path: Path, requested: str) -> Json:
         encoding = detect_encoding(stream.read(4))
     with open_bounded(open_input(path), encoding) as source:
         head = source.read(HEAD)
-        kind = detect_file_kind(head) if requested == "auto" else requested
         if not head:
             raise ImportRefusedError(Sentence("import.empty"))
+        kind = _detect_kind(path, head, encoding) if requested == "auto" else requested
         if kind == "perf_data":
             return _perf_data(head, source, encoding)
         if kind == "bundle":
             bundle = BundleReader(Path()).read(_Head(head, source))
             return {"kind": kind, "encoding": encoding, "size": source.total, "bundle": bundle}
         if kind in {"folded", "perf_script"}:
-            reader = folded.parse_folded if kind == "folded" else perf_script.parse_perf_script
-            reader(_Head(head, source, CHECKED))
+            _parse_text(kind, head, _Head(head, source, CHECKED))
+        elif kind in PROFILE_FORMATS:
+            READERS[kind](_Head(head, source))
         elif kind in REPORTS:
             return _report(path, kind, encoding)
         while source.read():
             pass
         return {"kind": kind, "encoding": encoding, "size": source.total}
+
+
+def _parse_text(kind: str, head: bytes, text: Readable) -> None:
+    if kind == "folded":
+        folded.parse_folded(text)
+    elif perf_script_sparse.is_sparse(head):
+        perf_script_sparse.parse_sparse_script(text)
+    else:
+        perf_script.parse_perf_script(text)
+
+
+def _detect_kind(path: Path, head: bytes, encoding: Encoding) -> Kind:
+    """Return the kind of a file. An object of JSON may begin with anything, so it is read as a whole if need be."""
+    kind = detect_file_kind(head)
+    if kind not in {"folded", "perf_script"} or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
+        return kind
+    with open_bounded(open_input(path), encoding) as source:
+        return detect_json_format(read_whole(source)) or kind
 
 
 def _report(path: Path, kind: Report, encoding: Encoding) -> Json:

@@ -18,8 +18,9 @@ from culprit.infra.request_dependencies import DbDep
 
 router = APIRouter(tags=["imports"])
 ACCEPTED = (
-    "perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, "
-    "or results of wrk, vegeta, iperf3 or JMeter"
+    "perf.data, perf script text, folded stacks, a profile (pprof, speedscope, Trace Event Format, .cpuprofile, "
+    "Firefox Profiler, bpftrace), a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of "
+    "wrk, vegeta, iperf3 or JMeter"
 )
 
 

@@ -8,10 +8,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from collectors.parse.profile_formats.registry import ProfileFormat
 from collectors.parse.reports.registry import Report
 from culprit.web.schemas import HostRef, MessageRef, RequestModel, UserRef
 
-ImportKind = Literal["auto", "perf_data", "perf_script", "folded", "bundle"] | Report
+ImportKind = Literal["auto", "perf_data", "perf_script", "folded", "bundle"] | ProfileFormat | Report
 
 
 class ImportedRun(BaseModel):

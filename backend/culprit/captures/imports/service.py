@@ -233,7 +233,7 @@ def _store_rows(session: Session, run: Run, stored: StoredBlob, checked: Checked
     )
     session.add(collector)
     session.flush()
-    text = checked.kind not in {"perf_data", "perf_sched"}
+    text = checked.kind not in {"perf_data", "perf_sched", "pprof"}
     session.add(
         Artifact(
             run_id=run.id,

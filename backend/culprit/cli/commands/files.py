@@ -27,6 +27,12 @@ class Kind(StrEnum):
     PERF_DATA = "perf_data"
     PERF_SCRIPT = "perf_script"
     FOLDED = "folded"
+    PPROF = "pprof"
+    SPEEDSCOPE = "speedscope"
+    CHROME_TRACE = "chrome_trace"
+    CPUPROFILE = "cpuprofile"
+    FIREFOX = "firefox"
+    BPFTRACE = "bpftrace"
     BUNDLE = "bundle"
     PROMETHEUS = "prometheus"
     JAEGER = "jaeger"
@@ -44,6 +50,9 @@ class Export(StrEnum):
     FOLDED = "folded"
     SVG = "svg"
     SPEEDSCOPE = "speedscope"
+    PPROF = "pprof"
+    FIREFOX = "firefox"
+    CHROME_TRACE = "chrome_trace"
     RAW = "raw"
 
 
@@ -59,7 +68,7 @@ def register_commands(root: typer.Typer) -> None:
 
 def import_file(  # noqa: PLR0917
     file: Annotated[
-        Path, typer.Argument(help="A perf recording, stacks, a bundle, traces or a load test report")
+        Path, typer.Argument(help="A perf recording, a profile, a bundle, traces or a load test report")
     ],
     kind: Annotated[Kind, typer.Option(help="Kind of the file")] = Kind.AUTO,
     host: Annotated[str | None, typer.Option(help="Name of the host where it was recorded")] = None,
@@ -108,15 +117,21 @@ def export_profile(
     run: Annotated[str, typer.Argument(help="ID of a run")],
     format_: Annotated[Export, typer.Option("--format", help="Output format")] = Export.FOLDED,
     profile: Annotated[str | None, typer.Option(help="Kind of profile, for example on_cpu")] = None,
+    event: Annotated[str | None, typer.Option(help="Event of the profile, for example alloc_space")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write")] = None,
 ) -> None:
-    """Write a profile of a run as folded stacks, SVG, speedscope JSON, or the raw recording."""
+    """Write a profile of a run for other tools, as an SVG image, or as the raw recording."""
     server = Server(find_target())
-    profiles = [item for item in find_run(server, run)["profiles"] if profile in {None, item["kind"]}]
+    profiles = [
+        item
+        for item in find_run(server, run)["profiles"]
+        if profile in {None, item["kind"]} and event in {None, item["event"]}
+    ]
     if len(profiles) != 1:
-        kinds = ", ".join(profile["kind"] for profile in profiles) or "none"
+        kinds = ", ".join(f"{item['kind']} {item['event']}".strip() for item in profiles) or "none"
         raise CliError(
-            ExitCode.REFUSED, f"The run has {len(profiles)} such profiles ({kinds}); choose with --profile."
+            ExitCode.REFUSED,
+            f"The run has {len(profiles)} such profiles ({kinds}). Choose one with --profile and --event.",
         )
     with server.stream(f"/profiles/{profiles[0]['id']}/export", format=format_.value) as pieces:
         if output is None:

@@ -7,18 +7,25 @@ from collections.abc import Mapping
 from typing import Literal
 
 from collectors.contract import Context, Parse, Parsed, Part, ProfileSource
+from collectors.parse.profile_formats.registry import PROFILE_FORMATS, ProfileFormat, detect_profile_format
 from collectors.parse.reports import prometheus_import, registry
 from collectors.parse.reports.registry import REPORTS, Report
 from collectors.runner import lookback, symbols
 from culprit.domain.imports import typical_ranges
 from culprit.domain.series.typical_range import PROM_TYPICAL
 
-Kind = Literal["perf_data", "perf_sched", "perf_script", "folded", "bundle"] | Report
+Kind = Literal["perf_data", "perf_sched", "perf_script", "folded", "bundle"] | ProfileFormat | Report
 NAMES: Mapping[Kind, str] = {
     "perf_data": "import.perf_data",
     "perf_sched": "import.perf_sched",
     "perf_script": "import.perf_script",
     "folded": "import.folded",
+    "pprof": "import.pprof",
+    "speedscope": "import.speedscope",
+    "chrome_trace": "import.chrome_trace",
+    "cpuprofile": "import.cpuprofile",
+    "firefox": "import.firefox",
+    "bpftrace": "import.bpftrace",
     "prometheus": "import.prometheus",
     "jaeger": "import.jaeger",
     "zipkin": "import.zipkin",
@@ -52,6 +59,7 @@ _SOURCES: Mapping[Kind, ProfileSource] = {
     "perf_sched": ProfileSource("sched", "perf_sched", PART, "ns", None, raw_part=PART),
     "perf_script": _STACKS,
     "folded": ProfileSource("on_cpu", "folded", PART, "samples", None, raw_part=PART),
+    **{name: ProfileSource("on_cpu", name, PART, "samples", None, raw_part=PART) for name in PROFILE_FORMATS},
 }
 
 
@@ -78,10 +86,15 @@ def detect_file_kind(head: bytes) -> Kind:
         return "perf_data"
     if head.startswith(BUNDLE_MAGIC) or b"\n" + BUNDLE_MAGIC in head:
         return "bundle"
+    profile = detect_profile_format(head)
+    if profile is not None:
+        return profile
     report = registry.detect_report(head)
     if report is not None:
         return report
-    for line in head.split(b"\n"):
+    lines = head.split(b"\n")
+    for number, line in enumerate(lines):
         if line.strip() and not line.startswith(b"#"):
-            return "folded" if _FOLDED_LINE.match(line) else "perf_script"
+            frame_follows = number + 1 < len(lines) and lines[number + 1].startswith(b"\t")
+            return "folded" if _FOLDED_LINE.match(line) and not frame_follows else "perf_script"
     return "perf_script"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from culprit.domain.profiles.export import write_svg
+from culprit.domain.profile_exports.svg import write_svg
 from culprit.domain.profiles.tree import RenderedTree
 from culprit.domain.reports.escaping import escape_html, remove_invisible
 from culprit.domain.reports.figures import format_number

@@ -1,6 +1,7 @@
 """Runs in a confined child: stacks out of one part of an artifact, as columns and as the first tree.
 
-It leaves `result.json` and for every event i of the samples `i.samples` and, of stacks, `i.tree`.
+It leaves `result.json` and for every event i of the samples `i.samples` and, of stacks, `i.tree`. `kind` is null where
+the profile is of the kind that was ordered.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from collectors.contract import Sentence, Times
-from collectors.parse.perf import folded, perf_data, perf_sched, perf_script
+from collectors.parse.perf import folded, perf_data, perf_sched, perf_script, perf_script_sparse
+from collectors.parse.profile_formats.registry import READERS
 from collectors.profiles import scheduling
-from collectors.profiles.limits import PIECE, ImportRefusedError, Readable
+from collectors.profiles.limits import ImportRefusedError, PrefixedStream, Readable
 from collectors.profiles.samples import SampleTable
 from culprit.domain.imports.file_kinds import PERF_MAGIC
 from culprit.domain.profiles.stacks import StackProfile
@@ -28,8 +30,11 @@ from culprit.infra.sandbox import perf_data as perf_data_text
 from culprit.json_types import Json
 
 FIRST_WIDTH = 1200
+HEAD = 64 << 10
 MAX_EVENTS = 8
 MAX_MODULES = 50
+IMPORTED = "imported"
+"""The kind of profiles that hold no samples of CPUs: memory, waits, durations of calls."""
 
 
 def main(request: Mapping[str, Any]) -> None:
@@ -60,19 +65,8 @@ def unpack_part(part: StoredPart) -> Iterator[Readable | Path]:
     """Yield the text of a part; for perf.data, the path of an unpacked copy."""
     with part.reader() as source:
         head = source.read(len(PERF_MAGIC))
-        whole = _PrefixedStream(head, source)
+        whole = PrefixedStream(head, source)
         yield perf_data_text.unpack_file(whole, Path("perf.data")) if head == PERF_MAGIC else whole
-
-
-class _PrefixedStream:
-    """A source with its first bytes put back."""
-
-    def __init__(self, head: bytes, rest: Readable) -> None:
-        self._head, self._rest = head, rest
-
-    def read(self, size: int = PIECE, /) -> bytes:
-        head, self._head = self._head, b""
-        return head or self._rest.read(size)
 
 
 def _to_utc(request: Mapping[str, Any], t_ns: Times) -> Times:
@@ -84,44 +78,65 @@ def _to_utc(request: Mapping[str, Any], t_ns: Times) -> Times:
 
 @dataclass(frozen=True, slots=True)
 class NamedSamples:
-    """Samples, and the modules that they are in; None if the reader does not know modules."""
+    """Samples, a table per event, and the modules that they are in; None if the reader does not know modules."""
 
-    table: SampleTable
+    tables: list[SampleTable]
     modules: perf_data.UsedModules | None = None
 
 
 def read_samples(part: StoredPart, request: Mapping[str, Any]) -> NamedSamples:
-    """Read the stacks of a part, with the native reader where it is installed.
+    """Read the stacks of a part: events of perf with the heaviest first, those of other tools in their order.
 
-    Functions of a capture are named from `symbols`. Of an uploaded perf.data, programs and libraries of the server that
-    have the same build ID name them. Without the native reader, perf of the server prints perf.data as text.
+    The native reader is used where it is installed; without it, perf of the server prints perf.data as text. Functions
+    of a capture are named from `symbols`. Of an uploaded perf.data, programs and libraries of the server that have the
+    same build ID name them.
     """
-    reader, unit, symbols = request["reader"], request["unit"], request.get("symbols")
+    reader, unit = request["reader"], request["unit"]
     with unpack_part(part) as source:
-        if reader == "folded" and not isinstance(source, Path):
-            return NamedSamples(folded.parse_folded(source, unit=unit))
         if isinstance(source, Path):
-            if perf_data.is_available():
-                files = perf_data.SymbolFiles(root=Path("/")) if symbols is None else unpack_symbols(symbols)
-                off_cpu = perf_data.OffCpu(tuple(request["pids"])) if unit == "ns" else None
-                return NamedSamples(*perf_data.read_samples_and_modules(source, files, off_cpu=off_cpu))
-            with perf_data_text.run_script(source, perf_data_text.select_fields(source)) as text:
-                return NamedSamples(perf_script.parse_perf_script(text))
+            return _read_recording(source, request)
+        if reader in READERS:
+            return NamedSamples(READERS[reader](source))
+        if reader == "folded":
+            return NamedSamples([folded.parse_folded(source, unit=unit)])
+        head = b""
+        while len(head) < HEAD and (piece := source.read(HEAD - len(head))):
+            head += piece
+        text = PrefixedStream(head, source)
+        if perf_script_sparse.is_sparse(head):
+            return NamedSamples(perf_script_sparse.parse_sparse_script(text))
         is_native = perf_data.is_available()
-        return NamedSamples(
-            perf_data.read_text(source) if is_native else perf_script.parse_perf_script(source)
-        )
+        table = perf_data.read_text(text) if is_native else perf_script.parse_perf_script(text)
+        return NamedSamples(_split_events(table))
+
+
+def _read_recording(path: Path, request: Mapping[str, Any]) -> NamedSamples:
+    if perf_data.is_available():
+        symbols = request.get("symbols")
+        files = perf_data.SymbolFiles(root=Path("/")) if symbols is None else unpack_symbols(symbols)
+        off_cpu = perf_data.OffCpu(tuple(request["pids"])) if request["unit"] == "ns" else None
+        table, modules = perf_data.read_samples_and_modules(path, files, off_cpu=off_cpu)
+        return NamedSamples(_split_events(table), modules)
+    with perf_data_text.run_script(path, perf_data_text.select_fields(path)) as text:
+        return NamedSamples(_split_events(perf_script.parse_perf_script(text)))
+
+
+def _split_events(table: SampleTable) -> list[SampleTable]:
+    if len(table.events) == 1:
+        return [table]
+    by_event = map(table.of_event, table.events)
+    return sorted((item for item in by_event if len(item)), key=lambda item: -len(item))
 
 
 def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
-    """One profile per event, the heaviest first: weights of different events must never be added up."""
+    """One profile per event: weights of different events must never be added up."""
+    reader = request["reader"]
     named = read_samples(part, request)
-    table = named.table
-    if table.has_time:
-        table = table.at_times(_to_utc(request, table.t_ns))
-    by_event = {name: table.of_event(name) if len(table.events) > 1 else table for name in table.events}
-    heaviest = sorted(by_event.items(), key=lambda item: -len(item[1]))[:MAX_EVENTS]
-    profiles = [_build_profile(place, name, item) for place, (name, item) in enumerate(heaviest) if len(item)]
+    tables = [
+        table.at_times(_to_utc(request, table.t_ns)) if table.has_time else table
+        for table in named.tables[:MAX_EVENTS]
+    ]
+    profiles = [_build_profile(place, reader, table) for place, table in enumerate(tables)]
     return {"profiles": profiles, "modules": _describe_modules(named.modules) if named.modules else None}
 
 
@@ -138,13 +153,15 @@ def _describe_modules(used: perf_data.UsedModules) -> Json:
     return {"modules": modules, "kernel_samples": used.kernel_samples, "kernel_symbols": used.kernel_symbols}
 
 
-def _build_profile(place: int, event: str, table: SampleTable) -> Json:
+def _build_profile(place: int, reader: str, table: SampleTable) -> Json:
     table.save(Path(f"{place}.samples"))
     Path(f"{place}.tree").write_text(render_first_tree(StackProfile(table)), encoding="utf-8")
     quality = table.quality
+    measured = reader not in READERS or table.unit == "samples"
     return {
         "place": place,
-        "event": result_file.sanitize_text(event, 200),
+        "kind": None if measured else IMPORTED,
+        "event": result_file.sanitize_text(table.events[table.event[0]], 200),
         "unit": table.unit,
         "samples": table.samples,
         "weight": table.total,
@@ -184,6 +201,7 @@ def _build_schedule(part: StoredPart, request: Mapping[str, Any]) -> list[Json]:
     return [
         {
             "place": 0,
+            "kind": None,
             "event": "sched",
             "unit": "ns",
             "samples": len(table.t_ns),

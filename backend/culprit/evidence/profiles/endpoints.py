@@ -46,8 +46,6 @@ from culprit.web.http.pagination import Cursor, Limit, Page, build_page
 router = APIRouter(tags=["profiles"])
 
 ATTACHMENT = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
-SUFFIX = {"folded": "folded.txt", "svg": "svg", "speedscope": "speedscope.json"}
-MEDIA = {"folded": "text/plain; charset=utf-8", "svg": "image/svg+xml", "speedscope": "application/json"}
 
 
 class ProfileTreeParams(ProfileFilterParams):
@@ -95,7 +93,7 @@ class ComparisonFunctionsParams(ComparisonParams):
 class ProfileExportParams(ProfileFilterParams):
     """The format and the samples; `raw` is the recording as it was stored."""
 
-    format: Literal["folded", "svg", "speedscope", "raw"]
+    format: service.ExportFormat | Literal["raw"]
 
 
 @router.get("/profiles")
@@ -201,10 +199,11 @@ def export_profile(
     title = f"{label} ({profile.unit})"
     release_connection(db)
     pieces = service.export_profile(artifact_store(), profile, params.to_filter(), params.format, title)
+    written = service.EXPORTS[params.format]
     return StreamingResponse(
-        (piece.encode("utf-8", "replace") for piece in pieces),
-        media_type=MEDIA[params.format],
-        headers={**ATTACHMENT, **_attachment_header(f"{stem}.{SUFFIX[params.format]}")},
+        pieces,
+        media_type=written.media_type,
+        headers={**ATTACHMENT, **_attachment_header(f"{stem}.{written.suffix}")},
     )
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from collectors.profiles.samples import Unit
 from culprit.domain.profiles.stacks import SampleFilter
 from culprit.web.schemas import HostRef, MessageRef
 
@@ -83,7 +84,7 @@ class ProfileResponse(BaseModel):
     host: HostRef | None
     kind: str
     event: str
-    unit: Literal["samples", "ns"]
+    unit: Unit
     state: Literal["queued", "running", "ready", "failed"]
     failure: MessageRef | None
     samples: int | None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
@@ -11,7 +12,13 @@ from sqlalchemy.orm import Session
 from collectors.profiles.column_file import DamagedFileError
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import authorize
-from culprit.domain.profiles import export as writers
+from culprit.domain.profile_exports.chrome_trace import write_chrome_trace
+from culprit.domain.profile_exports.firefox import write_firefox
+from culprit.domain.profile_exports.folded import write_folded
+from culprit.domain.profile_exports.pprof import write_pprof
+from culprit.domain.profile_exports.rows import ExportError
+from culprit.domain.profile_exports.speedscope import write_speedscope
+from culprit.domain.profile_exports.svg import write_svg
 from culprit.domain.profiles.facets import compute_facets, compute_heat_matrix
 from culprit.domain.profiles.inverted import find_inverted_path, render_inverted_tree
 from culprit.domain.profiles.search import SearchPatternError, list_top_functions, search_frames
@@ -161,17 +168,37 @@ def list_facets(store: ArtifactStore, profile: Profile, chosen: SampleFilter) ->
     }
 
 
+ExportFormat = Literal["folded", "svg", "speedscope", "pprof", "firefox", "chrome_trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportWriter:
+    """How a format is written: end of the file name, media type, and the function of a view and a title."""
+
+    suffix: str
+    media_type: str
+    write: Callable[[ProfileView, str], Iterator[str] | Iterator[bytes]]
+
+
+EXPORTS: Mapping[ExportFormat, ExportWriter] = {
+    "folded": ExportWriter("folded.txt", "text/plain; charset=utf-8", lambda view, _: write_folded(view)),
+    "svg": ExportWriter(
+        "svg", "image/svg+xml", lambda view, title: write_svg(view.render_tree(FIRST_WIDTH), title)
+    ),
+    "speedscope": ExportWriter("speedscope.json", "application/json", write_speedscope),
+    "pprof": ExportWriter("pb.gz", "application/octet-stream", lambda view, _: write_pprof(view)),
+    "firefox": ExportWriter("firefox.json", "application/json", write_firefox),
+    "chrome_trace": ExportWriter("trace.json", "application/json", lambda view, _: write_chrome_trace(view)),
+}
+
+
 def export_profile(
-    store: ArtifactStore,
-    profile: Profile,
-    chosen: SampleFilter,
-    form: Literal["folded", "svg", "speedscope"],
-    title: str,
-) -> Iterator[str]:
-    """A view as a file, piece by piece."""
-    seen = load_view(store, profile, chosen)
-    if form == "folded":
-        return writers.write_folded(seen)
-    if form == "speedscope":
-        return writers.write_speedscope(seen, title)
-    return writers.write_svg(seen.render_tree(FIRST_WIDTH), title)
+    store: ArtifactStore, profile: Profile, chosen: SampleFilter, form: ExportFormat, title: str
+) -> Iterator[bytes]:
+    """Return a view as a file, piece by piece. Raises InvalidRequestError where the format cannot hold it."""
+    view = load_view(store, profile, chosen)
+    try:
+        pieces = EXPORTS[form].write(view, title)
+    except ExportError as error:
+        raise InvalidRequestError(error.sentence.key, errors=()) from None
+    return (piece if isinstance(piece, bytes) else piece.encode("utf-8", "replace") for piece in pieces)

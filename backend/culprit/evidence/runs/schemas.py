@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, RootModel
 
+from collectors.profiles.samples import Unit
 from culprit.domain.runs.states import CollectorState, RunState
 from culprit.json_types import Json
 from culprit.web.schemas import DocumentedAs, HostRef, MessageRef
@@ -88,7 +89,7 @@ class RunProfileResponse(BaseModel):
     id: UUID
     kind: str
     event: str
-    unit: Literal["samples", "ns"]
+    unit: Unit
     state: Literal["queued", "running", "ready", "failed"]
     failure: MessageRef | None
     samples: int | None

@@ -193,7 +193,7 @@ def _adopt(store: ArtifactStore, directory: Path, item: Json) -> Json:
 
 
 _COLUMNS = (
-    "event", "unit", "samples", "weight", "lost", "unknown_share", "truncated_share", "t0_ns", "t1_ns",
+    "kind", "event", "unit", "samples", "weight", "lost", "unknown_share", "truncated_share", "t0_ns", "t1_ns",
     "store_key", "tree_key", "stored_size",
 )  # fmt: skip
 
@@ -212,7 +212,8 @@ def _store(
         "method": collector.method if collector else None,
         "parser_version": known.parser_version if known else 1,
     }
-    first, *others = stored
+    ordered = str((profile.source or {}).get("kind", profile.kind))
+    first, *others = [{**item, "kind": item["kind"] or ordered} for item in stored]
     values = {name: first[name] for name in _COLUMNS} | common
     if not build_claims.finish_build(session, Profile, profile_id, attempt, **values):
         return None
@@ -226,15 +227,11 @@ def _store(
 
 def _store_event_profile(session: Session, profile: Profile, values: Json) -> None:
     """Return the profile of a further event of the same recording; a rebuild finds the existing row."""
-    matching_profile = find_event_profile(session, profile, values["event"])
+    matching_profile = find_event_profile(session, profile, values["kind"], values["event"])
     if matching_profile is None:
         matching_profile = Profile(run_id=profile.run_id, run_collector_id=profile.run_collector_id)
         session.add(matching_profile)
-    matching_profile.host_id, matching_profile.kind, matching_profile.source = (
-        profile.host_id,
-        profile.kind,
-        profile.source,
-    )
+    matching_profile.host_id, matching_profile.source = profile.host_id, profile.source
     for name, value in values.items():
         setattr(matching_profile, name, value)
 

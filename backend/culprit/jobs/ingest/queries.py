@@ -94,12 +94,12 @@ def has_unbuilt_profile(session: Session, profile_ids: Sequence[UUID]) -> bool:
     return session.scalar(query.limit(1)) is not None
 
 
-def find_event_profile(session: Session, profile: Profile, event: str) -> Profile | None:
+def find_event_profile(session: Session, profile: Profile, kind: str, event: str) -> Profile | None:
     """Return the profile of another event of the same recording, or None."""
     query = select(Profile).where(
         Profile.run_id == profile.run_id,
         Profile.run_collector_id == profile.run_collector_id,
-        Profile.kind == profile.kind,
+        Profile.kind == kind,
         Profile.event == event,
         Profile.id != profile.id,
     )

@@ -197,7 +197,10 @@ def _profiles(session: Session, run: Run, readings: list[ParsedCollector]) -> No
 
     A profile keeps its ID when it is parsed again: links and comparisons refer to it.
     """
-    known = {(row.run_collector_id, row.kind): row for row in list_profiles(session, run.id)}
+    known = {
+        (row.run_collector_id, (row.source or {}).get("kind", row.kind)): row
+        for row in list_profiles(session, run.id)
+    }
     for reading in readings:
         for source in reading.parsed["profiles"]:
             stored = known.pop((reading.run_collector_id, source["kind"]), None)

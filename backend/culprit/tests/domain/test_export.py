@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -9,11 +10,16 @@ from collections import Counter
 
 import jsonschema
 import pytest
-from culprit.domain.profiles import export
+from culprit.domain.profile_exports.firefox import write_firefox
+from culprit.domain.profile_exports.folded import write_folded
+from culprit.domain.profile_exports.pprof import write_pprof
+from culprit.domain.profile_exports.speedscope import write_speedscope
+from culprit.domain.profile_exports.svg import write_svg
 from culprit.domain.profiles.inverted import render_inverted_tree
 from culprit.domain.profiles.stacks import StackProfile
 
 from collectors.parse.perf import folded, perf_script
+from collectors.parse.profile_formats.pprof import parse_pprof
 from collectors.tests.recorded_profiles import HOSTILE, captured, source, stacks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -81,7 +87,7 @@ def view():
 
 
 def test_folded_goes_round(view):
-    again = folded.parse_folded(source(text_of(export.write_folded(view)).encode()))
+    again = folded.parse_folded(source(text_of(write_folded(view)).encode()))
     assert again.samples == 1209
     expected = Counter()
     for path, n in stacks(view.profile.table).items():
@@ -90,14 +96,15 @@ def test_folded_goes_round(view):
 
 
 def test_speedscope_fits_its_schema_and_holds_everything(view):
-    result = json.loads(text_of(export.write_speedscope(view, "host a")))
+    result = json.loads(text_of(write_speedscope(view, "host a")))
     jsonschema.validate(result, SPEEDSCOPE)
-    (item,) = result["profiles"]
-    assert sum(item["weights"]) == 1209 == item["endValue"] and len(item["weights"]) == len(item["samples"])
     frames = [f["name"] for f in result["shared"]["frames"]]
     counter = Counter()
-    for path, n in zip(item["samples"], item["weights"], strict=True):
-        counter[tuple(frames[i] for i in path)] += n
+    for item in result["profiles"]:
+        assert sum(item["weights"]) == item["endValue"] and len(item["weights"]) == len(item["samples"])
+        comm = re.fullmatch(r"(.*) \d+/\d+|(.*)", item["name"])
+        for path, n in zip(item["samples"], item["weights"], strict=True):
+            counter[(comm[1] or comm[2], *(frames[i] for i in path))] += n
     assert counter == stacks(view.profile.table)
 
 
@@ -119,15 +126,17 @@ def test_hostile_names_are_only_text(name):
     table = folded.parse_folded(source(f"{name};{name}2;x 5\n".encode()))
     view = StackProfile(table).view()
     for tree in (view.render_tree(), render_inverted_tree(view)):
-        safe(text_of(export.write_svg(tree, name)))
+        safe(text_of(write_svg(tree, name)))
         json.loads(tree.json())
-    jsonschema.validate(json.loads(text_of(export.write_speedscope(view, name))), SPEEDSCOPE)
-    assert text_of(export.write_folded(view)).count("\n") == 1
+    jsonschema.validate(json.loads(text_of(write_speedscope(view, name))), SPEEDSCOPE)
+    json.loads(text_of(write_firefox(view, name)))
+    assert parse_pprof(source(gzip.decompress(b"".join(write_pprof(view)))))[0].total == 5
+    assert text_of(write_folded(view)).count("\n") == 1
 
 
 def test_the_picture_is_as_wide_as_the_weights(view):
     tree = view.render_tree()
-    root = safe(text_of(export.write_svg(tree, "cpu")))
+    root = safe(text_of(write_svg(tree, "cpu")))
     boxes = [g.find(SVG + "rect") for g in root.findall(SVG + "g")]
     assert len(boxes) == len(tree.id)
     edges: dict[str, float] = {}
@@ -142,6 +151,8 @@ def test_the_picture_is_as_wide_as_the_weights(view):
 def test_an_empty_view_is_still_a_file():
     profile = StackProfile(folded.parse_folded(source(b"a;b 0\n")))
     view = profile.view()
-    safe(text_of(export.write_svg(view.render_tree(), "none")))
-    json.loads(text_of(export.write_speedscope(view, "none")))
-    assert text_of(export.write_folded(view)) == ""
+    safe(text_of(write_svg(view.render_tree(), "none")))
+    json.loads(text_of(write_speedscope(view, "none")))
+    json.loads(text_of(write_firefox(view, "none")))
+    assert b"samples" in gzip.decompress(b"".join(write_pprof(view)))
+    assert text_of(write_folded(view)) == ""

@@ -1,20 +1,27 @@
 import type { ReactNode } from "react";
+import type { Profile } from "../../client/models";
 import type { FlameNode } from "../../core/profiles/flame";
-import { count, duration, percent } from "../../core/text/format";
+import { bytes, count, duration, percent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Profile.module.css";
 
-export const weightText = (weight: number, unit: "samples" | "ns"): string =>
-  unit === "ns" ? duration(weight) : count(weight);
+const WEIGHT_TEXT: Record<Profile["unit"], (weight: number) => string> = {
+  ns: duration,
+  bytes,
+  samples: count,
+  count,
+};
+
+export const weightText = (weight: number, unit: Profile["unit"]): string => WEIGHT_TEXT[unit](weight);
 
 /** Text of a frame for the pointer: name, weight, share. */
-export const frameTitle = (node: FlameNode, total: number, unit: "samples" | "ns"): string =>
+export const frameTitle = (node: FlameNode, total: number, unit: Profile["unit"]): string =>
   `${node.name}\n${weightText(node.value, unit)} · ${percent(total > 0 ? node.value / total : 0)}`;
 
 interface Props {
   node: FlameNode | null;
   total: number;
-  unit: "samples" | "ns";
+  unit: Profile["unit"];
   q?: string;
   matches?: { weight: number; share: number } | undefined;
   delta?: string;

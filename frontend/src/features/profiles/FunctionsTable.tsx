@@ -1,4 +1,5 @@
 import { useState } from "react";
+import type { Profile } from "../../client/models";
 import { DataTable } from "../../components/tables/DataTable";
 import { percent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -11,7 +12,7 @@ const MAX_ROWS = 200;
 interface Props {
   rows: readonly FunctionRow[];
   total: number;
-  unit: "samples" | "ns";
+  unit: Profile["unit"];
   q: string;
   onPick(frame: string): void;
 }
@@ -83,7 +84,7 @@ export function FunctionsTable({ rows, total, unit, q, onPick }: Props) {
   );
 }
 
-function Share({ weight, total, unit }: { weight: number; total: number; unit: "samples" | "ns" }) {
+function Share({ weight, total, unit }: { weight: number; total: number; unit: Profile["unit"] }) {
   const share = total > 0 ? weight / total : 0;
   return (
     <span className={classes.share} title={weightText(weight, unit)}>

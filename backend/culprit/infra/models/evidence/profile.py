@@ -12,7 +12,7 @@ from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
 from culprit.json_types import Json
 
 JOB_STATES = ("queued", "running", "ready", "failed")
-UNITS = ("samples", "ns")
+UNITS = ("samples", "ns", "bytes", "count")
 
 
 class Profile(Base):

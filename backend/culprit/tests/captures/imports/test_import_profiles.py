@@ -12,7 +12,9 @@ from culprit.infra.models.captures.run import Run
 from culprit.infra.models.evidence.profile import Profile
 from culprit.jobs.ingest.build_profile import build_profile
 from culprit.jobs.ingest.ingest_run import ingest_run
-from sqlalchemy import select
+from sqlalchemy import select, update
+
+from collectors.tests.recorded_profiles import captured
 
 FOLDED = b"web;main;parse 30\nweb;main;render 10\nweb;main 2\nkworker;kthread 1\n"
 SCRIPT = b"""web 41/42 [001] 100.000000001: 1 cpu-clock:
@@ -162,3 +164,81 @@ def test_an_import_is_its_owners_where_scopes_are_narrow(as_, session):
         assert scoped.get(f"/api/v1/{path}").status_code == 404
     assert scoped.get("/api/v1/profiles").json()["items"] == []
     assert len(as_("viewer").get("/api/v1/profiles").json()["items"]) == 1
+
+
+OTHER_TOOLS = {
+    "go_cpu.pb": ("pprof", [("cpu", "imported", "ns", 1_150_000_000), ("samples", "on_cpu", "samples", 115)]),
+    "go_heap.pb": (
+        "pprof",
+        [
+            ("alloc_objects", "imported", "count", 39_515), ("alloc_space", "imported", "bytes", 1_053_144_562),
+            ("inuse_objects", "imported", "count", 115), ("inuse_space", "imported", "bytes", 4_096_663),
+        ],
+    ),
+    "node.cpuprofile": ("cpuprofile", [("", "on_cpu", "samples", 66)]),
+    "pyspy.speedscope.json": ("speedscope", [("", "imported", "ns", None)]),
+    "pyspy.trace.json": ("chrome_trace", [("slices", "imported", "ns", None)]),
+    "chromium.trace.json": ("chrome_trace", [("", "on_cpu", "samples", 1523), ("slices", "imported", "ns", None)]),
+    "firefox.json": ("firefox", [("", "on_cpu", "samples", 1208)]),
+    "gecko.json": ("firefox", [("", "on_cpu", "samples", 1208)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_TOOLS)
+def test_a_profile_of_another_tool(as_, session, name):
+    """Each type of value is a profile with its unit; it is not lost or doubled when the run is parsed again."""
+    kind, expected = OTHER_TOOLS[name]
+    client = as_("investigator")
+    answer = bring(client, gzip.compress(captured(name)))
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["kind"] == kind
+    run_id = UUID(answer.json()["runs"][0]["id"])
+    for _ in range(2):
+        assert ingest_run(run_id) == "done"
+        query = select(Profile).where(Profile.run_id == run_id).order_by(Profile.id)
+        assert build_profile(session.scalars(query).first().id) == "ready"
+        session.expire_all()
+        session.execute(update(Run).where(Run.id == run_id).values(state="ingesting"))
+        session.commit()
+        rows = client.get(f"/api/v1/profiles?run={run_id}").json()["items"]
+        read = sorted((row["event"], row["kind"], row["unit"], row["weight"]) for row in rows)
+        assert [row[:3] for row in read] == [row[:3] for row in expected]
+        assert all(weight in {None, row[3]} for row, (*_, weight) in zip(read, expected, strict=True))
+
+
+def test_exports_can_be_imported_again(as_, session):
+    client = as_("investigator")
+    first, _ = finish(session, bring(client, SCRIPT).json())
+    for form in ("pprof", "firefox", "chrome_trace", "speedscope", "folded"):
+        exported = client.get(f"/api/v1/profiles/{first.id}/export?format={form}&pid=41")
+        assert exported.status_code == 200, exported.text
+        assert exported.headers["content-disposition"].startswith("attachment")
+        profile, state = finish(session, bring(client, exported.content).json())
+        assert (state, profile.samples, profile.unit) == ("ready", 2, "samples"), form
+        rows = client.get(f"/api/v1/profiles/{profile.id}/table").json()["rows"]
+        assert {row["frame"]: row["total"] for row in rows}["handle"] == 2
+
+
+def test_a_trace_of_a_profile_without_times_is_refused(as_, session):
+    client = as_("investigator")
+    profile, _ = finish(session, bring(client, FOLDED).json())
+    answer = client.get(f"/api/v1/profiles/{profile.id}/export?format=chrome_trace")
+    assert (answer.status_code, answer.json()["key"]) == (422, "profile.export_needs_times")
+
+
+@pytest.mark.parametrize(
+    ("data", "form", "status", "key"),
+    [
+        (b'{"traceEvents": [{"ph": "X", "ts": "x"}]}', {}, 422, "import.not_format"),
+        (b"\x0a\x04\x08\x01\x10\x02\x12\xff", {}, 422, "import.not_format"),
+        (b"no profile", {"kind": "pprof"}, 422, "import.not_format"),
+        (b"a;b 1\n", {"kind": "firefox"}, 422, "import.not_format"),
+        (b'{"shared": {"frames": []}, "profiles": []}', {}, 422, "import.no_samples"),
+        (b"@[\n    main+1\n]: 3\nno\n", {}, 422, "import.not_bpftrace"),
+        (gzip.compress(b" " * (130 << 20)), {"kind": "speedscope"}, 413, "import.limit_ratio"),
+    ],
+)  # fmt: skip
+def test_a_damaged_profile_of_another_tool_is_refused(as_, session, data, form, status, key):
+    answer = bring(as_("investigator"), data, **form)
+    assert (answer.status_code, answer.json()["key"]) == (status, key), answer.text
+    assert session.scalars(select(Run)).all() == []

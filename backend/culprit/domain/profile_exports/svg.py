@@ -1,78 +1,19 @@
-"""A view as a file: folded stacks, an SVG picture, speedscope's JSON. Names are hostile; each writer escapes
-them.
+"""A flame graph as an SVG picture. Names are hostile; every text is escaped.
 
-Everything is made as pieces of text, so that a large profile is never held as one string.
+The picture is made as pieces of text, so that it is never held as one string.
 """
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-import numpy as np
-
 from collectors.profiles.limits import to_printable
-from culprit.domain.profiles.stacks import ProfileView
 from culprit.domain.profiles.tree import PRUNED, RenderedTree
 
-_SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _ROW_PX, _CHAR_PX, _PAD_PX = 16, 6.6, 10
 _HUES = {"kernel": 28, "user": 8, "jit": 105, "unknown": 0, "idle": 205, "comm": 45, "root": 45, PRUNED: 0}
-
-
-def write_folded(view: ProfileView) -> Iterator[str]:
-    """`task;outer;…;inner weight`, a line per stack, in the order of the trie.
-
-    A semicolon in a name becomes a colon, as the format has no way to quote it.
-    """
-    trie = view.profile.table.trie
-    words = [name.replace(";", ":").replace("\n", " ") for name in map(to_printable, view.profile.names)]
-    path: list[str] = []
-    weights = view.own.tolist()
-    frames, depths = trie.frame.tolist(), trie.depth.tolist()
-    for node in range(1, len(trie)):
-        del path[depths[node] - 1 :]
-        path.append(words[frames[node]])
-        if weights[node]:
-            yield f"{';'.join(path)} {weights[node]}\n"
-
-
-def write_speedscope(view: ProfileView, name: str) -> Iterator[str]:
-    """speedscope's file format, one `sampled` profile with a sample per distinct stack, not in order of time.
-
-    Source: the schema named in `$schema`.
-    """
-    profile, trie = view.profile, view.profile.table.trie
-    unit = "nanoseconds" if profile.table.unit == "ns" else "none"
-    frames = [
-        {"name": to_printable(n)} | ({"file": to_printable(m)} if m else {})
-        for n, m in zip(profile.names, profile.modules, strict=True)
-    ]
-    head = {
-        "$schema": _SPEEDSCOPE_SCHEMA,
-        "exporter": "culprit",
-        "name": to_printable(name),
-        "activeProfileIndex": 0,
-        "shared": {"frames": frames},
-    }
-    yield json.dumps(head)[:-1]
-    yield f',"profiles":[{{"type":"sampled","name":{json.dumps(to_printable(name))},"unit":"{unit}"'
-    yield f',"startValue":0,"endValue":{view.weight},"samples":['
-    path: list[int] = []
-    nodes = np.flatnonzero(view.own).tolist()
-    requested_nodes = set(nodes)
-    ids, depths = trie.frame.tolist(), trie.depth.tolist()
-    first = True
-    for node in range(len(trie)):
-        del path[max(depths[node] - 1, 0) :]
-        if node:
-            path.append(ids[node])
-        if node in requested_nodes:
-            yield ("" if first else ",") + str(path).replace(" ", "")
-            first = False
-    yield '],"weights":' + str(view.own[nodes].tolist()).replace(" ", "") + "}]}"
 
 
 def write_svg(rendered_tree: RenderedTree, title: str, width: int = 1200) -> Iterator[str]:

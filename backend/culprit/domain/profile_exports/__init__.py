@@ -1,0 +1,1 @@
+"""A view of a profile as a file for other tools."""

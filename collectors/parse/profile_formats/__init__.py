@@ -1,0 +1,1 @@
+"""Profiles of other tools: pprof, speedscope, Trace Event Format, .cpuprofile, Firefox Profiler, bpftrace."""
