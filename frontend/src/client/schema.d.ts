@@ -521,26 +521,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/comparisons/{comparison_id}/functions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Comparison Functions
-         * @description Functions of both sides: first those that changed by more than chance.
-         */
-        get: operations["profiles_get_comparison_functions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/comparisons/{comparison_id}/tree": {
         parameters: {
             query?: never;
@@ -550,29 +530,9 @@ export interface paths {
         };
         /**
          * Get Comparison Tree
-         * @description Its tree, as wide as one side; every node holds a, b and delta = B - A.
+         * @description Its tree, as wide as B; every node holds a, b and delta = B - A.
          */
         get: operations["profiles_get_comparison_tree"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/comparisons/{comparison_id}/work": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Comparison Work
-         * @description Requests during each side, from the application series of their runs.
-         */
-        get: operations["profiles_get_comparison_work"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2272,7 +2232,7 @@ export interface paths {
         };
         /**
          * Get Facets
-         * @description CPUs, processes and threads by weight.
+         * @description CPUs, processes, threads and modules by weight.
          */
         get: operations["profiles_get_facets"];
         put?: never;
@@ -2295,6 +2255,26 @@ export interface paths {
          * @description When samples fell, below the second.
          */
         get: operations["profiles_get_heat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles/{profile_id}/sandwich": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Sandwich
+         * @description One function between its callers and its callees, over all of its calls.
+         */
+        get: operations["profiles_get_sandwich"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2343,6 +2323,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/tracks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Sample Tracks
+         * @description Samples over time by thread, process or CPU.
+         */
+        get: operations["profiles_get_sample_tracks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/tree": {
         parameters: {
             query?: never;
@@ -2355,6 +2355,26 @@ export interface paths {
          * @description A flame graph, pruned below half a pixel of `width`.
          */
         get: operations["profiles_get_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles/{profile_id}/unnamed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Unnamed
+         * @description Modules whose symbols are missing, with the reason.
+         */
+        get: operations["profiles_get_unnamed"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4115,7 +4135,7 @@ export interface components {
         Body_imports_create_import: {
             /**
              * File
-             * @description perf.data, perf script text, folded stacks, a profile (pprof, speedscope, Trace Event Format, .cpuprofile, Firefox Profiler, bpftrace), a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of wrk, vegeta, iperf3 or JMeter
+             * @description perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of wrk, vegeta, iperf3 or JMeter
              */
             file: string;
             /**
@@ -4127,7 +4147,7 @@ export interface components {
              * Kind
              * @default auto
              */
-            kind?: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("pprof" | "speedscope" | "chrome_trace" | "cpuprofile" | "firefox" | "bpftrace") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
+            kind?: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
             /** Name */
             name?: string | null;
         };
@@ -5187,77 +5207,17 @@ export interface components {
             text: string;
         };
         /**
-         * ComparedFunctionResponse
-         * @description One function: `self` where it is innermost, `total` where it is anywhere on a stack.
-         */
-        ComparedFunctionResponse: {
-            /** Frame */
-            frame: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "root" | "comm" | "user" | "kernel" | "jit" | "inlined" | "unknown" | "pruned" | "idle";
-            self: components["schemas"]["WeightChangeResponse"];
-            total: components["schemas"]["WeightChangeResponse"];
-        };
-        /**
-         * ComparedFunctionsResponse
-         * @description Functions: first those that changed by more than chance, then the others, by the size of the difference.
-         */
-        ComparedFunctionsResponse: {
-            /**
-             * Bursts
-             * @enum {string}
-             */
-            bursts: "measured" | "assumed";
-            /** Exposure A */
-            exposure_a: number;
-            /** Exposure B */
-            exposure_b: number;
-            /** Normalizations */
-            normalizations: ("share" | "cpu" | "wall" | "work")[];
-            /**
-             * Normalize
-             * @enum {string}
-             */
-            normalize: "share" | "cpu" | "wall" | "work";
-            /** Rows */
-            rows: components["schemas"]["ComparedFunctionResponse"][];
-            /** Samples A */
-            samples_a: number;
-            /** Samples B */
-            samples_b: number;
-            /** Seconds A */
-            seconds_a: number;
-            /** Seconds B */
-            seconds_b: number;
-            /** Swap */
-            swap: boolean;
-            /** Tests */
-            tests: number;
-            /** Total A */
-            total_a: number;
-            /** Total B */
-            total_b: number;
-            /**
-             * Unit
-             * @enum {string}
-             */
-            unit: "samples" | "ns";
-        };
-        /**
          * ComparisonCreate
-         * @description What to compare: A is before, the baseline; B is after.
-         *
-         *     `by_base`: compare names without the marks of a build, and frames without a name by their module. By default
-         *     unless both sides are parts of one profile.
+         * @description What to compare: A is before, the baseline; B is after, and what is drawn is as wide as B.
          */
         ComparisonCreate: {
             a: components["schemas"]["ComparisonSide"];
             b: components["schemas"]["ComparisonSide"];
-            /** By Base */
-            by_base?: boolean | null;
+            /**
+             * Normalize
+             * @default true
+             */
+            normalize?: boolean | ("share" | "absolute");
         };
         /**
          * ComparisonPin
@@ -5329,6 +5289,11 @@ export interface components {
              */
             id: string;
             /**
+             * Normalize
+             * @enum {string}
+             */
+            normalize: "share" | "absolute";
+            /**
              * State
              * @enum {string}
              */
@@ -5344,7 +5309,9 @@ export interface components {
              *       "comm": [],
              *       "cpu": [],
              *       "hide_idle": false,
+             *       "module": [],
              *       "pid": [],
+             *       "stack": "",
              *       "thread": [],
              *       "tid": []
              *     }
@@ -5378,10 +5345,9 @@ export interface components {
         };
         /**
          * ComparisonTreeNode
-         * @description A frame of both sides: its weights, delta = B - A per exposure, and whether that is more than chance.
+         * @description A frame of both sides: its weights, delta = B - A, and whether that is more than chance.
          *
-         *     `z` is the score, `p` its probability corrected for all tests, `noise` the least difference that would be marked;
-         *     null where there are too few samples to test. `verdict` is null where frames were pruned.
+         *     `z` and `significant` are null where there are too few samples to tell.
          */
         ComparisonTreeNode: {
             /** A */
@@ -5406,53 +5372,33 @@ export interface components {
             module: string;
             /** Name */
             name: string;
-            /** Noise */
-            noise: number | null;
-            /** P */
-            p: number | null;
             /** Self */
             self: number;
+            /** Significant */
+            significant: boolean | null;
             /** Value */
             value: number;
-            /** Verdict */
-            verdict: ("changed" | "noise" | "few") | null;
             /** Z */
             z: number | null;
         };
         /**
          * ComparisonTreeResponse
-         * @description The tree of a comparison, as wide as one side, and the paths that only one side has.
+         * @description The tree of a comparison, as wide as B, and the paths that only one side has.
          *
-         *     `merged`: base name → the names of functions that are drawn under it. `modules`: frames without a name that are
-         *     compared by module → how many addresses they had.
+         *     `merged`: base name → the names of functions that are drawn under it.
          */
         ComparisonTreeResponse: {
-            /**
-             * Bursts
-             * @enum {string}
-             */
-            bursts: "measured" | "assumed";
-            /** Exposure A */
-            exposure_a: number;
-            /** Exposure B */
-            exposure_b: number;
             /** Merged */
             merged: {
                 [key: string]: string[];
             };
-            /** Modules */
-            modules: {
-                [key: string]: number;
-            };
             /** New */
             new: components["schemas"]["NewPath"][];
-            /** Normalizations */
-            normalizations: ("share" | "cpu" | "wall" | "work")[];
             /**
              * Normalize
              * @enum {string}
              */
-            normalize: "share" | "cpu" | "wall" | "work";
+            normalize: "share" | "absolute";
             /** Path */
             path: components["schemas"]["PathStep"][];
             /** Pruned Weight */
@@ -5461,41 +5407,13 @@ export interface components {
             samples_a: number;
             /** Samples B */
             samples_b: number;
-            /** Seconds A */
-            seconds_a: number;
-            /** Seconds B */
-            seconds_b: number;
-            /** Swap */
-            swap: boolean;
-            /** Tests */
-            tests: number;
             /** Total A */
             total_a: number;
             /** Total B */
             total_b: number;
             tree: components["schemas"]["ComparisonTreeNode"];
-            /**
-             * Unit
-             * @enum {string}
-             */
-            unit: "samples" | "ns";
             /** Vanished */
             vanished: components["schemas"]["VanishedPath"][];
-            /**
-             * Width Of
-             * @enum {string}
-             */
-            width_of: "a" | "b";
-        };
-        /**
-         * ComparisonWorkResponse
-         * @description Requests that an application answered well during each side; null where its series do not cover both.
-         */
-        ComparisonWorkResponse: {
-            /** A */
-            a: number | null;
-            /** B */
-            b: number | null;
         };
         /**
          * ConditionKindResponse
@@ -6921,7 +6839,9 @@ export interface components {
              *       "comm": [],
              *       "cpu": [],
              *       "hide_idle": false,
+             *       "module": [],
              *       "pid": [],
+             *       "stack": "",
              *       "thread": [],
              *       "tid": []
              *     }
@@ -9095,6 +9015,16 @@ export interface components {
             examples: string[];
         };
         /**
+         * ModuleFacet
+         * @description A file and the weight of the samples that have a frame in it.
+         */
+        ModuleFacet: {
+            /** Module */
+            module: string;
+            /** Weight */
+            weight: number;
+        };
+        /**
          * MuteCreate
          * @description A rule to mute on a host, with the reason and the end.
          */
@@ -9275,15 +9205,11 @@ export interface components {
         };
         /**
          * NewPath
-         * @description A path that only B has, at the frame where the sides part. `changed`: more than chance.
+         * @description A path that only B has, at the frame where the sides part.
          */
         NewPath: {
             /** B */
             b: number;
-            /** Changed */
-            changed: boolean;
-            /** Node */
-            node: number;
             /** Path */
             path: string[];
         };
@@ -10674,6 +10600,8 @@ export interface components {
         ProfileFacetsResponse: {
             /** Cpus */
             cpus: components["schemas"]["CpuFacet"][];
+            /** Modules */
+            modules: components["schemas"]["ModuleFacet"][];
             /** Processes */
             processes: components["schemas"]["ProcessFacet"][];
             /** Threads */
@@ -10682,6 +10610,8 @@ export interface components {
         /**
          * ProfileFilterParams
          * @description Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
+         *
+         *     `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches.
          */
         ProfileFilterParams: {
             /**
@@ -10702,10 +10632,20 @@ export interface components {
              */
             hide_idle?: boolean;
             /**
+             * Module
+             * @default []
+             */
+            module?: string[];
+            /**
              * Pid
              * @default []
              */
             pid?: number[];
+            /**
+             * Stack
+             * @default
+             */
+            stack?: string;
             /**
              * Thread
              * @default []
@@ -10742,10 +10682,20 @@ export interface components {
              */
             hide_idle: boolean;
             /**
+             * Module
+             * @default []
+             */
+            module: string[];
+            /**
              * Pid
              * @default []
              */
             pid: number[];
+            /**
+             * Stack
+             * @default
+             */
+            stack: string;
             /**
              * Thread
              * @default []
@@ -10818,7 +10768,7 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "samples" | "ns" | "bytes" | "count";
+            unit: "samples" | "ns";
             /** Unknown Share */
             unknown_share: number | null;
             /** Unnamed Modules */
@@ -12137,7 +12087,7 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "samples" | "ns" | "bytes" | "count";
+            unit: "samples" | "ns";
             /** Unknown Share */
             unknown_share: number | null;
             /** Weight */
@@ -12304,6 +12254,60 @@ export interface components {
             ran: components["schemas"]["Figure"];
             /** Tid */
             tid: number;
+        };
+        /**
+         * SampleTrackResponse
+         * @description The samples of a thread, process or CPU; what does not apply is -1 or empty. `counts` are weights per bin.
+         */
+        SampleTrackResponse: {
+            /** Comm */
+            comm: string;
+            /** Counts */
+            counts: number[];
+            /** Cpu */
+            cpu: number;
+            /** Pid */
+            pid: number;
+            /** Tid */
+            tid: number;
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * SampleTracksResponse
+         * @description Samples over time by thread, process or CPU, heaviest first; bin b starts at t0_ns + b * bin_ns.
+         *
+         *     `tracks_total`: how many there are, displayed or not.
+         */
+        SampleTracksResponse: {
+            /** Bin Ns */
+            bin_ns: number;
+            /** T0 Ns */
+            t0_ns: number;
+            /** Tracks */
+            tracks: components["schemas"]["SampleTrackResponse"][];
+            /** Tracks Total */
+            tracks_total: number;
+        };
+        /**
+         * SandwichResponse
+         * @description A function with its callers and callees; both trees begin with it and weigh `total`.
+         */
+        SandwichResponse: {
+            callees: components["schemas"]["TreeNode"];
+            callers: components["schemas"]["TreeNode"];
+            /** Function */
+            function: string;
+            /** Kind */
+            kind: string;
+            /** Module */
+            module: string;
+            /** Self */
+            self: number;
+            /** Total */
+            total: number;
+            /** View Total */
+            view_total: number;
         };
         /**
          * SchedLatency
@@ -14250,6 +14254,44 @@ export interface components {
             };
         };
         /**
+         * UnnamedModuleResponse
+         * @description A module with frames that have no name, and why; `weight` where such a frame is innermost.
+         *
+         *     `reason` is concluded from the module's path; `explanation`, where there is one, from fetching its symbols.
+         */
+        UnnamedModuleResponse: {
+            /** Explanation */
+            explanation: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Frames */
+            frames: number;
+            /** Module */
+            module: string;
+            /**
+             * Reason
+             * @enum {string}
+             */
+            reason: "no_mapping" | "kernel" | "jit" | "deleted" | "vdso" | "guest" | "stripped";
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * UnnamedModulesResponse
+         * @description Modules whose symbols are missing, heaviest first.
+         */
+        UnnamedModulesResponse: {
+            /** Modules */
+            modules: components["schemas"]["UnnamedModuleResponse"][];
+            /** Total */
+            total: number;
+        };
+        /**
          * UpcomingTime
          * @description A due time. `local_time` is the local time in the zone, with its offset.
          *
@@ -14634,15 +14676,11 @@ export interface components {
         };
         /**
          * VanishedPath
-         * @description A path that only A has, at the frame where the sides part. `changed`: more than chance.
+         * @description A path that only A has, at the frame where the sides part.
          */
         VanishedPath: {
             /** A */
             a: number;
-            /** Changed */
-            changed: boolean;
-            /** Node */
-            node: number;
             /** Path */
             path: string[];
         };
@@ -15219,27 +15257,6 @@ export interface components {
                     [key: string]: string | number;
                 };
             } | null;
-        };
-        /**
-         * WeightChangeResponse
-         * @description The weights of a function on both sides, and what a frame of a comparison has.
-         */
-        WeightChangeResponse: {
-            /** A */
-            a: number;
-            /** B */
-            b: number;
-            /** Delta */
-            delta: number;
-            /** Noise */
-            noise: number | null;
-            /** P */
-            p: number | null;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "changed" | "noise" | "few";
         };
     };
     responses: never;
@@ -17066,87 +17083,12 @@ export interface operations {
             };
         };
     };
-    profiles_get_comparison_functions: {
-        parameters: {
-            query?: {
-                normalize?: "share" | "cpu" | "wall" | "work";
-                work_a?: number | null;
-                work_b?: number | null;
-                swap?: boolean;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                comparison_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ComparedFunctionsResponse"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform does not respond */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
     profiles_get_comparison_tree: {
         parameters: {
             query?: {
-                normalize?: "share" | "cpu" | "wall" | "work";
-                work_a?: number | null;
-                work_b?: number | null;
-                swap?: boolean;
                 width?: number;
-                /** @description A node's id: draw what is below it */
                 root?: number;
-                width_of?: "a" | "b";
+                normalize?: ("share" | "absolute") | null;
             };
             header?: never;
             path: {
@@ -17163,70 +17105,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ComparisonTreeResponse"];
-                };
-            };
-            /** @description Refused */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-            /** @description A part of the platform does not respond */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": {
-                        detail: string;
-                        errors?: {
-                            at: string;
-                            detail: string;
-                            key: string;
-                        }[];
-                        key: string;
-                        params: Record<string, never>;
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
-                };
-            };
-        };
-    };
-    profiles_get_comparison_work: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                comparison_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ComparisonWorkResponse"];
                 };
             };
             /** @description Refused */
@@ -23685,7 +23563,9 @@ export interface operations {
                 comm?: string[];
                 thread?: string[];
                 hide_idle?: boolean;
-                format: ("folded" | "svg" | "speedscope" | "pprof" | "firefox" | "chrome_trace") | "raw";
+                module?: string[];
+                stack?: string;
+                format: "folded" | "svg" | "speedscope" | "raw";
             };
             header?: never;
             path: {
@@ -23757,6 +23637,8 @@ export interface operations {
                 comm?: string[];
                 thread?: string[];
                 hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
             };
             header?: never;
             path: {
@@ -23830,6 +23712,8 @@ export interface operations {
                 comm?: string[];
                 thread?: string[];
                 hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
                 bins?: number;
                 rows?: number;
             };
@@ -23894,6 +23778,87 @@ export interface operations {
             };
         };
     };
+    profiles_get_sandwich: {
+        parameters: {
+            query: {
+                from_ns?: number | null;
+                to_ns?: number | null;
+                cpu?: number[];
+                pid?: number[];
+                tid?: number[];
+                comm?: string[];
+                thread?: string[];
+                hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
+                group_unnamed?: boolean;
+                hide?: string[];
+                focus?: string;
+                fold?: boolean;
+                function: string;
+                width?: number;
+            };
+            header?: never;
+            path: {
+                profile_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandwichResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     profiles_search_profile: {
         parameters: {
             query: {
@@ -23905,6 +23870,12 @@ export interface operations {
                 comm?: string[];
                 thread?: string[];
                 hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
+                group_unnamed?: boolean;
+                hide?: string[];
+                focus?: string;
+                fold?: boolean;
                 q: string;
                 regex?: boolean;
             };
@@ -23980,6 +23951,12 @@ export interface operations {
                 comm?: string[];
                 thread?: string[];
                 hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
+                group_unnamed?: boolean;
+                hide?: string[];
+                focus?: string;
+                fold?: boolean;
                 limit?: number;
             };
             header?: never;
@@ -24043,6 +24020,84 @@ export interface operations {
             };
         };
     };
+    profiles_get_sample_tracks: {
+        parameters: {
+            query?: {
+                from_ns?: number | null;
+                to_ns?: number | null;
+                cpu?: number[];
+                pid?: number[];
+                tid?: number[];
+                comm?: string[];
+                thread?: string[];
+                hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
+                by?: "thread" | "process" | "cpu";
+                bins?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                profile_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleTracksResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     profiles_get_tree: {
         parameters: {
             query?: {
@@ -24054,9 +24109,16 @@ export interface operations {
                 comm?: string[];
                 thread?: string[];
                 hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
+                group_unnamed?: boolean;
+                hide?: string[];
+                focus?: string;
+                fold?: boolean;
                 width?: number;
                 /** @description A node's id: draw what is below it */
                 root?: number;
+                path?: string[];
                 inverted?: boolean;
             };
             header?: never;
@@ -24074,6 +24136,81 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProfileTreeResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    profiles_get_unnamed: {
+        parameters: {
+            query?: {
+                from_ns?: number | null;
+                to_ns?: number | null;
+                cpu?: number[];
+                pid?: number[];
+                tid?: number[];
+                comm?: string[];
+                thread?: string[];
+                hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
+            };
+            header?: never;
+            path: {
+                profile_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnnamedModulesResponse"];
                 };
             };
             /** @description Refused */

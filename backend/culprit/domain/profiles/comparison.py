@@ -26,7 +26,7 @@ from culprit.domain.profiles.changes.judgement import (
     SideWeights,
     judge_changes,
 )
-from culprit.domain.profiles.stacks import KINDS, Mask, ProfileView, mark_outermost
+from culprit.domain.profiles.stacks import KINDS, Mask, ProfileView, find_outermost
 from culprit.domain.profiles.symbol_names import find_module, group_by_base_name, strip_build_marks
 from culprit.domain.profiles.trie_merge import TrieSide, merge_tries
 
@@ -219,7 +219,7 @@ def mark_idle(trie: StackTrie, kinds: Sequence[str]) -> Mask:
 
 def build_projection(trie: StackTrie, frames: int) -> slices.Project:
     """Return what turns own weights [nodes] into those of the items of a comparison."""
-    outer = np.flatnonzero(mark_outermost(trie))
+    outer = np.flatnonzero(find_outermost(trie.frame.astype(np.int64), trie.end))
 
     def project(own: I64 | Values) -> Values:
         upto = np.zeros(len(trie) + 1, own.dtype)

@@ -1,13 +1,14 @@
-"""What there is to filter by, and when the samples fell: facets and the subsecond heat matrix."""
+"""What there is to filter by, and when the samples fell: facets, tracks and the subsecond heat matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from collectors.profiles.trie import I64
-from culprit.domain.profiles.stacks import ProfileView
+from collectors.profiles.trie import I32, I64
+from culprit.domain.profiles.stacks import ProfileView, find_outermost
 
 MAX_FACET_VALUES = 500
 MAX_CELLS = 200_000
@@ -20,10 +21,13 @@ class ProfileFacets:
     cpus: list[tuple[int, int]]
     processes: list[tuple[int, str, int]]
     threads: list[tuple[int, int, str, int]]
+    modules: list[tuple[str, int]]
 
 
 def compute_facets(view: ProfileView) -> ProfileFacets:
-    """CPUs (cpu, weight), processes (pid, name, weight), threads (tid, pid, name, weight) of a view."""
+    """CPUs (cpu, weight), processes (pid, name, weight), threads (tid, pid, name, weight) and modules (path, weight
+    of the stacks through it) of a view.
+    """
     profile, table = view.profile, view.profile.table
     weight = table.weight[view.rows]
     comms = table.comms.all()
@@ -39,7 +43,91 @@ def compute_facets(view: ProfileView) -> ProfileFacets:
             (key >> 32, int(pid[row]), comms[key & 0xFFFFFFFF], w)
             for key, w, row in zip(keys, by_thread, first, strict=True)
         ],
+        _sum_by_module(view),
     )
+
+
+def _sum_by_module(view: ProfileView) -> list[tuple[str, int]]:
+    """Each module with the weight of the stacks that have a frame in it, once per stack."""
+    trie, frames = view.profile.table.trie, view.profile.table.frames
+    module = frames.module[trie.frame].astype(np.int64)
+    nodes = np.flatnonzero(find_outermost(module, trie.end))
+    sums = np.zeros(len(frames.strings), np.int64)
+    np.add.at(sums, module[nodes], view.total[nodes])
+    heaviest = np.argsort(-sums, kind="stable")[: MAX_FACET_VALUES + 1]
+    named = [(frames.strings[int(i)], int(sums[i])) for i in heaviest.tolist() if sums[i] > 0]
+    return [(name, weight) for name, weight in named if name][:MAX_FACET_VALUES]
+
+
+TrackKey = Literal["thread", "process", "cpu"]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTrack:
+    """The samples of one thread, process or CPU; what does not apply is -1 or empty. `counts` [bins]: weight."""
+
+    cpu: int
+    pid: int
+    tid: int
+    comm: str
+    weight: int
+    counts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTracks:
+    """Tracks, heaviest first; `total` of them exist. Bin b starts at t0_ns + b * bin_ns."""
+
+    t0_ns: int
+    bin_ns: int
+    tracks: list[SampleTrack]
+    total: int
+
+
+def compute_sample_tracks(view: ProfileView, by: TrackKey, bins: int = 240, limit: int = 50) -> SampleTracks:
+    """The weight of a view over time, by thread, process or CPU. Raises ValueError for sizes without meaning.
+
+    A thread has one track under its heaviest name; the bins cover the samples of the view.
+    """
+    if bins < 1 or limit < 1 or bins * limit > MAX_CELLS:
+        raise ValueError("bins and limit")
+    table = view.profile.table
+    times, weight = table.t_ns[view.rows], table.weight[view.rows]
+    if not len(times) or not table.has_time:
+        return SampleTracks(0, 0, [], 0)
+    column = {"thread": table.tid, "process": table.pid, "cpu": table.cpu}[by][view.rows].astype(np.int64)
+    start, stop = int(times[0]), int(times[-1]) + 1
+    bin_ns = max(1, -(-(stop - start) // bins))
+    distinct, first, group = np.unique(column, return_index=True, return_inverse=True)
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, group, weight)
+    chosen = np.argsort(-sums, kind="stable")[:limit]
+    row = np.full(len(distinct), -1, np.int64)
+    row[chosen] = np.arange(len(chosen))
+    listed = row[group] >= 0
+    count = -(-(stop - start) // bin_ns)
+    cells = np.zeros(len(chosen) * count, np.int64)
+    np.add.at(cells, row[group[listed]] * count + (times[listed] - start) // bin_ns, weight[listed])
+    pid = table.pid[view.rows]
+    comms = _find_heaviest(group, table.comm[view.rows], weight)
+
+    def name(i: int) -> str:
+        if by == "thread":
+            return table.comms[int(comms[i])]
+        return view.profile.processes[int(distinct[i])] if by == "process" else ""
+
+    tracks = [
+        SampleTrack(
+            cpu=int(distinct[i]) if by == "cpu" else -1,
+            pid=int(pid[first[i]]) if by != "cpu" else -1,
+            tid=int(distinct[i]) if by == "thread" else -1,
+            comm=name(i),
+            weight=int(sums[i]),
+            counts=cells[at * count : (at + 1) * count].tolist(),
+        )
+        for at, i in enumerate(chosen.tolist())
+    ]
+    return SampleTracks(start, bin_ns, tracks, len(distinct))
 
 
 def _sum_by_key(keys: I64, weight: I64) -> tuple[list[int], list[int], list[int]]:
@@ -49,6 +137,17 @@ def _sum_by_key(keys: I64, weight: I64) -> tuple[list[int], list[int], list[int]
     np.add.at(sums, group, weight)
     order = np.argsort(-sums, kind="stable")[:MAX_FACET_VALUES]
     return distinct[order].tolist(), sums[order].tolist(), first[order].tolist()
+
+
+def _find_heaviest(group: I64, value: I32, weight: I64) -> I64:
+    """[groups]: the value with most weight in each group; `group`, `value` and `weight` are per row."""
+    pairs, pair = np.unique(group.astype(np.int64) << 32 | value, return_inverse=True)
+    sums = np.zeros(len(pairs), np.int64)
+    np.add.at(sums, pair, weight)
+    order = np.lexsort((sums, pairs >> 32))
+    heaviest = np.zeros(int(group.max()) + 1, np.int64)
+    heaviest[pairs[order] >> 32] = pairs[order] & 0xFFFFFFFF
+    return heaviest
 
 
 @dataclass(frozen=True, slots=True)

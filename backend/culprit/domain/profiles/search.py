@@ -5,23 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import re2  # type: ignore[import-untyped]
 
-from collectors.contract import Sentence
 from collectors.profiles.trie import I32, I64, FrameKind
-from culprit.domain.profiles.stacks import KINDS, Mask, ProfileView
+from culprit.domain.profiles import patterns
+from culprit.domain.profiles.stacks import KINDS, ProfileView
 
-MAX_PATTERN_CHARS = 200
+match_names = patterns.match_names
+
 MAX_MATCHED_NODES = 20_000
 MAX_MATCHED_NAMES = 1000
-
-
-class SearchPatternError(Exception):
-    """The pattern cannot be searched for."""
-
-    def __init__(self, sentence: Sentence) -> None:
-        super().__init__(sentence.key)
-        self.sentence = sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +28,6 @@ class SearchMatch:
     share: float
     nodes: list[int]
     frames: list[str]
-
-
-def match_names(names: list[str], query: str, *, regex: bool = False) -> Mask:
-    """[frames]: does the name match? Substring without regard to case; or an RE2 pattern, whose work is
-    linear.
-
-    Raises BadPattern.
-    """
-    if not query or len(query) > MAX_PATTERN_CHARS:
-        raise SearchPatternError(Sentence("profile.pattern_length", {"limit": MAX_PATTERN_CHARS}))
-    if not regex:
-        folded = query.casefold()
-        return np.fromiter((folded in name.casefold() for name in names), bool, len(names))
-    options = re2.Options()
-    options.max_mem, options.log_errors, options.case_sensitive = 8 << 20, False, False
-    try:
-        pattern = re2.compile(query, options)
-    except re2.error as error:
-        raise SearchPatternError(Sentence("profile.pattern", {"why": str(error)[:120]})) from error
-    return np.fromiter((pattern.search(name) is not None for name in names), bool, len(names))
 
 
 def search_frames(view: ProfileView, query: str, *, regex: bool = False) -> SearchMatch:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from collectors.profiles.samples import SampleTable
 from collectors.profiles.trie import I32, I64, FrameKind, StackTrie
+from culprit.domain.profiles.patterns import match_names
 from culprit.domain.profiles.tree import MAX_DEPTH, MAX_NODES, MAX_WIDTH, RenderedTree, TreePathStep
 
 Mask = npt.NDArray[np.bool_]
@@ -31,7 +32,8 @@ class SampleFilter:
 
     `from_ns` inclusive, `to_ns` exclusive, on the clock of the table. `comm` names processes (by the name of
     their main thread), `thread` names threads. `hide_idle` leaves out samples whose innermost frame is an
-    idle CPU.
+    idle CPU. `module`: at least one frame of the stack is in one of these files. `stack`: an RE2 pattern that
+    the name of at least one frame matches.
     """
 
     from_ns: int | None = None
@@ -42,13 +44,23 @@ class SampleFilter:
     comm: tuple[str, ...] = ()
     thread: tuple[str, ...] = ()
     hide_idle: bool = False
+    module: tuple[str, ...] = ()
+    stack: str = ""
 
 
 class StackProfile:
-    """A sample table, and what is derived from it once."""
+    """A sample table, and what is derived from it once.
 
-    def __init__(self, table: SampleTable) -> None:
+    `source` is the profile that this one was made from by changing stacks: same rows, and filters look at its
+    stacks. `dropped` [rows]: samples that no view contains.
+    """
+
+    def __init__(
+        self, table: SampleTable, source: StackProfile | None = None, dropped: Mask | None = None
+    ) -> None:
         self.table = table
+        self.source = source
+        self.dropped = dropped
 
     @cached_property
     def names(self) -> list[str]:
@@ -64,8 +76,10 @@ class StackProfile:
 
     @cached_property
     def outermost(self) -> Mask:
-        """[nodes]: no caller of this node is the same frame."""
-        return mark_outermost(self.table.trie)
+        """[nodes]: no caller of this node is the same frame. Summing inclusive weight over these counts
+        recursion once.
+        """
+        return find_outermost(self.table.trie.frame.astype(np.int64), self.table.trie.end)
 
     @cached_property
     def processes(self) -> dict[int, str]:
@@ -92,7 +106,17 @@ class StackProfile:
         return np.asarray(self.table.frames.kind[self.table.trie.frame] == FrameKind.IDLE)
 
     def rows(self, chosen: SampleFilter) -> slice | npt.NDArray[np.int64]:
-        """The rows that a filter lets through. A time range alone is a slice, found by bisection."""
+        """The rows that a filter lets through. A time range alone is a slice, found by bisection.
+
+        Raises SearchPatternError where `stack` is no pattern.
+        """
+        rows = self.source.rows(chosen) if self.source else self._select_rows(chosen)
+        if self.dropped is None:
+            return rows
+        kept = ~self.dropped[rows]
+        return (np.flatnonzero(kept) + rows.start) if isinstance(rows, slice) else rows[kept]
+
+    def _select_rows(self, chosen: SampleFilter) -> slice | npt.NDArray[np.int64]:
         t = self.table
         start, stop = 0, len(t)
         if chosen.from_ns is not None:
@@ -112,9 +136,22 @@ class StackProfile:
             masks.append(_is_any_of(t.comm[part], comms))
         if chosen.hide_idle and bool(self.idle.any()):
             masks.append(~self.idle[t.stack[part]])
+        if chosen.module:
+            modules = frozenset(chosen.module)
+            hit = np.fromiter((module in modules for module in self.modules), bool, len(self.modules))
+            masks.append(self._has_frame(hit)[t.stack[part]])
+        if chosen.stack:
+            hit = match_names(self.names, chosen.stack, regex=True)
+            masks.append(self._has_frame(hit)[t.stack[part]])
         if not masks:
             return part
         return np.flatnonzero(np.logical_and.reduce(masks)) + start
+
+    def _has_frame(self, hit: Mask) -> Mask:
+        """[nodes]: does the stack that ends in this node have one of the frames `hit` [frames]? Never the root."""
+        trie = self.table.trie
+        nodes = np.flatnonzero(hit[trie.frame])
+        return cover_subtrees(trie, nodes[nodes > 0])
 
     def view(self, chosen: SampleFilter = SampleFilter()) -> ProfileView:
         """Weigh the trie with the samples of a filter."""
@@ -202,28 +239,36 @@ class ProfileView:
         return int(np.count_nonzero(self.total))
 
 
-def mark_outermost(trie: StackTrie) -> Mask:
-    """[nodes]: no caller of this node is the same frame. Summing inclusive weight over these counts recursion once.
-
-    Nodes of one frame, in pre-order, are outermost where no earlier one's subtree reaches over them: a
-    running maximum of subtree ends per frame.
-    """
-    n = len(trie)
-    order = np.argsort(trie.frame, kind="stable")
-    group = trie.frame[order].astype(np.int64) * (n + 1)
-    reach = np.maximum.accumulate(group + trie.end[order])
-    before = np.r_[np.int64(-1), reach[:-1]]
-    mask = np.zeros(n, bool)
-    mask[order] = before <= group + order
-    return mask
-
-
 def list_callers(trie: StackTrie, names: Sequence[str], node: int) -> list[TreePathStep]:
     """The nodes from the root down to the parent of `node`."""
     steps: list[TreePathStep] = []
     while (node := int(trie.parent[node])) >= 0:
         steps.append(TreePathStep(node, names[trie.frame[node]]))
     return steps[::-1]
+
+
+def find_outermost(key: I64, end: I32) -> Mask:
+    """[nodes in pre-order]: no node above has the same key.
+
+    Nodes of one key are outermost where no earlier one's subtree reaches over them: a running maximum of subtree
+    ends per key.
+    """
+    n = len(key)
+    order = np.argsort(key, kind="stable")
+    group = key[order] * (n + 1)
+    reach = np.maximum.accumulate(group + end[order])
+    before = np.r_[np.int64(-1), reach[:-1]]
+    mask = np.zeros(n, bool)
+    mask[order] = before <= group + order
+    return mask
+
+
+def cover_subtrees(trie: StackTrie, nodes: I64) -> Mask:
+    """[nodes of the trie]: is it one of `nodes` or below one?"""
+    steps = np.zeros(len(trie) + 1, np.int64)
+    np.add.at(steps, nodes, 1)
+    np.add.at(steps, trie.end[nodes], -1)
+    return np.asarray(np.cumsum(steps[:-1]) > 0)
 
 
 def _is_any_of(column: I32, requested: Sequence[int]) -> Mask:

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from culprit.domain.profiles.changes.judgement import Normalization
+from culprit.domain.profiles.patterns import SearchPatternError, match_names
 from culprit.evidence.profiles.schemas import FrameKind, PathStep, ProfileFilterParams, RenderedFrame
 from culprit.web.schemas import MessageRef
 
@@ -20,6 +21,17 @@ class ComparisonSide(BaseModel):
 
     profile_id: UUID
     filter: ProfileFilterParams = ProfileFilterParams()
+
+    @field_validator("filter")
+    @classmethod
+    def _require_pattern(cls, value: ProfileFilterParams) -> ProfileFilterParams:
+        """Refuse what is no pattern when it arrives; the comparison is built later."""
+        if value.stack:
+            try:
+                match_names([], value.stack, regex=True)
+            except SearchPatternError as error:
+                raise ValueError(f"not a pattern: {error.sentence.params.get('why', '')}") from error
+        return value
 
 
 class ComparisonCreate(BaseModel):

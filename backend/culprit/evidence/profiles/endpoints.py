@@ -13,6 +13,8 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from culprit.accounts.authorization import authorize
 from culprit.accounts.dependencies import CurrentActor
 from culprit.accounts.idempotency import Once
+from culprit.domain.profiles.facets import TrackKey
+from culprit.domain.profiles.tree import MAX_DEPTH
 from culprit.domain.series.tracks import MAX_WIDTH
 from culprit.evidence.profiles import comparison_work, comparisons, queries, scheduling, service
 from culprit.evidence.profiles.comparison_schemas import (
@@ -23,8 +25,9 @@ from culprit.evidence.profiles.comparison_schemas import (
     ComparisonTreeResponse,
     ComparisonWorkResponse,
 )
+from culprit.evidence.profiles.scheduling_schemas import CpuTracksResponse, SchedulerResponse
 from culprit.evidence.profiles.schemas import (
-    CpuTracksResponse,
+    FrameName,
     FunctionTableResponse,
     HeatMatrixResponse,
     ProfileFacetsResponse,
@@ -32,7 +35,10 @@ from culprit.evidence.profiles.schemas import (
     ProfileResponse,
     ProfileSearchResponse,
     ProfileTreeResponse,
-    SchedulerResponse,
+    ProfileViewParams,
+    SampleTracksResponse,
+    SandwichResponse,
+    UnnamedModulesResponse,
 )
 from culprit.infra.artifacts.blob_files import ArtifactMissingError
 from culprit.infra.artifacts.store import artifact_store
@@ -48,21 +54,37 @@ router = APIRouter(tags=["profiles"])
 ATTACHMENT = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
 
 
-class ProfileTreeParams(ProfileFilterParams):
-    """How to draw, and of which samples."""
+class ProfileTreeParams(ProfileViewParams):
+    """How to draw, and of which samples. `path` names the frames down to the one to draw, without the root."""
 
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
     root: Annotated[int, Query(ge=0, lt=1 << 53, description="A node's id: draw what is below it")] = 0
+    path: Annotated[list[FrameName], Query(default_factory=list, max_length=MAX_DEPTH)]
     inverted: bool = False
 
 
-class FunctionTableParams(ProfileFilterParams):
+class SandwichParams(ProfileViewParams):
+    """Which function to draw between its callers and callees, and of which samples."""
+
+    function: Annotated[str, Query(min_length=1, max_length=4096)]
+    width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
+
+
+class SampleTracksParams(ProfileFilterParams):
+    """How to divide samples and time, and which samples."""
+
+    by: TrackKey = "thread"
+    bins: Annotated[int, Query(ge=1, le=2000)] = 240
+    limit: Annotated[int, Query(ge=1, le=100)] = 50
+
+
+class FunctionTableParams(ProfileViewParams):
     """How many rows, and of which samples."""
 
     limit: Annotated[int, Query(ge=1, le=2000)] = 500
 
 
-class ProfileSearchParams(ProfileFilterParams):
+class ProfileSearchParams(ProfileViewParams):
     """What to look for, and in which samples."""
 
     q: Annotated[str, Query(min_length=1, max_length=200)]
@@ -135,8 +157,10 @@ def get_tree(
         artifact_store(),
         profile,
         params.to_filter(),
+        params.to_transform(),
         width=params.width,
         root=params.root,
+        path=params.path,
         from_inside=params.inverted,
     )
     return Response(body, media_type="application/json")
@@ -149,7 +173,58 @@ def get_table(
     """The heaviest functions, by own and by total weight."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
-    return fast_json(service.list_functions(artifact_store(), profile, params.to_filter(), params.limit))
+    return fast_json(
+        service.list_functions(
+            artifact_store(), profile, params.to_filter(), params.to_transform(), params.limit
+        )
+    )
+
+
+@router.get("/profiles/{profile_id}/sandwich", response_model=SandwichResponse)
+def get_sandwich(
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[SandwichParams, Query()]
+) -> Response:
+    """One function between its callers and its callees, over all of its calls."""
+    profile = service.get_profile(db, actor, profile_id)
+    release_connection(db)
+    body = service.render_sandwich(
+        artifact_store(),
+        profile,
+        params.to_filter(),
+        params.to_transform(),
+        function=params.function,
+        width=params.width,
+    )
+    return Response(body, media_type="application/json")
+
+
+@router.get("/profiles/{profile_id}/tracks", response_model=SampleTracksResponse)
+def get_sample_tracks(
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[SampleTracksParams, Query()]
+) -> Response:
+    """Samples over time by thread, process or CPU."""
+    profile = service.get_profile(db, actor, profile_id)
+    release_connection(db)
+    return fast_json(
+        service.build_sample_tracks(
+            artifact_store(),
+            profile,
+            params.to_filter(),
+            by=params.by,
+            bins=params.bins,
+            limit=params.limit,
+        )
+    )
+
+
+@router.get("/profiles/{profile_id}/unnamed", response_model=UnnamedModulesResponse)
+def get_unnamed(
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileFilterParams, Query()]
+) -> Response:
+    """Modules whose symbols are missing, with the reason."""
+    profile = service.get_profile(db, actor, profile_id)
+    release_connection(db)
+    return fast_json(service.list_unnamed(artifact_store(), profile, params.to_filter()))
 
 
 @router.get("/profiles/{profile_id}/search", response_model=ProfileSearchResponse)
@@ -160,7 +235,14 @@ def search_profile(
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(
-        service.search_profile(artifact_store(), profile, params.to_filter(), params.q, regex=params.regex)
+        service.search_profile(
+            artifact_store(),
+            profile,
+            params.to_filter(),
+            params.to_transform(),
+            query=params.q,
+            regex=params.regex,
+        )
     )
 
 
@@ -180,7 +262,7 @@ def get_heat(
 def get_facets(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileFilterParams, Query()]
 ) -> Response:
-    """CPUs, processes and threads by weight."""
+    """CPUs, processes, threads and modules by weight."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(service.list_facets(artifact_store(), profile, params.to_filter()))

@@ -37,13 +37,20 @@ class FileCache(Generic[Opened]):
 
     def get(self, key: str, path: Callable[[str], Path]) -> Opened:
         """The file `key`; `path` finds it where it is not open yet. Raises what either raises."""
+
+        def load() -> tuple[Opened, int]:
+            place = path(key)
+            return self._load(place), int(place.stat().st_size * DERIVED_SIZE_FACTOR)
+
+        return self.get_or_make(key, load)
+
+    def get_or_make(self, key: str, make: Callable[[], tuple[Opened, int]]) -> Opened:
+        """What is stored as `key`; `make` returns it with its size in bytes where it is not there yet."""
         with self._lock:
             if key in self._open:
                 self._open.move_to_end(key)
                 return self._open[key][0]
-        place = path(key)
-        loaded = self._load(place)
-        size = int(place.stat().st_size * DERIVED_SIZE_FACTOR)
+        loaded, size = make()
         with self._lock:
             if key not in self._open:
                 self._open[key] = (loaded, size)
@@ -65,5 +72,8 @@ def _load_profile(path: Path) -> StackProfile:
 
 
 PROFILES: FileCache[StackProfile] = FileCache(_load_profile)
+TRANSFORMED: FileCache[StackProfile] = FileCache(_load_profile, 256 << 20)
+"""Profiles with changed stacks, by content address and change."""
+
 SCHEDULES: FileCache[SchedTable] = FileCache(SchedTable.load, 512 << 20)
 COMPARISONS: FileCache[ComparisonTrie] = FileCache(ComparisonTrie.load, 256 << 20)

@@ -9,6 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from collectors.profiles.samples import Unit
+from culprit.domain.profiles.exploration.transforms import FrameTransform
+from culprit.domain.profiles.patterns import MAX_PATTERN_CHARS
 from culprit.domain.profiles.stacks import SampleFilter
 from culprit.web.schemas import HostRef, MessageRef
 
@@ -16,10 +18,14 @@ MAX_FILTER_VALUES = 500
 Ns = Annotated[int, Field(ge=0, le=1 << 62)]
 Number = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31)]
 Name = Annotated[str, Field(max_length=200)]
+FrameName = Annotated[str, Field(max_length=4096)]
 
 
 class ProfileFilterParams(BaseModel):
-    """Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads."""
+    """Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
+
+    `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,8 +37,10 @@ class ProfileFilterParams(BaseModel):
     comm: Annotated[list[Name], Field(max_length=MAX_FILTER_VALUES)] = []
     thread: Annotated[list[Name], Field(max_length=MAX_FILTER_VALUES)] = []
     hide_idle: bool = False
+    module: Annotated[list[FrameName], Field(max_length=MAX_FILTER_VALUES)] = []
+    stack: Annotated[str, Field(max_length=MAX_PATTERN_CHARS)] = ""
 
-    @field_validator("cpu", "pid", "tid", "comm", "thread", mode="before")
+    @field_validator("cpu", "pid", "tid", "comm", "thread", "module", mode="before")
     @classmethod
     def _wrap_single_value(cls, value: object) -> object:
         """A single value is a list of one; null is none; numbers may come separated by commas."""
@@ -52,12 +60,27 @@ class ProfileFilterParams(BaseModel):
             tuple(self.comm),
             tuple(self.thread),
             self.hide_idle,
+            tuple(self.module),
+            self.stack,
         )
 
     @property
     def empty(self) -> bool:
         """Whether everything passes."""
         return self == ProfileFilterParams()
+
+
+class ProfileViewParams(ProfileFilterParams):
+    """Which samples, and how their stacks are changed: see `FrameTransform`. Frames are exact names."""
+
+    group_unnamed: bool = False
+    hide: Annotated[list[FrameName], Field(max_length=50)] = []
+    focus: FrameName = ""
+    fold: bool = False
+
+    def to_transform(self) -> FrameTransform:
+        """The changes for `culprit.domain`."""
+        return FrameTransform(self.group_unnamed, tuple(self.hide), self.focus, self.fold)
 
 
 def _split(item: object) -> list[object]:
@@ -197,94 +220,73 @@ class ThreadFacet(BaseModel):
     weight: int
 
 
+class ModuleFacet(BaseModel):
+    """A file and the weight of the samples that have a frame in it."""
+
+    module: str
+    weight: int
+
+
 class ProfileFacetsResponse(BaseModel):
     """What there is to filter by, heaviest first."""
 
     cpus: list[CpuFacet]
     processes: list[ProcessFacet]
     threads: list[ThreadFacet]
+    modules: list[ModuleFacet]
 
 
-class SchedulerTaskResponse(BaseModel):
-    """One thread: how long it ran and waited; null where it never waited."""
+class SampleTrackResponse(BaseModel):
+    """The samples of a thread, process or CPU; what does not apply is -1 or empty. `counts` are weights per bin."""
 
-    task: str
+    cpu: int
     pid: int
     tid: int
-    prio: int
-    runtime_ms: float
-    switches: int
-    waits: int
-    delay_sum_ms: float
-    delay_avg_ms: float | None
-    delay_p99_ms: float | None
-    delay_max_ms: float | None
-    delay_max_at_ns: int | None
-
-
-class DelayHistogramResponse(BaseModel):
-    """Number of waits by duration; `edges_us` are the lower edges of the bins."""
-
-    edges_us: list[int]
+    comm: str
+    weight: int
     counts: list[int]
 
 
-class RunQueueResponse(BaseModel):
-    """Number of waiting tasks over time, in bins of `bin_ns`."""
+class SampleTracksResponse(BaseModel):
+    """Samples over time by thread, process or CPU, heaviest first; bin b starts at t0_ns + b * bin_ns.
+
+    `tracks_total`: how many there are, displayed or not.
+    """
 
     t0_ns: int
     bin_ns: int
-    mean: list[float]
-    peak: list[int]
+    tracks: list[SampleTrackResponse]
+    tracks_total: int
 
 
-class PerfTotals(BaseModel):
-    """Totals that `perf sched timehist` counted in the same file."""
+class UnnamedModuleResponse(BaseModel):
+    """A module with frames that have no name, and why; `weight` where such a frame is innermost.
 
-    tool: str
-    switches: int
-    parsed_switches: int
-    run_ms: float | None
+    `reason` is concluded from the module's path; `explanation`, where there is one, from fetching its symbols.
+    """
 
-
-class SchedulerResponse(BaseModel):
-    """The scheduler's events of a run. `checked_against` is perf's own count of the same file."""
-
-    profile_id: UUID
-    samples: int
-    events: int
-    lost: int
-    lost_share: float
-    inconsistent: int
-    t0_ns: int
-    t1_ns: int
-    duration_ms: float
-    tasks: list[SchedulerTaskResponse]
-    tasks_total: int
-    histogram: DelayHistogramResponse
-    run_queue: RunQueueResponse
-    checked_against: PerfTotals | None
+    module: str
+    reason: Literal["no_mapping", "kernel", "jit", "deleted", "vdso", "guest", "stripped"]
+    weight: int
+    frames: int
+    explanation: MessageRef | None
 
 
-class CpuTrackResponse(BaseModel):
-    """One CPU; segments are [offset_ns, len_ns, index into tasks, slices drawn as one]."""
+class UnnamedModulesResponse(BaseModel):
+    """Modules whose symbols are missing, heaviest first."""
 
-    cpu: int
-    segments: list[list[int]]
-
-
-class CpuTrackTask(BaseModel):
-    """A thread that ran on a CPU."""
-
-    task: str
-    pid: int
-    tid: int
+    total: int
+    modules: list[UnnamedModuleResponse]
 
 
-class CpuTracksResponse(BaseModel):
-    """Who ran on each CPU in a range."""
+class SandwichResponse(BaseModel):
+    """A function with its callers and callees; both trees begin with it and weigh `total`."""
 
-    t0_ns: int
-    t1_ns: int
-    cpus: list[CpuTrackResponse]
-    tasks: list[CpuTrackTask]
+    function: str
+    module: str
+    kind: str
+    self: int
+    total: int
+    view_total: int
+    callers: TreeNode
+    callees: TreeNode

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 from uuid import UUID
 
@@ -19,14 +20,24 @@ from culprit.domain.profile_exports.pprof import write_pprof
 from culprit.domain.profile_exports.rows import ExportError
 from culprit.domain.profile_exports.speedscope import write_speedscope
 from culprit.domain.profile_exports.svg import write_svg
-from culprit.domain.profiles.facets import compute_facets, compute_heat_matrix
+from culprit.domain.profiles.exploration.node_paths import find_inverted_node, find_node
+from culprit.domain.profiles.exploration.sandwich import build_sandwich
+from culprit.domain.profiles.exploration.transforms import FrameTransform, transform_profile
+from culprit.domain.profiles.exploration.unnamed import list_unnamed_modules
+from culprit.domain.profiles.facets import (
+    TrackKey,
+    compute_facets,
+    compute_heat_matrix,
+    compute_sample_tracks,
+)
 from culprit.domain.profiles.inverted import find_inverted_path, render_inverted_tree
-from culprit.domain.profiles.search import SearchPatternError, list_top_functions, search_frames
+from culprit.domain.profiles.patterns import SearchPatternError
+from culprit.domain.profiles.search import list_top_functions, search_frames
 from culprit.domain.profiles.stacks import ProfileView, SampleFilter
 from culprit.domain.profiles.stacks import StackProfile as Samples
 from culprit.domain.profiles.tree_response import render_tree_json
 from culprit.evidence.profiles import queries
-from culprit.evidence.profiles.file_cache import PROFILES
+from culprit.evidence.profiles.file_cache import PROFILES, TRANSFORMED
 from culprit.evidence.profiles.schemas import ProfileResponse, UnnamedModule
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore
@@ -36,6 +47,9 @@ from culprit.web.errors import ConflictError, GoneError, InvalidRequestError, No
 from culprit.web.schemas import HostRef
 
 FIRST_WIDTH = 1200
+UNCHANGED = FrameTransform()
+# A transformed profile has columns and nodes of its own; names are shared.
+ROW_BYTES, NODE_BYTES = 8, 64
 
 
 def build_profile_responses(session: Session, rows: Sequence[Profile]) -> list[ProfileResponse]:
@@ -94,40 +108,102 @@ def load_stacks(store: ArtifactStore, profile: Profile) -> Samples:
         raise ConflictError("profile.lost", why=str(error)[:200]) from error
 
 
-def load_view(store: ArtifactStore, profile: Profile, chosen: SampleFilter) -> ProfileView:
-    """Its samples under a filter."""
-    return load_stacks(store, profile).view(chosen)
+def load_view(
+    store: ArtifactStore,
+    profile: Profile,
+    chosen: SampleFilter,
+    transform: FrameTransform = UNCHANGED,
+) -> ProfileView:
+    """Its samples under a filter, with changed stacks. Raises InvalidRequestError where a pattern is none."""
+    stacks = load_stacks(store, profile)
+    if transform != UNCHANGED:
+        stacks = _transform(stacks, f"{profile.store_key}\0{transform!r}", transform)
+    try:
+        return stacks.view(chosen)
+    except SearchPatternError as error:
+        raise _refuse_pattern(error) from None
+
+
+def _transform(stacks: Samples, key: str, transform: FrameTransform) -> Samples:
+    def make() -> tuple[Samples, int]:
+        changed = transform_profile(stacks, transform)
+        size = len(changed.table) * ROW_BYTES + len(changed.table.trie) * NODE_BYTES
+        return changed, size
+
+    return TRANSFORMED.get_or_make(key, make)
+
+
+def _refuse_pattern(error: SearchPatternError) -> InvalidRequestError:
+    limit_or_why = {name: value for name, value in error.sentence.params.items() if name != "errors"}
+    return InvalidRequestError(error.sentence.key, errors=(), **limit_or_why)
 
 
 def render_tree(
-    store: ArtifactStore, profile: Profile, chosen: SampleFilter, *, width: int, root: int, from_inside: bool
+    store: ArtifactStore,
+    profile: Profile,
+    chosen: SampleFilter,
+    transform: FrameTransform = UNCHANGED,
+    *,
+    width: int,
+    root: int = 0,
+    path: Sequence[str] = (),
+    from_inside: bool = False,
 ) -> bytes:
-    """The JSON of a tree. The one that everybody asks for first was stored when the profile was built."""
-    if (
-        (width, root, from_inside) == (FIRST_WIDTH, 0, False)
-        and chosen == SampleFilter()
-        and profile.tree_key
-    ):
+    """The JSON of a tree below `root`, or below the node to which the names of `path` lead.
+
+    The one that everybody asks for first was stored when the profile was built.
+    """
+    is_first = (width, root, from_inside) == (FIRST_WIDTH, 0, False) and not path
+    if is_first and chosen == SampleFilter() and transform == UNCHANGED and profile.tree_key:
         require_ready(profile)
         try:
             return store.path(profile.tree_key).read_bytes()
         except ArtifactMissingError:
             pass
-    seen = load_view(store, profile, chosen)
+    seen = load_view(store, profile, chosen, transform)
+    if path:
+        root = find_inverted_node(seen, path) if from_inside else find_node(seen, path)
     try:
-        inverted_tree = (
-            render_inverted_tree(seen, width, root) if from_inside else seen.render_tree(width, root)
-        )
-        path = find_inverted_path(seen, root) if from_inside else seen.list_path(root)
+        tree = render_inverted_tree(seen, width, root) if from_inside else seen.render_tree(width, root)
+        steps = find_inverted_path(seen, root) if from_inside else seen.list_path(root)
     except IndexError:
         raise NotFoundError("profile.no_such_node", node=root) from None
     totals = {"total": seen.weight, "samples": seen.samples, "node_count": seen.nodes}
-    return render_tree_json(inverted_tree, totals, path).encode("utf-8", "replace")
+    return render_tree_json(tree, totals, steps).encode("utf-8", "replace")
 
 
-def list_functions(store: ArtifactStore, profile: Profile, chosen: SampleFilter, limit: int) -> Json:
+def render_sandwich(
+    store: ArtifactStore,
+    profile: Profile,
+    chosen: SampleFilter,
+    transform: FrameTransform,
+    *,
+    function: str,
+    width: int,
+) -> bytes:
+    """The JSON of a function between its callers and callees; raises NotFoundError where there is none."""
+    seen = load_view(store, profile, chosen, transform)
+    try:
+        sandwich = build_sandwich(seen, chosen, function, width)
+    except LookupError:
+        raise NotFoundError("profile.no_such_function", function=function[:200]) from None
+    figures = {
+        "function": sandwich.function,
+        "module": sandwich.module,
+        "kind": sandwich.kind,
+        "self": sandwich.own,
+        "total": sandwich.total,
+        "view_total": seen.weight,
+    }
+    trees = f'"callers": {sandwich.callers.json()}, "callees": {sandwich.callees.json()}'
+    return f"{json.dumps(figures)[:-1]}, {trees}}}".encode("utf-8", "replace")
+
+
+def list_functions(
+    store: ArtifactStore, profile: Profile, chosen: SampleFilter, transform: FrameTransform, limit: int
+) -> Json:
     """The heaviest functions."""
-    seen = load_view(store, profile, chosen)
+    seen = load_view(store, profile, chosen, transform)
     rows = [
         {"frame": row.frame, "module": row.module, "kind": row.kind, "self": row.own, "total": row.total}
         for row in list_top_functions(seen, limit)
@@ -136,15 +212,51 @@ def list_functions(store: ArtifactStore, profile: Profile, chosen: SampleFilter,
 
 
 def search_profile(
-    store: ArtifactStore, profile: Profile, chosen: SampleFilter, query: str, *, regex: bool
+    store: ArtifactStore,
+    profile: Profile,
+    chosen: SampleFilter,
+    transform: FrameTransform,
+    *,
+    query: str,
+    regex: bool,
 ) -> Json:
     """How much runs through frames that match."""
     try:
-        frames = search_frames(load_view(store, profile, chosen), query, regex=regex)
+        frames = search_frames(load_view(store, profile, chosen, transform), query, regex=regex)
     except SearchPatternError as error:
-        limit_or_why = {name: value for name, value in error.sentence.params.items() if name != "errors"}
-        raise InvalidRequestError(error.sentence.key, errors=(), **limit_or_why) from None
+        raise _refuse_pattern(error) from None
     return {"weight": frames.weight, "share": frames.share, "nodes": frames.nodes, "frames": frames.frames}
+
+
+def list_unnamed(store: ArtifactStore, profile: Profile, chosen: SampleFilter) -> Json:
+    """Modules whose symbols are missing, with the reason."""
+    seen = load_view(store, profile, chosen)
+    explained = {item["module"]: item["reason"] for item in (profile.naming or {}).get("unnamed", ())}
+    kernel = explained.get("[kernel]")
+    rows = [
+        {
+            "module": row.module,
+            "reason": row.reason,
+            "weight": row.weight,
+            "frames": row.frames,
+            "explanation": explained.get(row.module, kernel if row.reason == "kernel" else None),
+        }
+        for row in list_unnamed_modules(seen)
+    ]
+    return {"total": seen.weight, "modules": rows}
+
+
+def build_sample_tracks(
+    store: ArtifactStore, profile: Profile, chosen: SampleFilter, *, by: TrackKey, bins: int, limit: int
+) -> Json:
+    """Samples over time by thread, process or CPU."""
+    result = compute_sample_tracks(load_view(store, profile, chosen), by, bins, limit)
+    return {
+        "t0_ns": result.t0_ns,
+        "bin_ns": result.bin_ns,
+        "tracks": [asdict(track) for track in result.tracks],
+        "tracks_total": result.total,
+    }
 
 
 def build_heat_matrix(
@@ -165,6 +277,7 @@ def list_facets(store: ArtifactStore, profile: Profile, chosen: SampleFilter) ->
         "cpus": [{"cpu": cpu, "weight": weight} for cpu, weight in facets.cpus],
         "processes": [{"pid": pid, "comm": comm, "weight": w} for pid, comm, w in facets.processes],
         "threads": [{"tid": tid, "pid": pid, "comm": c, "weight": w} for tid, pid, c, w in facets.threads],
+        "modules": [{"module": module, "weight": w} for module, w in facets.modules],
     }
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from culprit.domain.profiles.facets import compute_facets, compute_heat_matrix
 from culprit.domain.profiles.inverted import render_inverted_tree
-from culprit.domain.profiles.search import SearchPatternError, list_top_functions, match_names, search_frames
+from culprit.domain.profiles.patterns import SearchPatternError, match_names
+from culprit.domain.profiles.search import list_top_functions, search_frames
 from culprit.domain.profiles.stacks import SampleFilter, StackProfile
 from hypothesis import given, settings
 from hypothesis import strategies as st

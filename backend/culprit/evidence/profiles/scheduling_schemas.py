@@ -1,0 +1,92 @@
+"""What goes out about scheduler events."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from pydantic import BaseModel
+
+
+class SchedulerTaskResponse(BaseModel):
+    """One thread: how long it ran and waited; null where it never waited."""
+
+    task: str
+    pid: int
+    tid: int
+    prio: int
+    runtime_ms: float
+    switches: int
+    waits: int
+    delay_sum_ms: float
+    delay_avg_ms: float | None
+    delay_p99_ms: float | None
+    delay_max_ms: float | None
+    delay_max_at_ns: int | None
+
+
+class DelayHistogramResponse(BaseModel):
+    """Number of waits by duration; `edges_us` are the lower edges of the bins."""
+
+    edges_us: list[int]
+    counts: list[int]
+
+
+class RunQueueResponse(BaseModel):
+    """Number of waiting tasks over time, in bins of `bin_ns`."""
+
+    t0_ns: int
+    bin_ns: int
+    mean: list[float]
+    peak: list[int]
+
+
+class PerfTotals(BaseModel):
+    """Totals that `perf sched timehist` counted in the same file."""
+
+    tool: str
+    switches: int
+    parsed_switches: int
+    run_ms: float | None
+
+
+class SchedulerResponse(BaseModel):
+    """The scheduler's events of a run. `checked_against` is perf's own count of the same file."""
+
+    profile_id: UUID
+    samples: int
+    events: int
+    lost: int
+    lost_share: float
+    inconsistent: int
+    t0_ns: int
+    t1_ns: int
+    duration_ms: float
+    tasks: list[SchedulerTaskResponse]
+    tasks_total: int
+    histogram: DelayHistogramResponse
+    run_queue: RunQueueResponse
+    checked_against: PerfTotals | None
+
+
+class CpuTrackResponse(BaseModel):
+    """One CPU; segments are [offset_ns, len_ns, index into tasks, slices drawn as one]."""
+
+    cpu: int
+    segments: list[list[int]]
+
+
+class CpuTrackTask(BaseModel):
+    """A thread that ran on a CPU."""
+
+    task: str
+    pid: int
+    tid: int
+
+
+class CpuTracksResponse(BaseModel):
+    """Who ran on each CPU in a range."""
+
+    t0_ns: int
+    t1_ns: int
+    cpus: list[CpuTrackResponse]
+    tasks: list[CpuTrackTask]
