@@ -57,7 +57,7 @@ function followed(restMs) {
     transfer: entry.responseEnd - entry.responseStart,
     draw: last.painted - entry.responseEnd,
     bytes: entry.decodedBodySize,
-    frames: document.querySelectorAll('[data-testid="flame"] g.frame').length,
+    frames: Number(document.querySelector('[data-testid="flame"]')?.dataset.frames),
     draws: last.draws,
   };
 }
@@ -87,7 +87,7 @@ try {
   const profile = await built(page);
   const ready = Date.now();
   await page.goto(`${options.url}/profiles/${profile.id}`);
-  await page.getByTestId("flame").locator("g.frame rect").first().waitFor();
+  await page.locator('[data-testid="flame"] :is(svg, canvas)').first().waitFor();
   await page.waitForLoadState("networkidle");
   const box = await page.getByTestId("heat").boundingBox();
   // The first few are left out of the figures: the browser compiles, the server opens the profile.

@@ -5,6 +5,8 @@ export interface FlameNode {
   value: number;
   self: number;
   kind: FrameKind;
+  /** The file or map that the frame is in; absent where that is unknown. */
+  module?: string;
   children?: FlameNode[];
   /** In a difference: weights of both sides, and B − A after each was divided by what its side has as a whole. */
   a?: number;
@@ -57,6 +59,28 @@ export function underAncestors(path: readonly PathStep[], tree: FlameNode): Flam
   return node;
 }
 
+/**
+ * What is known of a zoom before the server answers: the part of a drawn tree below `names`, which begin below the
+ * root. Undefined where the drawing does not have that frame.
+ */
+export function zoomWithin<T extends { tree: FlameNode; path?: readonly PathStep[] | undefined }>(
+  present: T,
+  names: readonly string[],
+): T | undefined {
+  const path: PathStep[] = [...(present.path ?? [])];
+  let tree = present.tree;
+  const above = [...path.map((step) => step.name), tree.name].slice(1);
+  if (above.some((name, at) => names[at] !== name)) return undefined;
+  for (const name of names.slice(above.length)) {
+    const children = (tree.children ?? []).filter((node) => node.name === name);
+    const [heaviest] = children.sort((x, y) => y.value - x.value);
+    if (!heaviest) return undefined;
+    path.push({ id: tree.id, name: tree.name });
+    tree = heaviest;
+  }
+  return { ...present, path, tree };
+}
+
 /** Every node with its parent, depth first, without recursion: stacks may be thousands of frames deep. */
 export function* walk(
   root: FlameNode,
@@ -72,6 +96,17 @@ export function* walk(
   }
 }
 
+/** The nodes from the root down to a frame, itself included; empty where the tree has none of that id. */
+export function pathTo(root: FlameNode, id: FlameNode["id"]): FlameNode[] {
+  const path: FlameNode[] = [];
+  for (const { node, depth } of walk(root)) {
+    path.length = depth;
+    path.push(node);
+    if (node.id === id) return path;
+  }
+  return [];
+}
+
 export function findFrame(root: FlameNode, id: FlameNode["id"]): FlameNode | undefined {
   for (const { node } of walk(root)) if (node.id === id) return node;
   return undefined;
@@ -82,6 +117,23 @@ export function namesWith(root: FlameNode, text: string): Set<FlameNode["id"]> {
   const needle = text.toLowerCase();
   const matches = new Set<FlameNode["id"]>();
   for (const { node } of walk(root)) if (node.name.toLowerCase().includes(needle)) matches.add(node.id);
+  return matches;
+}
+
+/** A search between slashes is a pattern; anything else is a part of a name. */
+export const patternOf = (q: string): string | undefined => /^\/(.+)\/$/.exec(q)?.[1];
+
+/** Ids of the drawn frames that a search matches, for trees whose ids the server's search does not know. */
+export function matchingIds(root: FlameNode, q: string): Set<FlameNode["id"]> {
+  const pattern = patternOf(q);
+  if (pattern === undefined) return namesWith(root, q);
+  const matches = new Set<FlameNode["id"]>();
+  try {
+    const read = new RegExp(pattern, "i");
+    for (const { node } of walk(root)) if (read.test(node.name)) matches.add(node.id);
+  } catch {
+    // A pattern of RE2 that this browser cannot read marks nothing; its share is still displayed.
+  }
   return matches;
 }
 

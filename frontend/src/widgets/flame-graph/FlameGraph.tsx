@@ -1,19 +1,22 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize, useMergedRef } from "@mantine/hooks";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type ColorBy, fillOf, frameLabel } from "../../core/profiles/colors";
 import {
   deltaExtent,
   deltaFill,
   deltaGlyph,
   type FlameNode,
   findFrame,
-  frameFill,
   markedDelta,
   neighbour,
   type PathStep,
   underAncestors,
 } from "../../core/profiles/flame";
-import { drawFlame, frameElement } from "./d3";
+import { countBoxes } from "../../core/profiles/layout";
+import { drawFlameCanvas } from "./canvas";
+import { drawFlame } from "./d3";
+import { CELL_PX, type Drawing, MIN_FRAME_PX, type Point } from "./drawing";
 import classes from "./FlameGraph.module.css";
 
 interface Props {
@@ -25,32 +28,45 @@ interface Props {
   matches?: ReadonlySet<FlameNode["id"]> | undefined;
   /** Colors by change instead of by kind. */
   differential?: boolean;
+  colorBy?: ColorBy;
   label: string;
   onZoom(id: FlameNode["id"]): void;
   onFocus(node: FlameNode | null): void;
   title(node: FlameNode): string;
+  /** Opens the menu of a frame at a point of the window. */
+  onMenu?: ((node: FlameNode, at: Point) => void) | undefined;
+  /** A key that was pressed on a frame; true where it was used. */
+  onFrameKey?: ((node: FlameNode, key: string) => boolean) | undefined;
 }
+
+/** Up to this many frames, d3-flame-graph redraws within 100 ms; a canvas also does with 10,000 (docs/decisions/0043). */
+export const MAX_D3_FRAMES = 1000;
 
 const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "previous", ArrowRight: "next" } as const;
 
 /** A flame graph or icicle that is driven by mouse and keyboard alike. */
 export function FlameGraph(props: Props) {
-  const { tree, path, inverted, matches, differential = false, onZoom, onFocus, title } = props;
+  const { tree, path, inverted, matches, differential = false, colorBy = "kind" } = props;
+  const { onZoom, onFocus, title, onMenu } = props;
   const scheme = useComputedColorScheme("dark");
   const { ref, width } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLDivElement>(null);
   const outer = useRef<HTMLDivElement>(null);
   const [cursor, setCursor] = useState<FlameNode["id"] | null>(null);
   const visibleTree = useMemo(() => underAncestors(path, tree), [path, tree]);
-  const calls = useRef({ onZoom, onFocus, title });
-  calls.current = { onZoom, onFocus, title };
+  const calls = useRef({ onZoom, onFocus, title, onMenu });
+  calls.current = { onZoom, onFocus, title, onMenu };
+  const drawing = useRef<Drawing | null>(null);
+  const frames = useMemo(() => countBoxes(visibleTree, width, MIN_FRAME_PX), [visibleTree, width]);
 
   useEffect(() => {
     const element = canvas.current;
     if (!element || width < 50) return;
     const extent = differential ? deltaExtent(visibleTree) : 0;
-    const flame = drawFlame(element, visibleTree, {
-      width: Math.floor(width),
+    const draw = frames > MAX_D3_FRAMES ? drawFlameCanvas : drawFlame;
+    const flame = draw(element, visibleTree, {
+      // The gutter of the scrollbar belongs to the frame, not to what is drawn in it.
+      width: Math.floor(element.clientWidth || width),
       inverted,
       fill: (node) => {
         if (matches && matches.size > 0) {
@@ -58,9 +74,9 @@ export function FlameGraph(props: Props) {
           return scheme === "dark" ? "#7a8591" : "#e3e6ea";
         }
         if (differential) return deltaFill(markedDelta(node), extent, scheme);
-        return frameFill(node.above ? "pruned" : node.kind, node.name, scheme);
+        return fillOf(node, colorBy, scheme);
       },
-      label: (node) => (differential ? deltaGlyph(markedDelta(node)) : "") + node.name,
+      label: (node) => (differential ? deltaGlyph(markedDelta(node)) : "") + frameLabel(node),
       title: (node) => calls.current.title(node),
       onPick: (node) => {
         if (node.kind === "pruned") return;
@@ -68,25 +84,58 @@ export function FlameGraph(props: Props) {
         calls.current.onZoom(node.id);
       },
       onHover: (node) => calls.current.onFocus(node),
+      onMenu: (node, at) => {
+        if (!calls.current.onMenu || node.kind === "pruned") return false;
+        setCursor(node.id);
+        calls.current.onMenu(node, at);
+        return true;
+      },
     });
+    drawing.current = flame;
     const frame = outer.current;
     // The root is where reading begins: at the bottom of a flame graph, at the top of an icicle.
     if (frame) frame.scrollTop = inverted ? 0 : frame.scrollHeight;
-    return () => flame.destroy();
-  }, [visibleTree, inverted, width, matches, differential, scheme]);
+    return () => {
+      drawing.current = null;
+      flame.destroy();
+    };
+  }, [visibleTree, inverted, width, matches, differential, colorBy, scheme, frames]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new drawing has no outline yet
   useEffect(() => {
-    const element = canvas.current;
-    if (!element || cursor === null || width < 50) return;
-    const group = frameElement(element, cursor);
-    group?.classList.add(classes.cursor ?? "");
-    return () => group?.classList.remove(classes.cursor ?? "");
-  }, [cursor, width]);
+    drawing.current?.mark(cursor);
+  }, [cursor, visibleTree, width, matches, colorBy]);
+
+  /** Keeps the outlined frame in sight while it is moved by keys. */
+  const follow = (id: FlameNode["id"]) => {
+    const at = drawing.current?.mark(id);
+    const frame = outer.current;
+    if (!at || !frame) return;
+    if (at.y < frame.scrollTop) frame.scrollTop = at.y - CELL_PX;
+    else if (at.y + CELL_PX > frame.scrollTop + frame.clientHeight)
+      frame.scrollTop = at.y + 2 * CELL_PX - frame.clientHeight;
+  };
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" && cursor !== null) {
       event.preventDefault();
       onZoom(cursor);
+      return;
+    }
+    const current = cursor === null ? undefined : findFrame(visibleTree, cursor);
+    if (current && (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && onMenu) {
+      event.preventDefault();
+      const at = drawing.current?.mark(current.id);
+      const bounds = canvas.current?.getBoundingClientRect();
+      onMenu(current, {
+        x: (bounds?.left ?? 0) + (at?.x ?? 0),
+        y: (bounds?.top ?? 0) + (at?.y ?? 0) + CELL_PX,
+      });
+      return;
+    }
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (current && isPlain && props.onFrameKey?.(current, event.key)) {
+      event.preventDefault();
       return;
     }
     const arrow = ARROWS[event.key as keyof typeof ARROWS];
@@ -101,6 +150,7 @@ export function FlameGraph(props: Props) {
         : neighbour(visibleTree, cursor, direction);
     if (!next) return;
     setCursor(next.id);
+    follow(next.id);
     onFocus(next);
   };
 
@@ -116,6 +166,8 @@ export function FlameGraph(props: Props) {
         aria-label={props.label}
         onKeyDown={onKeyDown}
         data-testid="flame"
+        data-keys="own"
+        data-frames={frames}
       />
     </div>
   );

@@ -1,27 +1,13 @@
 import flamegraph, { type Chart, type Frame } from "d3-flame-graph";
 import { select } from "d3-selection";
 import type { FlameNode } from "../../core/profiles/flame";
-
-/** Frames narrower than this are not drawn; the server has pruned below half of it. */
-const MIN_FRAME_PX = 1;
-export const CELL_PX = 18;
-
-export interface FlameOptions {
-  width: number;
-  /** Root on top, as an icicle. */
-  inverted: boolean;
-  fill(node: FlameNode): string;
-  label(node: FlameNode): string;
-  title(node: FlameNode): string;
-  onPick(node: FlameNode): void;
-  onHover(node: FlameNode | null): void;
-}
+import { CELL_PX, type Drawing, type FlameOptions, MIN_FRAME_PX } from "./drawing";
 
 /**
- * Draws a tree into `element` and returns how to remove it. Zooming is the caller's:
+ * Draws a tree into `element` with d3-flame-graph. Zooming is the caller's:
  * a click only names the frame, because the detail below it comes from the server.
  */
-export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameOptions) {
+export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameOptions): Drawing {
   const chart: Chart<FlameNode> = flamegraph<FlameNode>()
     .width(options.width)
     .cellHeight(CELL_PX)
@@ -43,11 +29,26 @@ export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameO
     event.stopPropagation();
     options.onPick(nodeOf(group));
   };
+  const menu = (event: MouseEvent) => {
+    const group = (event.target as Element | null)?.closest("g.frame");
+    if (group && options.onMenu?.(nodeOf(group), { x: event.clientX, y: event.clientY }))
+      event.preventDefault();
+  };
+  let marked: SVGGElement | undefined;
   element.addEventListener("click", pick, true);
+  element.addEventListener("contextmenu", menu);
   element.addEventListener("mouseleave", leave);
   return {
+    mark: (id) => {
+      marked?.removeAttribute("data-marked");
+      marked = id === null ? undefined : frameElement(element, id);
+      marked?.setAttribute("data-marked", "");
+      const [x = 0, y = 0] = (marked?.getAttribute("transform")?.match(/[\d.]+/g) ?? []).map(Number);
+      return marked && { x, y };
+    },
     destroy: () => {
       element.removeEventListener("mouseleave", leave);
+      element.removeEventListener("contextmenu", menu);
       element.removeEventListener("click", pick, true);
       chart.destroy();
       element.replaceChildren();
