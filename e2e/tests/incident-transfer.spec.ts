@@ -71,7 +71,7 @@ async function pinFrame(page: Page, number: number): Promise<void> {
   await page.keyboard.press("ArrowUp");
   await expect(page.getByTestId("detail")).toContainText("total");
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(/root=\d+/);
+  await expect(page).toHaveURL(/[?&]at=/);
   await page.getByRole("button", { name: "Pin this frame" }).click();
   await page.getByRole("button", { name: `Pin to #${number}` }).click();
   await expect(page.getByRole("status").filter({ hasText: "Pinned" })).toBeVisible();
@@ -173,7 +173,7 @@ test("an exported incident has the same content after import", async ({ page }) 
 
   await page.getByRole("tab", { name: /^Pinned/ }).click();
   await page.locator(`a[href^="/profiles/"]`).first().click();
-  await expect(page).toHaveURL(/profiles\/.*root=\d+/);
+  await expect(page).toHaveURL(/profiles\/.*[?&]at=/);
   expect(page.url()).not.toContain(frame.view.split("?")[0] as string);
   await expect(
     page.getByTestId("flame").getByText(frame.snapshot.frame, { exact: true }).first(),

@@ -37,6 +37,21 @@ const SHEET = [
     ],
   ],
   [
+    "profile",
+    [
+      ["← ↑ → ↓", "frames"],
+      ["Enter", "zoomFrame"],
+      ["Shift F10", "frameMenu"],
+      ["c", "sandwich"],
+      ["f", "focusFrame"],
+      ["h", "hideFrame"],
+      ["o", "onlyFrame"],
+      ["m", "moduleFrame"],
+      ["W S A D", "profileTime"],
+      ["Esc", "profileClear"],
+    ],
+  ],
+  [
     "fleet",
     [
       ["← ↑ → ↓", "cells"],

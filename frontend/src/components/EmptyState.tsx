@@ -113,13 +113,18 @@ interface LoadedProps<T> {
   query: QueryLike<T>;
   skeleton?: ReactNode;
   children: (data: T) => ReactNode;
+  /** Content is mounted once: a drawing keeps its focus and is not made twice while new data loads. */
+  inPlace?: boolean;
 }
 
 /** Skeleton, content or error in one place; old content stays, dimmed, while new content loads. */
-export function Loaded<T>({ query, skeleton, children }: LoadedProps<T>) {
+export function Loaded<T>({ query, skeleton, children, inPlace = false }: LoadedProps<T>) {
   if (query.data !== undefined)
-    return query.isPlaceholderData ? (
-      <div className={classes.stale} aria-busy>
+    return query.isPlaceholderData || inPlace ? (
+      <div
+        className={query.isPlaceholderData ? classes.stale : undefined}
+        aria-busy={query.isPlaceholderData}
+      >
         {children(query.data)}
       </div>
     ) : (

@@ -1,17 +1,25 @@
-import { Button, Checkbox, SegmentedControl, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Popover, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback, useHotkeys } from "@mantine/hooks";
-import { GitCompareArrows, Search, X } from "lucide-react";
+import { GitCompareArrows, Search, SlidersHorizontal } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { Profile } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
-import { duration, percent } from "../../core/text/format";
-import { span } from "../../core/time/range";
-import { useTimeFormat } from "../../lib/text/useFormat";
+import { COLORS, type ColorBy, moduleName } from "../../core/profiles/colors";
+import { percent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { type Facets, useFacets } from "./api";
-import { type Filter, isFiltered, PROFILE_FIELDS, toSearch, VIEWS, type View } from "./filter";
+import {
+  type Filter,
+  isFiltered,
+  PROFILE_FIELDS,
+  TRACKS,
+  type TracksBy,
+  toSearch,
+  VIEWS,
+  type View,
+} from "./filter";
 import classes from "./Profile.module.css";
 
 interface Props {
@@ -26,7 +34,6 @@ interface Props {
 /** View, process, thread, CPU and search; everything is in the address. */
 export function FilterBar({ profile, filter, matches, searchError, onCompare, comparing }: Props) {
   const { t } = useTranslation();
-  const time = useTimeFormat();
   const [state, set] = useUrlState(PROFILE_FIELDS);
   const facets = useFacets(profile.id, filter, true).data;
   const total = facets?.cpus.reduce((sum, item) => sum + item.weight, 0) ?? 0;
@@ -38,7 +45,9 @@ export function FilterBar({ profile, filter, matches, searchError, onCompare, co
         size="xs"
         aria-label={t("profile.view.label")}
         value={state.view}
-        onChange={(value) => set({ view: value as View, root: "" })}
+        onChange={(value) =>
+          set({ view: value as View, ...(needsPath(value as View, state.view) ? {} : { at: [] }) })
+        }
         data={VIEWS.map((value) => ({ value, label: t(`profile.view.${value}`) }))}
       />
       <Facet
@@ -59,30 +68,25 @@ export function FilterBar({ profile, filter, matches, searchError, onCompare, co
         onChange={(cpu) => set({ cpu })}
         options={(facets?.cpus ?? []).map((c) => [c.cpu, `CPU ${c.cpu} · ${share(c.weight)}`])}
       />
+      <TextFacet
+        label={t("profile.module")}
+        value={state.mod}
+        onChange={(mod) => set({ mod })}
+        options={(facets?.modules ?? []).map((m) => [
+          m.module,
+          `${moduleName(m.module)} · ${share(m.weight)}`,
+        ])}
+      />
+      <DisplayMenu />
       <Checkbox
         size="xs"
         label={t("profile.hideIdle")}
         checked={state.idle}
         onChange={(event) => set({ idle: event.currentTarget.checked })}
       />
-      <SearchField />
-      {matches && (
-        <span className="num" data-testid="search-share">
-          {percent(matches.share)}
-        </span>
-      )}
+      <SearchField share={matches?.share} />
       <ErrorLine error={searchError} />
       <span className={classes.spring} />
-      {state.b && (
-        <Button
-          variant="subtle"
-          rightSection={<X size={13} />}
-          title={`${time.instant(state.b.from, 1e6)} – ${time.instant(state.b.to, 1e6)}`}
-          onClick={() => set({ b: undefined }, { push: true })}
-        >
-          {t("profile.brush", { span: duration(span(state.b)) })}
-        </Button>
-      )}
       {onCompare ? (
         <Button leftSection={<GitCompareArrows size={14} />} loading={comparing} onClick={onCompare}>
           {t("profile.compareBrushes")}
@@ -101,6 +105,79 @@ export function FilterBar({ profile, filter, matches, searchError, onCompare, co
   );
 }
 
+/** Callers have paths of their own: a zoom is kept between the other drawings only. */
+const needsPath = (next: View, before: View): boolean => (next === "callers") === (before === "callers");
+
+/** Colors, tracks, and what is done with stacks. */
+function DisplayMenu() {
+  const { t } = useTranslation();
+  const [state, set] = useUrlState(PROFILE_FIELDS);
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <Button variant="default" size="xs" leftSection={<SlidersHorizontal size={13} />}>
+          {t("profile.display")}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown className={classes.display}>
+        <fieldset>
+          <legend>{t("profile.color.label")}</legend>
+          <SegmentedControl
+            size="xs"
+            aria-label={t("profile.color.label")}
+            value={state.color}
+            onChange={(color) => set({ color: color as ColorBy })}
+            data={COLORS.map((value) => ({ value, label: t(`profile.color.${value}`) }))}
+          />
+        </fieldset>
+        <fieldset>
+          <legend>{t("profile.tracks.label")}</legend>
+          <SegmentedControl
+            size="xs"
+            aria-label={t("profile.tracks.label")}
+            value={state.tracks}
+            onChange={(tracks) => set({ tracks: tracks as TracksBy })}
+            data={TRACKS.map((value) => ({ value, label: t(`profile.tracks.by.${value}`) }))}
+          />
+        </fieldset>
+        <Checkbox
+          size="xs"
+          label={t("profile.fold")}
+          checked={state.norec}
+          onChange={(event) => set({ norec: event.currentTarget.checked, at: [] })}
+        />
+        <Checkbox
+          size="xs"
+          label={t("profile.group")}
+          checked={state.group}
+          onChange={(event) => set({ group: event.currentTarget.checked, at: [] })}
+        />
+        <StackField />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** A pattern that one frame of a stack must match; it is applied with Enter, for an unfinished pattern is an error. */
+function StackField() {
+  const { t } = useTranslation();
+  const [state, set] = useUrlState(PROFILE_FIELDS);
+  const [text, setText] = useState(state.stack);
+  useEffect(() => setText(state.stack), [state.stack]);
+  return (
+    <TextInput
+      size="xs"
+      label={t("profile.stack")}
+      description={t("profile.stackHelp")}
+      value={text}
+      maxLength={200}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={() => text !== state.stack && set({ stack: text.trim() }, { push: true })}
+      onKeyDown={(event) => event.key === "Enter" && set({ stack: text.trim() }, { push: true })}
+    />
+  );
+}
+
 /** One entry per thread: a thread that was renamed while it was sampled comes once per name. */
 export function perThread(threads: Facets["threads"]): Facets["threads"] {
   const matches = new Map<number, Facets["threads"][number]>();
@@ -116,6 +193,31 @@ interface FacetProps {
   value: number | undefined;
   options: (readonly [number, string])[];
   onChange(value: number | undefined): void;
+}
+
+function TextFacet(props: {
+  label: string;
+  value: string;
+  options: (readonly [string, string])[];
+  onChange(value: string): void;
+}) {
+  const { label, value, options, onChange } = props;
+  const data = options.slice(0, 500).map(([id, text]) => ({ value: id, label: text }));
+  if (value && !data.some((item) => item.value === value)) data.unshift({ value, label: moduleName(value) });
+  return (
+    <Select
+      size="xs"
+      className={classes.facet}
+      aria-label={label}
+      placeholder={label}
+      data={data}
+      value={value || null}
+      onChange={(next) => onChange(next ?? "")}
+      clearable
+      searchable
+      comboboxProps={{ width: 280, position: "bottom-start" }}
+    />
+  );
 }
 
 function Facet({ label, value, options, onChange }: FacetProps) {
@@ -138,12 +240,12 @@ function Facet({ label, value, options, onChange }: FacetProps) {
   );
 }
 
-function SearchField() {
+function SearchField({ share }: { share: number | undefined }) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(PROFILE_FIELDS);
   const [text, setText] = useState(state.q);
   const input = useRef<HTMLInputElement>(null);
-  const commit = useDebouncedCallback((q: string) => set({ q }), 250);
+  const commit = useDebouncedCallback((q: string) => set({ q }), 120);
   useEffect(() => setText(state.q), [state.q]);
   useHotkeys([["/", () => input.current?.focus()]]);
   return (
@@ -154,6 +256,14 @@ function SearchField() {
       aria-label={t("profile.search")}
       placeholder={`${t("profile.search")}  /`}
       leftSection={<Search size={13} />}
+      rightSectionWidth={52}
+      rightSection={
+        share !== undefined && (
+          <span className={classes.matched} data-testid="search-share">
+            {percent(share)}
+          </span>
+        )
+      }
       value={text}
       maxLength={200}
       onChange={(event) => {

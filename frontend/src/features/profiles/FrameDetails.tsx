@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { Profile } from "../../client/models";
+import { frameLabel } from "../../core/profiles/colors";
 import type { FlameNode } from "../../core/profiles/flame";
 import { bytes, count, duration, percent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -16,7 +17,7 @@ export const weightText = (weight: number, unit: Profile["unit"]): string => WEI
 
 /** Text of a frame for the pointer: name, weight, share. */
 export const frameTitle = (node: FlameNode, total: number, unit: Profile["unit"]): string =>
-  `${node.name}\n${weightText(node.value, unit)} · ${percent(total > 0 ? node.value / total : 0)}`;
+  `${frameLabel(node)}\n${weightText(node.value, unit)} · ${percent(total > 0 ? node.value / total : 0)}`;
 
 interface Props {
   node: FlameNode | null;
@@ -37,7 +38,9 @@ export function FrameDetails({ node, total, unit, q, matches, delta, action }: P
     <div className={classes.detail} aria-live="polite" data-testid="detail">
       {node ? (
         <>
-          <span className={classes.name}>{node.name}</span>
+          <span className={classes.name} title={node.module}>
+            {frameLabel(node)}
+          </span>
           <span className={classes.figures}>
             <span>
               {t("profile.total")} <span className="num">{weightText(node.value, unit)}</span>

@@ -1,9 +1,12 @@
 import { useState } from "react";
 import type { Profile } from "../../client/models";
 import { DataTable } from "../../components/tables/DataTable";
+import { cx } from "../../core/cx";
+import { type FlameNode, patternOf } from "../../core/profiles/flame";
 import { percent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { type FunctionRow, patternOf } from "./api";
+import type { Point } from "../../widgets/flame-graph/drawing";
+import type { FunctionRow } from "./api";
 import { weightText } from "./FrameDetails";
 import classes from "./Profile.module.css";
 
@@ -15,6 +18,7 @@ interface Props {
   unit: Profile["unit"];
   q: string;
   onPick(frame: string): void;
+  onMenu?: ((node: FlameNode, at: Point) => void) | undefined;
 }
 
 /** Whether a frame is one that is searched for. A pattern that this browser cannot read leaves nothing out. */
@@ -33,7 +37,7 @@ function matcher(q: string): (row: FunctionRow) => boolean {
 }
 
 /** Frames by weight; recursion is counted once. */
-export function FunctionsTable({ rows, total, unit, q, onPick }: Props) {
+export function FunctionsTable({ rows, total, unit, q, onPick, onMenu }: Props) {
   const { t } = useTranslation();
   const [by, setBy] = useState<"self" | "total">("self");
   const matching = rows.filter(matcher(q));
@@ -58,7 +62,14 @@ export function FunctionsTable({ rows, total, unit, q, onPick }: Props) {
         </thead>
         <tbody>
           {visible.map((row) => (
-            <tr key={`${row.frame}\u0000${row.module}`}>
+            <tr
+              key={`${row.frame}\u0000${row.module}`}
+              onContextMenu={(event) => {
+                if (!onMenu) return;
+                event.preventDefault();
+                onMenu(nodeOf(row), { x: event.clientX, y: event.clientY });
+              }}
+            >
               <td className="right">
                 <Share weight={row.self} total={total} unit={unit} />
               </td>
@@ -66,7 +77,11 @@ export function FunctionsTable({ rows, total, unit, q, onPick }: Props) {
                 <Share weight={row.total} total={total} unit={unit} />
               </td>
               <td className={classes.cell}>
-                <button type="button" className={classes.pick} onClick={() => onPick(row.frame)}>
+                <button
+                  type="button"
+                  className={cx(classes.pick, row.kind === "unknown" && classes.unnamed)}
+                  onClick={() => onPick(row.frame)}
+                >
                   {row.frame}
                 </button>
               </td>
@@ -83,6 +98,16 @@ export function FunctionsTable({ rows, total, unit, q, onPick }: Props) {
     </div>
   );
 }
+
+/** A row as a frame of the menu: it has no place in a tree. */
+const nodeOf = (row: FunctionRow): FlameNode => ({
+  id: `${row.frame}\u0000${row.module}`,
+  name: row.frame,
+  module: row.module,
+  value: row.total,
+  self: row.self,
+  kind: row.kind as FlameNode["kind"],
+});
 
 function Share({ weight, total, unit }: { weight: number; total: number; unit: Profile["unit"] }) {
   const share = total > 0 ? weight / total : 0;

@@ -3,8 +3,10 @@ import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptySta
 import { Link } from "../../components/Link";
 import { Page } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
+import { formatRange } from "../../core/time/range";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
+import { useTimeState } from "../../lib/urlState";
 import { useProfile } from "./api";
 import { ExportMenu } from "./ExportMenu";
 import { ProfilePanel } from "./ProfilePanel";
@@ -52,11 +54,17 @@ export function ProfilePage() {
 
 function ProfileHeader(props: { hostId: string | undefined; hostName: string | undefined; runId: string }) {
   const { t } = useTranslation();
+  const [{ b }] = useTimeState();
   return (
     <>
       {props.hostId && (
         <>
-          <Link to="/hosts/$hostId" params={{ hostId: props.hostId }}>
+          <Link
+            to="/hosts/$hostId"
+            params={{ hostId: props.hostId }}
+            search={b ? { b: formatRange(b) } : {}}
+            title={b && t("profile.sameTime")}
+          >
             {props.hostName}
           </Link>
           {" / "}

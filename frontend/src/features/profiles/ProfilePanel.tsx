@@ -1,48 +1,72 @@
 import { useElementSize } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { Profile } from "../../client/models";
 import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
-import { type FlameNode, namesWith } from "../../core/profiles/flame";
+import { heatRange } from "../../core/charts/heat";
+import { type FlameNode, matchingIds, pathTo, patternOf } from "../../core/profiles/flame";
+import { exactPattern, type FrameAct, frameAct } from "../../core/profiles/frameKeys";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
+import type { Point } from "../../widgets/flame-graph/drawing";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
 import { SampleHeatmap } from "../../widgets/flame-graph/SampleHeatmap";
 import { PinButton } from "../../widgets/pins/PinButton";
-import { useCreateComparison, useFunctions, useHeat, useSearchMatches, useTree } from "./api";
+import {
+  useCreateComparison,
+  useFunctions,
+  useHeat,
+  useSampleTracks,
+  useSearchMatches,
+  useTree,
+} from "./api";
 import { FilterBar } from "./FilterBar";
 import { FrameDetails, frameTitle } from "./FrameDetails";
 import { FunctionsTable } from "./FunctionsTable";
-import { PROFILE_FIELDS, type ProfileState, toFilter } from "./filter";
+import { PROFILE_FIELDS, type ProfileState, toChanges, toFilter } from "./filter";
 import classes from "./Profile.module.css";
+import { CallTree } from "./panel/CallTree";
+import { FrameMenu } from "./panel/FrameMenu";
+import { FramePath } from "./panel/FramePath";
+import { MissingSymbols } from "./panel/MissingSymbols";
+import { ModuleLegend } from "./panel/ModuleLegend";
+import { GUTTER_PX, SampleTracks } from "./panel/SampleTracks";
+import { SandwichView } from "./panel/SandwichView";
+import { useProfileKeys } from "./panel/useProfileKeys";
 
-/** The profile panel: filters above, heat strip with the brush, the drawing, and a detail line that stays. */
+const GRID_PX = 50;
+/** A pin stores its address up to a length; a longer path is in the pin's frames alone. */
+const MAX_PIN_VIEW = 3500;
+
+/** The profile panel: filters above, time with the brush, the drawing, and a detail line that stays. */
 export function ProfilePanel({ profile }: { profile: Profile }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const [state, set] = useUrlState(PROFILE_FIELDS);
-  const { ref, width } = useElementSize<HTMLDivElement>();
-  const [focus, setFocus] = useState<FlameNode | null>(null);
+  const { ref, width: exact } = useElementSize<HTMLDivElement>();
+  const width = Math.round(exact / GRID_PX) * GRID_PX;
+  const [hover, setHover] = useState<{ node: FlameNode; total: number } | null>(null);
+  const [menu, setMenu] = useState<{ node: FlameNode; at: Point } | null>(null);
   const filter = useMemo(() => toFilter(state as ProfileState), [state]);
+  const selection = useMemo(() => ({ ...filter, ...toChanges(state) }), [filter, state]);
   const callers = state.view === "callers";
-  const drawing = state.view !== "table";
-  const tabular = state.view === "table" || state.view === "both";
-  const tree = useTree(
-    profile.id,
-    filter,
-    { width: Math.round(width / 50) * 50, root: Number(state.root) || undefined, callers },
-    drawing,
-  );
+  const isSandwich = state.view === "sandwich";
+  const hasTree = !isSandwich && state.view !== "table";
+  const isTabular = state.view === "table" || state.view === "both";
+  const tree = useTree(profile.id, selection, { width, path: state.at, root: state.root, callers }, hasTree);
   const heat = useHeat(profile.id, filter, profile.samples ?? 0, true);
-  const top = useFunctions(profile.id, filter, tabular);
-  const matches = useSearchMatches(profile.id, filter, state.q, drawing);
+  const tracksBy = state.tracks === "none" ? undefined : state.tracks;
+  const tracks = useSampleTracks(profile.id, filter, tracksBy ?? "thread", tracksBy !== undefined);
+  const top = useFunctions(profile.id, selection, isTabular || (isSandwich && !state.fn));
+  const matches = useSearchMatches(profile.id, selection, state.q, true);
   const marks = useMemo(() => {
-    if (!state.q) return undefined;
-    // Callers have ids of their own; there the names decide.
-    if (callers) return tree.data ? namesWith(tree.data.tree, state.q) : undefined;
-    return matches.data ? new Set(matches.data.nodes) : undefined;
+    if (!state.q || !tree.data) return undefined;
+    // Patterns are of RE2, which the server reads; callers have ids that its search does not know.
+    if (!callers && patternOf(state.q)) return new Set<FlameNode["id"]>(matches.data?.nodes);
+    return matchingIds(tree.data.tree, state.q);
   }, [state.q, callers, tree.data, matches.data]);
+  const names = useMemo(() => (tree.data ? stackOf(tree.data) : []), [tree.data]);
   const diff = useCreateComparison();
   const compareBrushes = () => {
     if (!state.b || !state.c) return;
@@ -57,6 +81,59 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       },
     );
   };
+  const whole = heat.data && heat.data.colNs > 0 ? heatRange(heat.data) : undefined;
+  useProfileKeys({
+    whole,
+    brush: state.b,
+    onBrush: (b) => set({ b }),
+    onEscape: () => {
+      if (state.q) set({ q: "" });
+      else if (state.at.length > 0) set({ at: [] }, { push: true });
+      else if (state.b) set({ b: undefined }, { push: true });
+      else if (state.c) set({ c: undefined }, { push: true });
+    },
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the tree that a number led to gives the names
+  useEffect(() => {
+    if (state.root !== undefined && tree.data && !tree.isPlaceholderData)
+      set({ root: undefined, at: names.slice(1) });
+  }, [state.root, tree.data, tree.isPlaceholderData]);
+  // A frame that the new drawing does not have must not stay in the line below.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the drawing is the trigger
+  useEffect(() => setHover(null), [tree.data, state.view, state.fn]);
+
+  const namesTo = (id: FlameNode["id"]): string[] => {
+    if (!tree.data) return [];
+    const above = (tree.data.path ?? []).map((step) => step.name);
+    const at = (tree.data.path ?? []).findIndex((step) => step.id === id);
+    if (at >= 0) return above.slice(1, at + 1);
+    return [...above, ...pathTo(tree.data.tree, id).map((node) => node.name)].slice(1);
+  };
+  const act = (what: FrameAct, node: FlameNode) => {
+    setMenu(null);
+    if (what === "copyName") void navigator.clipboard?.writeText(node.name);
+    else if (what === "copyStack")
+      void navigator.clipboard?.writeText(namesTo(node.id).join(";") || node.name);
+    else if (what === "zoom") {
+      if (isSandwich) set({ fn: node.name }, { push: true });
+      else set({ at: namesTo(node.id) }, { push: true });
+    } else if (what === "search") set({ q: node.name });
+    else if (what === "module") set({ mod: node.module ?? "" }, { push: true });
+    else if (what === "only") set({ stack: exactPattern(node.name) }, { push: true });
+    else if (what === "sandwich") set({ view: "sandwich", fn: node.name, at: [] }, { push: true });
+    else if (what === "focus") set({ focus: node.name, at: [] }, { push: true });
+    else if (what === "hide") set({ hide: [...state.hide, node.name], at: [] }, { push: true });
+  };
+  const onFrameKey = (node: FlameNode, key: string): boolean => {
+    const chosen = frameAct(key);
+    if (!chosen || !isFunction(node) || (chosen === "module" && !node.module)) return false;
+    act(chosen, node);
+    return true;
+  };
+  const onFocus = (node: FlameNode | null, total = tree.data?.total ?? 0) =>
+    setHover(node && { node, total });
+  const onMenu = (node: FlameNode, at: Point) => isFunction(node) && setMenu({ node, at });
+
   return (
     <Panel flush>
       <FilterBar
@@ -68,24 +145,92 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
         comparing={diff.isPending}
       />
       <ErrorLine error={diff.error} />
+      <MissingSymbols profile={profile} selection={filter} />
       <div ref={ref} className={classes.body}>
         {heat.data ? (
-          <SampleHeatmap
-            heat={heat.data}
-            brush={state.b}
-            baseline={state.c}
-            label={t("profile.heat")}
-            onBrush={(range, baseline) => set(baseline ? { c: range } : { b: range }, { push: true })}
-          />
+          <div style={{ paddingLeft: tracksBy && whole ? GUTTER_PX : 0 }}>
+            <SampleHeatmap
+              heat={heat.data}
+              brush={state.b}
+              baseline={state.c}
+              label={t("profile.heat")}
+              onBrush={(range, baseline) => set(baseline ? { c: range } : { b: range }, { push: true })}
+            />
+          </div>
+        ) : heat.error ? (
+          // What is wrong with the selection is wrong for the drawing too, which has the room to explain it.
+          !tree.error && <ErrorLine error={heat.error} />
         ) : (
           <BlockSkeleton height={40} />
         )}
+        {tracksBy && whole && (
+          <Loaded inPlace query={tracks} skeleton={<BlockSkeleton height={120} />}>
+            {(data) => (
+              <SampleTracks
+                data={data}
+                by={tracksBy}
+                unit={profile.unit}
+                whole={whole}
+                brush={state.b}
+                chosen={{ thread: state.tid, process: state.pid, cpu: state.cpu }[tracksBy]}
+                onBrush={(b) => set({ b }, { push: true })}
+                onChoose={(id) =>
+                  set(
+                    tracksBy === "thread" ? { tid: id } : tracksBy === "process" ? { pid: id } : { cpu: id },
+                    {
+                      push: true,
+                    },
+                  )
+                }
+              />
+            )}
+          </Loaded>
+        )}
+        <FramePath
+          profile={profile}
+          names={hasTree ? names : []}
+          total={hasTree ? tree.data?.total : undefined}
+          samples={hasTree ? tree.data?.samples : undefined}
+        />
+        {state.color === "module" && hasTree && tree.data && (
+          <ModuleLegend
+            tree={tree.data.tree}
+            total={tree.data.total}
+            onPick={(mod) => set({ mod }, { push: true })}
+          />
+        )}
         <div className={state.view === "both" ? classes.both : undefined}>
-          {drawing && (
-            <Loaded query={tree} skeleton={<BlockSkeleton height={420} />}>
+          {isSandwich && (
+            <SandwichView
+              profileId={profile.id}
+              selection={selection}
+              fn={state.fn}
+              q={state.q}
+              unit={profile.unit}
+              width={width}
+              colorBy={state.color}
+              heaviest={top.data?.rows ?? []}
+              onPick={(fn) => set({ fn }, { push: true })}
+              onFocus={onFocus}
+              onMenu={onMenu}
+              onFrameKey={onFrameKey}
+            />
+          )}
+          {hasTree && (
+            <Loaded inPlace query={tree} skeleton={<BlockSkeleton height={420} />}>
               {(data) =>
                 data.total === 0 ? (
                   <p className={classes.nothing}>{t("profile.nothing")}</p>
+                ) : state.view === "tree" ? (
+                  <CallTree
+                    tree={data.tree}
+                    total={data.total}
+                    unit={profile.unit}
+                    matches={marks}
+                    onFocus={onFocus}
+                    onMenu={onMenu}
+                    onFrameKey={onFrameKey}
+                  />
                 ) : (
                   <div className={classes.drawing}>
                     <FlameGraph
@@ -93,20 +238,21 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
                       path={data.path ?? []}
                       inverted={state.view === "icicle" || callers}
                       matches={marks}
+                      colorBy={state.color}
                       label={t("profile.drawing", { samples: data.samples })}
                       title={(node) => frameTitle(node, data.total, profile.unit)}
-                      onZoom={(id) =>
-                        set({ root: String(id) === rootId(data) ? "" : String(id) }, { push: true })
-                      }
-                      onFocus={setFocus}
+                      onZoom={(id) => set({ at: namesTo(id) }, { push: true })}
+                      onFocus={onFocus}
+                      onMenu={onMenu}
+                      onFrameKey={onFrameKey}
                     />
                   </div>
                 )
               }
             </Loaded>
           )}
-          {tabular && (
-            <Loaded query={top}>
+          {isTabular && (
+            <Loaded inPlace query={top}>
               {(data) => (
                 <FunctionsTable
                   rows={data.rows}
@@ -114,6 +260,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
                   unit={profile.unit}
                   q={state.q}
                   onPick={(frame) => set({ q: frame })}
+                  onMenu={onMenu}
                 />
               )}
             </Loaded>
@@ -121,26 +268,39 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
         </div>
       </div>
       <FrameDetails
-        node={focus}
-        total={tree.data?.total ?? 0}
+        node={hover?.node ?? null}
+        total={hover?.total ?? 0}
         unit={profile.unit}
         matches={matches.data}
         q={state.q}
         action={
-          state.root !== "" &&
+          state.at.length > 0 &&
           !callers &&
+          hasTree &&
           tree.data && (
             <PinButton
               small
               target={{ kind: "frame", ref: { profile_id: profile.id, frames: stackOf(tree.data), filter } }}
               label={t("incidents.pin.frame")}
+              {...(window.location.search.length > MAX_PIN_VIEW ? { view: `/profiles/${profile.id}` } : {})}
             />
           )
         }
       />
+      {menu && (
+        <FrameMenu
+          node={menu.node}
+          at={menu.at}
+          onAct={(what) => act(what, menu.node)}
+          onClose={() => setMenu(null)}
+        />
+      )}
     </Panel>
   );
 }
+
+/** Task names, the root and merged remains are no functions: nothing can be done with them but zoom. */
+const isFunction = (node: FlameNode): boolean => !["root", "comm", "pruned"].includes(node.kind);
 
 /** The zoomed frame with its callers, from the root on. */
 function stackOf({
@@ -152,9 +312,4 @@ function stackOf({
 }): string[] {
   const names = path.map((item) => item.name);
   return String(path.at(-1)?.id) === String(tree.id) ? names : [...names, tree.name];
-}
-
-/** The outermost frame of what is drawn: picking it goes back to the whole graph. */
-function rootId(data: { path?: { id: number | string }[]; tree: FlameNode }): string {
-  return String(data.path?.[0]?.id ?? data.tree.id);
 }

@@ -3,15 +3,19 @@ import type { RequestBody } from "../../client/paths";
 import type { components } from "../../client/schema";
 import type { Heat } from "../../core/charts/heat";
 import { isBuilt } from "../../core/profiles/difference";
+import { patternOf, zoomWithin } from "../../core/profiles/flame";
 import { get, post } from "../../lib/api";
 import { keys } from "../../lib/queries";
 import type { ComparisonParams } from "./comparison/state";
-import type { Filter } from "./filter";
+import type { Changes, Filter } from "./filter";
 
 type Schemas = components["schemas"];
 
 export type FunctionRow = Schemas["FunctionRowResponse"];
 export type Facets = Schemas["ProfileFacetsResponse"];
+export type SampleTracks = Schemas["SampleTracksResponse"];
+export type Sandwich = Schemas["SandwichResponse"];
+export type UnnamedModules = Schemas["UnnamedModulesResponse"];
 export type Comparison = Schemas["ComparisonResponse"];
 export type FunctionChange = Schemas["ComparedFunctionResponse"];
 
@@ -25,31 +29,82 @@ export const useProfile = (id: string) =>
     refetchInterval: (query) => (waiting(query.state.data?.state) ? POLL_MS : false),
   });
 
+/** Which samples, and how their stacks are changed. */
+export type Selection = Filter & Changes;
+
 /** `width` is the drawing's in px: the server leaves out what would be narrower than half a pixel. */
 export const useTree = (
   id: string,
-  filter: Filter,
-  view: { width: number; root?: number | undefined; callers: boolean },
+  selection: Selection,
+  view: { width: number; path: readonly string[]; root?: number | undefined; callers: boolean },
   enabled: boolean,
 ) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "tree", filter, view],
+    queryKey: [...keys.profiles, id, "tree", selection, view],
     queryFn: ({ signal }) =>
       get(
         `/profiles/${id}/tree`,
         {
-          ...filter,
+          ...selection,
           width: view.width,
-          root: view.root,
+          path: view.path.length > 0 ? [...view.path] : undefined,
+          root: view.path.length > 0 ? undefined : view.root,
           inverted: view.callers ? true : undefined,
         },
         signal,
       ),
     enabled: enabled && view.width > 0,
+    placeholderData: (present, query) => {
+      if (!present || !query || !isSameView(query.queryKey.slice(-2), [selection, view])) return present;
+      return zoomWithin(present, view.path) ?? present;
+    },
+  });
+
+/** Whether two trees differ in their zoom alone. */
+const isSameView = (before: readonly unknown[], now: readonly unknown[]): boolean => {
+  const withoutZoom = (parts: readonly unknown[]) =>
+    JSON.stringify(parts, (key, value) => (key === "path" || key === "root" ? undefined : value));
+  return withoutZoom(before) === withoutZoom(now);
+};
+
+export const useSandwich = (id: string, selection: Selection, fn: string, width: number, enabled: boolean) =>
+  useQuery({
+    queryKey: [...keys.profiles, id, "sandwich", selection, fn, width],
+    queryFn: ({ signal }) => get(`/profiles/${id}/sandwich`, { ...selection, function: fn, width }, signal),
+    enabled: enabled && fn !== "" && width > 0,
     placeholderData: keepPreviousData,
   });
 
-export const useFunctions = (id: string, filter: Filter, enabled: boolean) =>
+const TRACK_BINS = 240;
+
+/** Over the whole time, as the heat map is: the brush is drawn on them. */
+export const useSampleTracks = (
+  id: string,
+  filter: Filter,
+  by: "thread" | "process" | "cpu",
+  enabled: boolean,
+) =>
+  useQuery({
+    queryKey: [...keys.profiles, id, "tracks", { ...filter, from_ns: undefined, to_ns: undefined }, by],
+    queryFn: ({ signal }) =>
+      get(
+        `/profiles/${id}/tracks`,
+        { ...filter, from_ns: undefined, to_ns: undefined, by, bins: TRACK_BINS },
+        signal,
+      ),
+    enabled,
+    placeholderData: keepPreviousData,
+  });
+
+export const useUnnamed = (id: string, filter: Filter, enabled: boolean) =>
+  useQuery({
+    queryKey: [...keys.profiles, id, "unnamed", filter],
+    queryFn: ({ signal }) => get(`/profiles/${id}/unnamed`, { ...filter }, signal),
+    enabled,
+    placeholderData: keepPreviousData,
+  });
+
+export const useFunctions = (id: string, filter: Selection, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "table", filter],
     queryFn: ({ signal }) => get(`/profiles/${id}/table`, { ...filter }, signal),
@@ -57,10 +112,7 @@ export const useFunctions = (id: string, filter: Filter, enabled: boolean) =>
     placeholderData: keepPreviousData,
   });
 
-/** A search between slashes is a pattern; anything else is a part of a name. */
-export const patternOf = (q: string): string | undefined => /^\/(.+)\/$/.exec(q)?.[1];
-
-export const useSearchMatches = (id: string, filter: Filter, q: string, enabled: boolean) =>
+export const useSearchMatches = (id: string, filter: Selection, q: string, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "search", filter, q],
     queryFn: ({ signal }) =>

@@ -1,12 +1,24 @@
 import type { components } from "../../client/schema";
+import { COLORS, type ColorBy } from "../../core/profiles/colors";
 import { formatRange, type Range } from "../../core/time/range";
-import { choiceField, flagField, intField, rangeField, textField } from "../../lib/urlState";
+import { choiceField, flagField, intField, listField, rangeField, textField } from "../../lib/urlState";
 
 /** Which samples count, in the words of the API. Absent means all. */
 export type Filter = components["schemas"]["ProfileFilterParams"];
 
-export const VIEWS = ["flame", "icicle", "callers", "table", "both"] as const;
+/** How stacks are changed before they are drawn, in the words of the API. */
+export interface Changes {
+  focus?: string | undefined;
+  hide?: string[] | undefined;
+  fold?: boolean | undefined;
+  group_unnamed?: boolean | undefined;
+}
+
+export const VIEWS = ["flame", "icicle", "callers", "sandwich", "tree", "table", "both"] as const;
 export type View = (typeof VIEWS)[number];
+
+export const TRACKS = ["none", "thread", "process", "cpu"] as const;
+export type TracksBy = (typeof TRACKS)[number];
 
 /** The whole state of the profile panel in the address. */
 export const PROFILE_FIELDS = {
@@ -16,8 +28,21 @@ export const PROFILE_FIELDS = {
   pid: intField,
   tid: intField,
   comm: textField,
+  mod: textField,
+  stack: textField,
   q: textField,
-  root: textField,
+  /** Names from below the root to the frame that is zoomed to. */
+  at: listField,
+  /** The same as a number, in addresses of pins from before; replaced by names when the tree is there. */
+  root: intField,
+  /** The function between its callers and callees. */
+  fn: textField,
+  focus: textField,
+  hide: listField,
+  norec: flagField,
+  group: flagField,
+  color: choiceField<ColorBy>(COLORS, "kind"),
+  tracks: choiceField<TracksBy>(TRACKS, "none"),
   view: choiceField<View>(VIEWS, "flame"),
   idle: flagField,
 };
@@ -28,6 +53,8 @@ export interface ProfileState {
   pid: number | undefined;
   tid: number | undefined;
   comm: string;
+  mod: string;
+  stack: string;
   idle: boolean;
 }
 
@@ -40,6 +67,22 @@ export function toFilter(state: ProfileState, range: Range | undefined = state.b
     tid: state.tid === undefined ? undefined : [state.tid],
     comm: state.comm ? [state.comm] : undefined,
     hide_idle: state.idle || undefined,
+    module: state.mod ? [state.mod] : undefined,
+    stack: state.stack || undefined,
+  };
+}
+
+export function toChanges(state: {
+  focus: string;
+  hide: readonly string[];
+  norec: boolean;
+  group: boolean;
+}): Changes {
+  return {
+    focus: state.focus || undefined,
+    hide: state.hide.length > 0 ? [...state.hide] : undefined,
+    fold: state.norec || undefined,
+    group_unnamed: state.group || undefined,
   };
 }
 
@@ -53,6 +96,8 @@ export function toSearch(filter: Filter): Record<string, string | undefined> {
     tid: single(filter.tid),
     comm: single(filter.comm),
     idle: filter.hide_idle ? "1" : undefined,
+    mod: single(filter.module),
+    stack: filter.stack || undefined,
   };
 }
 

@@ -4,10 +4,11 @@ import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { type FlameNode, namesWith } from "../../core/profiles/flame";
+import { type FlameNode, namesWith, pathTo } from "../../core/profiles/flame";
 import { percent } from "../../core/text/format";
 import { get, keys } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
+import { listField } from "../../lib/urlState";
 import { FlameGraph } from "./FlameGraph";
 import classes from "./FlameGraph.module.css";
 
@@ -49,12 +50,14 @@ export function ProfilePreview({ profile, frame }: Props) {
   });
   const tree = query.data?.tree;
   const matches = useMemo(() => (tree && frame ? matching(tree, frame) : undefined), [tree, frame]);
-  const open = (root: FlameNode["id"]) =>
+  const open = (frame: FlameNode["id"]) => {
+    const names = tree ? pathTo(tree, frame).map((node) => node.name) : [];
     void navigate({
       to: "/profiles/$profileId",
       params: { profileId: profile },
-      search: { root: String(root), idle: "1" },
+      search: { at: listField.format(names.slice(1)), idle: "1" },
     });
+  };
   return (
     <figure ref={ref} className={classes.glance}>
       <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>

@@ -56,6 +56,7 @@ export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, on
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
+      event.preventDefault();
       onBrush(undefined, event.shiftKey);
       return;
     }

@@ -1,0 +1,215 @@
+import type { Page } from "@playwright/test";
+import { accessible, fitsSideways, watchConsole } from "../support/check";
+import { expect, test } from "../support/test";
+
+test.describe.configure({ mode: "serial" });
+
+/** Two threads of one program and a stripped helper, for four seconds, as `perf script` prints them. */
+function recording(): string {
+  const stacks: Record<string, [string, string][]> = {
+    "web 40/41": [
+      ["handle", "/usr/bin/web"],
+      ["main", "/usr/bin/web"],
+    ],
+    "web 40/42": [
+      ["walk", "/usr/bin/web"],
+      ["visit", "/usr/bin/web"],
+      ["walk", "/usr/bin/web"],
+      ["main", "/usr/bin/web"],
+    ],
+    "web 40/43": [
+      ["SSL_read", "/usr/lib/libssl.so.3"],
+      ["handle", "/usr/bin/web"],
+      ["main", "/usr/bin/web"],
+    ],
+    "gzip 50/50": [["[unknown]", "/usr/bin/gzip"]],
+  };
+  const blocks: string[] = [];
+  for (let tick = 0; tick < 400; tick += 1)
+    Object.entries(stacks).forEach(([task, frames], at) => {
+      // Thread 42 runs in the second half only.
+      if (task === "web 40/42" && tick < 200) return;
+      const time = `${100 + Math.floor(tick / 100)}.${String((tick % 100) * 10_000_000 + at).padStart(9, "0")}`;
+      const lines = frames.map(([name, module], depth) => `\t${5000 + depth * 256} ${name} (${module})`);
+      blocks.push([`${task} [00${at % 2}] ${time}: 1 cpu-clock:`, ...lines, "", ""].join("\n"));
+    });
+  return blocks.join("");
+}
+
+/** Stacks that fill the width with more frames than SVG elements can be redrawn in time. */
+function crowd(): string {
+  const lines: string[] = [];
+  for (let root = 0; root < 200; root += 1) {
+    const path = Array.from({ length: 12 }, (_, depth) => `f${root}_${depth}`).join(";");
+    lines.push(`app;${path} 10`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+async function bring(page: Page, name: string, text: string): Promise<string> {
+  const { csrf } = (await (await page.request.get("/api/v1/me")).json()) as { csrf: string };
+  const answer = await page.request.post("/api/v1/imports", {
+    headers: { "X-CSRF-Token": csrf },
+    multipart: { file: { name, mimeType: "text/plain", buffer: Buffer.from(text) }, name },
+  });
+  expect(answer.status(), await answer.text()).toBe(201);
+  const run = ((await answer.json()) as { runs: { id: string }[] }).runs[0]?.id ?? "";
+  let id = "";
+  await expect
+    .poll(
+      async () => {
+        const list = await page.request.get(`/api/v1/profiles?run=${run}`);
+        const { items } = (await list.json()) as { items: { id: string; state: string }[] };
+        id = items[0]?.id ?? "";
+        return items[0]?.state;
+      },
+      { timeout: 60_000 },
+    )
+    .toBe("ready");
+  return id;
+}
+
+let profile = "";
+const frame = (page: Page, name: string) =>
+  page
+    .getByTestId("flame")
+    .first()
+    .locator("g.frame")
+    .filter({ hasText: new RegExp(`^${name}`) })
+    .first();
+
+test("a frame is addressed by its names; a menu and keys focus, hide and open its callers", {
+  tag: "@no-capture",
+}, async ({ page }) => {
+  const clean = watchConsole(page);
+  await page.goto("/");
+  profile = await bring(page, "views.txt", recording());
+  await page.goto(`/profiles/${profile}`);
+  await frame(page, "handle").click();
+  await expect(page).toHaveURL(/[?&]at=web,main,handle(&|$)/);
+  await page.reload();
+  const path = page.getByTestId("frame-path");
+  await expect(path.getByText("handle", { exact: true })).toHaveAttribute("aria-current", "location");
+  await path.getByRole("button", { name: "main" }).click();
+  await expect(page).toHaveURL(/[?&]at=web,main(&|$)/);
+  await page.keyboard.press("Escape");
+  await expect(page).not.toHaveURL(/[?&]at=/);
+
+  await frame(page, "handle").click({ button: "right" });
+  const menu = page.getByRole("menu");
+  await expect(menu.getByRole("menuitem", { name: /Copy stack/ })).toBeVisible();
+  await accessible(page);
+  await menu.getByRole("menuitem", { name: /Show callers and callees/ }).click();
+  await expect(page).toHaveURL(/[?&]fn=handle/);
+  const sandwich = page.getByTestId("sandwich");
+  await expect(sandwich.getByTestId("flame")).toHaveCount(2);
+  await expect(sandwich.getByText("SSL_read", { exact: true })).toBeVisible();
+  await accessible(page);
+  await page.goBack();
+
+  // The root is below the task, which is below main: the third step up is a function.
+  await page.getByTestId("flame").focus();
+  for (const _ of [1, 2, 3, 4]) await page.keyboard.press("ArrowUp");
+  await expect(page.getByTestId("detail")).toContainText("handle");
+  await page.keyboard.press("f");
+  await expect(page).toHaveURL(/[?&]focus=handle/);
+  await expect(page.getByTestId("selection")).toContainText("800 / 1,400");
+  await page.getByRole("button", { name: /^Clear Focus/ }).click();
+  await page.getByTestId("flame").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  await frame(page, "walk").click({ button: "right" });
+  await page.getByRole("menuitem", { name: /Hide this function/ }).click();
+  await expect(page).toHaveURL(/[?&]hide=walk/);
+  await expect(frame(page, "visit")).toBeVisible();
+  await expect(frame(page, "walk")).toHaveCount(0);
+  clean();
+});
+
+test("one time selection drives tracks, samples and the drawing; the share of a pattern is counted", {
+  tag: "@no-capture",
+}, async ({ page }) => {
+  const clean = watchConsole(page);
+  await page.goto(`/profiles/${profile}?tracks=thread`);
+  const tracks = page.getByTestId("tracks");
+  await expect(tracks.getByRole("button")).toHaveCount(4);
+  const area = await page.getByTestId("track-area").boundingBox();
+  if (!area) throw new Error("no tracks");
+  await page.mouse.move(area.x + 1, area.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(area.x + area.width * 0.45, area.y + 5, { steps: 4 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/[?&]b=\d+~\d+/);
+  // Thread 42 does not run in the first half.
+  await expect(frame(page, "handle")).toBeVisible();
+  await expect(frame(page, "visit")).toHaveCount(0);
+  await accessible(page);
+  await page.keyboard.press("Escape");
+  await expect(page).not.toHaveURL(/[?&]b=/);
+  await tracks.getByRole("button", { name: /42/ }).click();
+  await expect(page).toHaveURL(/[?&]tid=42/);
+  await expect(page.getByTestId("selection")).toContainText("200 / 1,400");
+  await tracks.getByRole("button", { name: /42/ }).click();
+  await expect(page).not.toHaveURL(/[?&]tid=/);
+
+  await page.locator("body").press("w");
+  await expect(page).toHaveURL(/[?&]b=/);
+  await page.locator("body").press("0");
+  await expect(page).not.toHaveURL(/[?&]b=/);
+  await page.getByRole("textbox", { name: "Search frames" }).fill("/^(SSL_|visit$)/");
+  // 400 of SSL_read and 200 of visit are 600 of 1,400 samples.
+  await expect(page.getByTestId("search-share")).toHaveText(/42\.9/);
+  clean();
+});
+
+test("missing names are explained, recursion is collapsed, and calls are a tree", {
+  tag: "@no-capture",
+}, async ({ page }) => {
+  await page.goto(`/profiles/${profile}`);
+  const missing = page.getByTestId("missing-symbols");
+  await missing.locator("summary").click();
+  await expect(missing.getByText(/no symbol table/)).toBeVisible();
+  await expect(missing.getByText(/debug symbols/)).toBeVisible();
+  await missing.getByRole("button", { name: "Group them by module" }).click();
+  await expect(frame(page, "gzip \\[no symbols\\]")).toBeVisible();
+  await page.getByRole("button", { name: "Display" }).click();
+  await page.getByRole("checkbox", { name: "Collapse recursion" }).check();
+  await expect(page).toHaveURL(/[?&]norec=1/);
+  await accessible(page);
+  await page.goto(`/profiles/${profile}?view=tree&color=module`);
+  await expect(page.getByRole("button", { name: "handle" })).toBeVisible();
+  await accessible(page);
+  await page.locator("body").press("?");
+  await expect(page.getByRole("dialog").getByText("Callers and callees of the frame")).toBeVisible();
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const query of ["", "?tracks=thread&color=module", "?view=tree", "?view=sandwich&fn=handle"]) {
+    await page.goto(`/profiles/${profile}${query}`);
+    await expect(page.getByTestId("heat")).toBeVisible();
+    await fitsSideways(page);
+  }
+});
+
+test("a crowded profile is drawn on a canvas with the same pointer and keys", { tag: "@no-capture" }, async ({
+  page,
+}) => {
+  const clean = watchConsole(page);
+  await page.goto("/");
+  const crowded = await bring(page, "crowd.folded", crowd());
+  await page.goto(`/profiles/${crowded}`);
+  const flame = page.getByTestId("flame");
+  await expect(flame.locator("canvas")).toBeVisible();
+  expect(Number(await flame.getAttribute("data-frames"))).toBeGreaterThan(2000);
+  const box = await flame.boundingBox();
+  if (!box) throw new Error("no drawing");
+  await page.mouse.click(box.x + 3, box.y + box.height - 18 * 2.5);
+  await expect(page).toHaveURL(/[?&]at=app,f0_0(&|$)/);
+  await expect(frame(page, "f0_11")).toBeVisible();
+  await page.goBack();
+  await expect(flame.locator("canvas")).toBeVisible();
+  await flame.focus();
+  // The frame that was zoomed to is still outlined.
+  for (const _ of [1, 2, 3]) await page.keyboard.press("ArrowUp");
+  await expect(page.getByTestId("detail")).toContainText("f0_3");
+  await accessible(page);
+  clean();
+});

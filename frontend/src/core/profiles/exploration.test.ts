@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { callRows, heaviestPath } from "./callTree";
+import { fillOf, frameLabel, moduleLegend, moduleName } from "./colors";
+import { type FlameNode, frameFill, matchingIds, type PathStep, pathTo, zoomWithin } from "./flame";
+import { exactPattern, FRAME_ACTS, frameAct, keyOf } from "./frameKeys";
+import { binBox, peakOf, trackLabel } from "./sampleTracks";
+
+const node = (id: number, name: string, value: number, more: Partial<FlameNode> = {}): FlameNode => ({
+  id,
+  name,
+  value,
+  self: value - (more.children ?? []).reduce((sum, child) => sum + child.value, 0),
+  kind: "user",
+  ...more,
+});
+const tree = node(0, "all", 100, {
+  kind: "root",
+  children: [
+    node(1, "main", 80, {
+      module: "/usr/bin/feed",
+      children: [
+        node(2, "SSL_read", 50, { module: "/usr/lib/libssl.so.3" }),
+        node(3, "feed+0x12", 20, { module: "/usr/bin/feed", kind: "unknown" }),
+        node(-2, "pruned", 10, { kind: "pruned" }),
+      ],
+    }),
+    node(4, "swapper", 20, { kind: "comm" }),
+  ],
+});
+
+describe("colors by module", () => {
+  it("gives frames of one module one color, and keeps unnamed and kernel frames quiet", () => {
+    const ssl = node(9, "SSL_write", 1, { module: "/usr/lib/libssl.so.3" });
+    expect(fillOf(ssl, "module", "light")).toBe(
+      fillOf(tree.children?.[0]?.children?.[0] as FlameNode, "module", "light"),
+    );
+    expect(fillOf(ssl, "module", "light")).not.toBe(fillOf(ssl, "kind", "light"));
+    const unnamed = node(9, "libssl.so.3+0x1", 1, { module: "/usr/lib/libssl.so.3", kind: "unknown" });
+    expect(fillOf(unnamed, "module", "dark")).toBe(frameFill("unknown", "", "dark"));
+    const kernel = node(9, "do_read", 1, { module: "[kernel.kallsyms]", kind: "kernel" });
+    expect(fillOf(kernel, "module", "dark")).toBe(fillOf(kernel, "kind", "dark"));
+  });
+  it("lists modules by their own weight", () => {
+    const items = moduleLegend(tree, "light", 5);
+    expect(items.map((item) => [item.name, item.self])).toEqual([
+      ["libssl.so.3", 50],
+      ["feed", 20],
+    ]);
+    expect(moduleLegend(tree, "light", 1)).toHaveLength(1);
+  });
+  it("names a module by its file, and an address by its module", () => {
+    expect(moduleName("/usr/bin/feed (deleted)")).toBe("feed");
+    expect(moduleName("[kernel.kallsyms]")).toBe("[kernel.kallsyms]");
+    expect(frameLabel(node(1, "[unknown]", 1, { module: "/usr/bin/gzip" }))).toBe("gzip [unknown]");
+    expect(frameLabel(node(1, "[unknown]", 1, { module: "[unknown]" }))).toBe("[unknown]");
+  });
+});
+
+describe("paths and matches", () => {
+  it("names the frames down to one", () => {
+    expect(pathTo(tree, 3).map((item) => item.name)).toEqual(["all", "main", "feed+0x12"]);
+    expect(pathTo(tree, 4).map((item) => item.name)).toEqual(["all", "swapper"]);
+    expect(pathTo(tree, 77)).toEqual([]);
+  });
+  it("zooms within what is drawn until the server answers", () => {
+    const whole: { tree: FlameNode; path: PathStep[] } = { tree, path: [] };
+    const zoomed = zoomWithin(whole, ["main", "SSL_read"]);
+    expect(zoomed?.tree.name).toBe("SSL_read");
+    expect(zoomed?.path.map((step) => step.name)).toEqual(["all", "main"]);
+    expect(zoomWithin(zoomed as NonNullable<typeof zoomed>, ["main", "SSL_read"])?.tree.name).toBe(
+      "SSL_read",
+    );
+    expect(zoomWithin(zoomed as NonNullable<typeof zoomed>, ["main"])).toBeUndefined();
+    expect(zoomWithin(whole, ["main", "gone"])).toBeUndefined();
+  });
+  it("matches a part of a name or a pattern; a pattern that is none matches nothing", () => {
+    expect([...matchingIds(tree, "ssl")]).toEqual([2]);
+    expect([...matchingIds(tree, "/^(main|ssl_.*)$/")].sort()).toEqual([1, 2]);
+    expect([...matchingIds(tree, "/(/")]).toEqual([]);
+  });
+  it("matches exactly one name by its pattern", () => {
+    for (const name of ["operator()", "a+0x1f", "std::vector<int>::at[abi:v1]", "x.y*"]) {
+      expect(new RegExp(exactPattern(name)).test(name)).toBe(true);
+      expect(new RegExp(exactPattern(name)).test(`${name}x`)).toBe(false);
+    }
+  });
+});
+
+it("opens the heaviest calls first and lists only what is open, without pruned remains", () => {
+  expect([...heaviestPath(tree)]).toEqual([0, 1, 2]);
+  const rows = callRows(tree, new Set([0, 1]), 100);
+  expect(rows.map((row) => [row.node.name, row.depth, row.hasChildren])).toEqual([
+    ["all", 0, true],
+    ["main", 1, true],
+    ["SSL_read", 2, false],
+    ["feed+0x12", 2, false],
+    ["swapper", 1, false],
+  ]);
+  expect(callRows(tree, new Set([0, 1]), 2)).toHaveLength(2);
+});
+
+it("has a key for each act that keys can do", () => {
+  for (const act of FRAME_ACTS) {
+    const key = keyOf(act);
+    if (key && key !== "Enter") expect(frameAct(key)).toBe(act);
+  }
+  expect(frameAct("w")).toBeUndefined();
+});
+
+it("puts bins of tracks on the shared axis", () => {
+  const track = { cpu: -1, pid: 7, tid: 9, comm: "feed", weight: 6, counts: [1, 5] };
+  const data = { t0_ns: 100, bin_ns: 10, tracks: [track] };
+  expect(binBox(data, 1, { from: 90, to: 190 }, 1000)).toEqual({ left: 200, right: 300 });
+  expect(peakOf(data)).toBe(5);
+  expect(peakOf({ ...data, tracks: [] })).toBe(1);
+  expect([
+    trackLabel(track, "thread"),
+    trackLabel(track, "process"),
+    trackLabel({ ...track, cpu: 3 }, "cpu"),
+  ]).toEqual(["feed 9", "feed 7", "CPU 3"]);
+});

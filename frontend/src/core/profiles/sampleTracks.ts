@@ -1,0 +1,42 @@
+/** Tracks of samples over time: which cells are visible, and what is under the pointer. Pure. */
+import { type Range, toX } from "../time/range";
+
+export interface SampleTrack {
+  cpu: number;
+  pid: number;
+  tid: number;
+  comm: string;
+  weight: number;
+  counts: readonly number[];
+}
+
+export interface TracksData {
+  t0_ns: number;
+  bin_ns: number;
+  tracks: readonly SampleTrack[];
+}
+
+/** The range of a bin on the shared axis, in px. */
+export function binBox(
+  data: TracksData,
+  bin: number,
+  whole: Range,
+  width: number,
+): { left: number; right: number } {
+  return {
+    left: toX(data.t0_ns + bin * data.bin_ns, whole, width),
+    right: toX(data.t0_ns + (bin + 1) * data.bin_ns, whole, width),
+  };
+}
+
+/** The most that one track has in one bin; at least 1. All tracks share it, so that they can be compared. */
+export function peakOf(data: TracksData): number {
+  let peak = 1;
+  for (const track of data.tracks) for (const value of track.counts) if (value > peak) peak = value;
+  return peak;
+}
+
+export function trackLabel(track: SampleTrack, by: "thread" | "process" | "cpu"): string {
+  if (by === "cpu") return `CPU ${track.cpu}`;
+  return by === "thread" ? `${track.comm} ${track.tid}` : `${track.comm} ${track.pid}`;
+}

@@ -1,0 +1,87 @@
+import { Button } from "@mantine/core";
+import type { Profile } from "../../../client/models";
+import { moduleName } from "../../../core/profiles/colors";
+import { percent } from "../../../core/text/format";
+import { useMessage } from "../../../lib/text/i18n";
+import { useTranslation } from "../../../lib/text/useTranslation";
+import { useUrlState } from "../../../lib/urlState";
+import { type Selection, type UnnamedModules, useUnnamed } from "../api";
+import { PROFILE_FIELDS } from "../filter";
+import classes from "./Panel.module.css";
+
+/** From this share on, missing names or cut stacks are worth a line. */
+const NOTEWORTHY = 0.02;
+const MODULES_PER_REASON = 4;
+
+/** Why frames have no name or stacks no beginning, and how the next capture avoids it. */
+export function MissingSymbols({ profile, selection }: { profile: Profile; selection: Selection }) {
+  const { t } = useTranslation();
+  const sentence = useMessage();
+  const [state, set] = useUrlState(PROFILE_FIELDS);
+  const hasUnknown = (profile.unknown_share ?? 0) >= NOTEWORTHY;
+  const isCut = (profile.truncated_share ?? 0) >= NOTEWORTHY;
+  const query = useUnnamed(profile.id, selection, hasUnknown);
+  if (!hasUnknown && !isCut) return null;
+  const reasons = query.data ? byReason(query.data) : [];
+  const title = [
+    hasUnknown && t("profile.missing.unnamed", { share: percent(profile.unknown_share) }),
+    isCut && t("profile.missing.cut", { share: percent(profile.truncated_share) }),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+  return (
+    <details className={classes.missing} data-testid="missing-symbols">
+      <summary>{title}</summary>
+      <ul>
+        {reasons.map(({ reason, explanation, weight, modules }) => (
+          <li key={explanation?.key ?? reason}>
+            <strong className="num">
+              {percent(query.data && query.data.total > 0 ? weight / query.data.total : 0)}
+            </strong>{" "}
+            {explanation ? sentence(explanation) : t(`profile.missing.why.${reason}`)}{" "}
+            {modules.some(Boolean) && (
+              <span className="mono dim">
+                {modules.slice(0, MODULES_PER_REASON).map(moduleName).join(", ")}
+                {modules.length > MODULES_PER_REASON && " …"}
+              </span>
+            )}
+            {!explanation && (
+              <>
+                <br />
+                {t(`profile.missing.remedy.${reason}`)}
+              </>
+            )}
+          </li>
+        ))}
+        {isCut && (
+          <li>
+            <strong className="num">{percent(profile.truncated_share)}</strong> {t("profile.missing.why.cut")}
+            <br />
+            {t("profile.missing.remedy.cut")}
+          </li>
+        )}
+      </ul>
+      {hasUnknown && !state.group && (
+        <Button size="xs" variant="default" onClick={() => set({ group: true, at: [] })}>
+          {t("profile.missing.group")}
+        </Button>
+      )}
+    </details>
+  );
+}
+
+type Module = UnnamedModules["modules"][number];
+type Group = Pick<Module, "reason" | "explanation" | "weight"> & { modules: string[] };
+
+/** The modules of each reason, heaviest first; what fetching symbols showed is more exact than a path. */
+function byReason({ modules }: UnnamedModules): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { reason, explanation, weight, module } of modules) {
+    const key = explanation?.key ?? reason;
+    const known = groups.get(key) ?? { reason, explanation, weight: 0, modules: [] };
+    known.weight += weight;
+    known.modules.push(module);
+    groups.set(key, known);
+  }
+  return [...groups.values()].sort((x, y) => y.weight - x.weight);
+}

@@ -1,0 +1,28 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useMemo } from "react";
+import { moduleLegend } from "../../../core/profiles/colors";
+import type { FlameNode } from "../../../core/profiles/flame";
+import { percent } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
+import classes from "./Panel.module.css";
+
+const MAX_ITEMS = 8;
+
+/** The modules with most weight of their own and their colors; a click keeps only what runs through one. */
+export function ModuleLegend(props: { tree: FlameNode; total: number; onPick(module: string): void }) {
+  const { t } = useTranslation();
+  const scheme = useComputedColorScheme("dark");
+  const items = useMemo(() => moduleLegend(props.tree, scheme, MAX_ITEMS), [props.tree, scheme]);
+  return (
+    <ul className={classes.legend} aria-label={t("profile.module")}>
+      {items.map((item) => (
+        <li key={item.module}>
+          <button type="button" title={item.module} onClick={() => props.onPick(item.module)}>
+            <span className={classes.swatch} style={{ background: item.fill }} />
+            {item.name} <span className="num">{percent(props.total > 0 ? item.self / props.total : 0)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
