@@ -10,6 +10,7 @@ use memmap2::Mmap;
 use crate::bytes::{u32_at, u64_at};
 use crate::error::Result;
 use crate::processes::ModuleId;
+use crate::symbols::jitdump::JitDump;
 use crate::symbols::kernel::{read_kallsyms, split_module};
 use crate::symbols::names::demangle;
 use crate::symbols::table::{Located, SymbolTable};
@@ -77,7 +78,7 @@ pub struct SymbolSources {
     pub store: Option<PathBuf>,
     /// A directory in which paths of the capture are looked up; a file must have the build ID that the capture has.
     pub root: Option<PathBuf>,
-    /// A directory with copies of `perf-PID.map`.
+    /// A directory with copies of `perf-PID.map` and `jit-PID.dump`.
     pub perf_maps: Option<PathBuf>,
 }
 
@@ -159,7 +160,12 @@ pub struct Modules {
     /// The modules of the frames.
     owners: HashMap<u32, ModuleId, RandomState>,
     names: HashMap<(ModuleId, u64), u32, RandomState>,
+    /// Times of the capture are those of CLOCK_MONOTONIC, as the times of JIT compilers are.
+    is_monotonic: bool,
+    jit: HashMap<u32, Option<JitDump<Mmap>>>,
 }
+
+const CLOCK_MONOTONIC: i32 = 1;
 
 /// Module of addresses in the kernel; no mapping has it.
 const KERNEL_MODULE: ModuleId = ModuleId::MAX;
@@ -180,7 +186,21 @@ impl Modules {
             kernel_frames,
             owners: HashMap::default(),
             names: HashMap::default(),
+            is_monotonic: false,
+            jit: HashMap::new(),
         }
+    }
+
+    /// State the clock of the capture.
+    pub fn with_clock(self, clock: Option<i32>) -> Self {
+        Self { is_monotonic: clock == Some(CLOCK_MONOTONIC), ..self }
+    }
+
+    /// Go forward to a time in the dump of a process. Return whether names of addresses changed.
+    pub fn advance_jit(&mut self, pid: u32, time: u64) -> bool {
+        let Some(folder) = &self.sources.perf_maps else { return false };
+        let open = || JitDump::open(map_file(&folder.join(format!("jit-{pid}.dump")))?, self.is_monotonic);
+        self.jit.entry(pid).or_insert_with(open).as_mut().is_some_and(|dump| dump.advance(time))
     }
 
     /// The module that a mapping of a process shows.
@@ -188,7 +208,8 @@ impl Modules {
         let is_anonymous = path.is_empty()
             || path.starts_with(b"//anon")
             || path.starts_with(b"/dev/zero")
-            || path.starts_with(b"/anon_hugepage");
+            || path.starts_with(b"/anon_hugepage")
+            || path.starts_with(b"[anon:");
         // The list of build IDs at the end of a capture knows only paths.
         let listed = || self.build_ids.get(path).map_or(FileId::Unknown, |id| FileId::BuildId(id.clone()));
         let file = match file {
@@ -200,10 +221,7 @@ impl Modules {
         if let Some(known) = self.by_origin.get(&origin) {
             return *known;
         }
-        let is_jit = is_anonymous
-            || path.starts_with(b"/memfd:")
-            || path.starts_with(b"anon_inode:")
-            || path.starts_with(b"[anon");
+        let is_jit = is_anonymous || path.starts_with(b"/memfd:") || path.starts_with(b"anon_inode:");
         let name = if is_anonymous { format!("/tmp/perf-{pid}.map").into_bytes() } else { path.to_vec() };
         let id = self.modules.len() as ModuleId;
         self.modules.push(Module {
@@ -293,6 +311,14 @@ impl Modules {
     pub fn frame(&mut self, trie: &mut TrieBuilder, module: ModuleId, offset: u64, address: u64) -> Result<u32> {
         self.load(module);
         let item = &mut self.modules[module as usize];
+        if let Origin::Anonymous(pid) = &item.origin
+            && let Some(Some(dump)) = self.jit.get(pid)
+            && let Some(name) = dump.find(address)
+        {
+            let frame = trie.add_frame(name, &item.name, item.kind, 0)?;
+            self.owners.insert(frame, module);
+            return Ok(frame);
+        }
         let at = if matches!(item.origin, Origin::Anonymous(_)) { address } else { offset };
         let table = item.table.as_ref().expect("loaded above");
         let start = match table.locate(at) {

@@ -47,7 +47,7 @@ pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits, pids: 
     }
     let areas = Areas::unpack(area)?;
     let mut reader = Reader {
-        stacks: Stacks::new(Modules::new(sources, header.build_ids.clone()), limits),
+        stacks: Stacks::new(Modules::new(sources, header.build_ids.clone()).with_clock(header.clock()), limits),
         columns: Columns::default(),
         waits: HashMap::default(),
         pids: pids.iter().copied().collect(),

@@ -82,6 +82,11 @@ impl Processes {
         }
     }
 
+    /// Give the address space of a process a new version: addresses in it have other names from now on.
+    pub fn renew(&mut self, pid: u32) {
+        self.change(pid, |_| {});
+    }
+
     /// Name a thread. Mappings of the program before an `exec` stay until others take their place: the stacks of the
     /// system call that starts the new one are still in them.
     pub fn set_name(&mut self, tid: u32, name: u32) {

@@ -72,7 +72,7 @@ impl Profile {
         Ok(Self {
             has_time: attributes().all(|item| item.time_in_sample().is_some()),
             has_cpu: columns.cpu.iter().any(|cpu| *cpu >= 0),
-            clock: attributes().find_map(|item| item.clock),
+            clock: header.clock(),
             lost: stacks.lost(),
             damaged: stacks.damaged + u64::from(header.is_cut),
             modules,
@@ -92,7 +92,7 @@ pub fn read_profile(bytes: &[u8], sources: SymbolSources, limits: Limits) -> Res
     let (header, area) = Header::parse(bytes)?;
     let areas = Areas::unpack(area)?;
     let order = Order::of(&header, &areas);
-    let mut stacks = Stacks::new(Modules::new(sources, header.build_ids.clone()), limits);
+    let mut stacks = Stacks::new(Modules::new(sources, header.build_ids.clone()).with_clock(header.clock()), limits);
     let mut columns = Columns::default();
     columns.time.reserve(order.len());
     for item in order.records(&areas) {

@@ -153,6 +153,9 @@ impl Stacks {
             None => &[],
         };
         let mode = mode & misc::CPU_MODE;
+        if self.modules.advance_jit(sample.pid, sample.time) {
+            self.processes.renew(sample.pid);
+        }
         let mut end = chain.len();
         let mut node = root;
         while end > 0 {

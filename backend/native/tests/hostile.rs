@@ -5,6 +5,7 @@ use culprit_native::off_cpu::read_off_cpu;
 use culprit_native::profile::read_profile;
 use culprit_native::sched::read_schedule;
 use culprit_native::symbols::elf::read_elf;
+use culprit_native::symbols::jitdump::JitDump;
 use culprit_native::symbols::kernel::read_kallsyms;
 use culprit_native::symbols::perf_map::read_perf_map;
 use culprit_native::trie::Limits;
@@ -72,10 +73,32 @@ proptest! {
     }
 
     #[test]
+    fn dumps_of_generated_code_do_no_harm(
+        records in prop::collection::vec((0_u32..6, 0_u32..90, any::<u8>(), any::<[u8; 32]>(), 0_usize..80), 0..40),
+        flags in 0_u64..2,
+        times in prop::collection::vec(any::<u64>(), 1..5),
+    ) {
+        let mut bytes: Vec<u8> = [0x4a69_5444_u32, 1, 40, 62, 0, 1].iter().flat_map(|value| value.to_le_bytes()).collect();
+        bytes.extend([0_u64, flags].iter().flat_map(|value| value.to_le_bytes()));
+        for (kind, size, time, body, repeat) in records {
+            bytes.extend(kind.to_le_bytes());
+            bytes.extend(size.to_le_bytes());
+            bytes.extend(u64::from(time).to_le_bytes());
+            bytes.extend(body.into_iter().cycle().take(repeat));
+        }
+        let mut dump = JitDump::open(bytes, true).expect("its header is whole");
+        for time in times {
+            dump.advance(time);
+            let _ = dump.find(time);
+        }
+    }
+
+    #[test]
     fn symbol_files_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..2000), text in "[0-9a-f tTW\\[\\]\n_$x]{0,400}") {
         let _ = read_elf(&bytes, |_| None::<Vec<u8>>);
         let _ = read_kallsyms(text.as_bytes());
         let _ = read_perf_map(text.as_bytes());
         let _ = read_perf_map(&bytes);
+        let _ = JitDump::open(&bytes[..], false);
     }
 }

@@ -72,6 +72,11 @@ impl<'a> Header<'a> {
         Ok((header, area))
     }
 
+    /// The clock of its times (`clockid_t`); None is that of perf.
+    pub fn clock(&self) -> Option<i32> {
+        self.events.iter().find_map(|event| event.attribute.clock)
+    }
+
     /// Why a file without the records that are asked for has none.
     pub fn explain_nothing(&self) -> ReadError {
         if self.is_cut { ReadError::damaged("it ends before its records do") } else { ReadError::NoSamples }

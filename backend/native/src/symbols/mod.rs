@@ -1,6 +1,7 @@
 //! Names of functions by address: from ELF files, `/proc/kallsyms`, and maps of JIT compilers.
 
 pub mod elf;
+pub mod jitdump;
 pub mod kernel;
 pub mod names;
 pub mod perf_map;
