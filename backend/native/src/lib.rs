@@ -2,6 +2,7 @@
 
 pub mod bytes;
 pub mod error;
+pub mod inlined_frames;
 pub mod modules;
 pub mod off_cpu;
 pub mod order;
@@ -15,3 +16,4 @@ pub mod stacks;
 pub mod symbols;
 pub mod text;
 pub mod trie;
+pub mod unwind;

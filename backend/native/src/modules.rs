@@ -13,6 +13,7 @@ use crate::processes::ModuleId;
 use crate::symbols::jitdump::JitDump;
 use crate::symbols::kernel::{read_kallsyms, split_module};
 use crate::symbols::names::demangle;
+use crate::symbols::programs::{self, Program};
 use crate::symbols::table::{Located, SymbolTable};
 use crate::symbols::{elf, perf_map};
 use crate::trie::{FrameKind, TrieBuilder};
@@ -69,6 +70,18 @@ pub fn is_idle_function(name: &[u8]) -> bool {
     IDLE_FUNCTIONS.contains(&name)
 }
 
+/// In which call chains functions that a compiler inlined are frames of their own.
+///
+/// To find them, debugging information is read, which costs more than everything else for chains of frame pointers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Inlining {
+    Never,
+    /// In those that come from copies of stacks, as perf does.
+    #[default]
+    OfCopies,
+    Always,
+}
+
 /// Where symbols come from. All paths are of files that the caller chose.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolSources {
@@ -80,6 +93,7 @@ pub struct SymbolSources {
     pub root: Option<PathBuf>,
     /// A directory with copies of `perf-PID.map` and `jit-PID.dump`.
     pub perf_maps: Option<PathBuf>,
+    pub inlining: Inlining,
 }
 
 /// Where a process maps a module.
@@ -116,7 +130,7 @@ pub enum FileId {
 
 impl FileId {
     /// The name of the file in the store.
-    fn key(&self) -> Option<String> {
+    pub fn key(&self) -> Option<String> {
         match self {
             Self::BuildId(id) => Some(to_hexadecimal(id)),
             Self::Inode(bytes) => {
@@ -245,6 +259,10 @@ impl Modules {
             }
             places.push(place);
         }
+    }
+
+    pub fn inlining(&self) -> Inlining {
+        self.sources.inlining
     }
 
     /// The modules that stacks are in, and the samples in the kernel; `samples` are counted by their innermost frames.
@@ -395,6 +413,18 @@ impl Modules {
         is_same.then_some(symbols.table)
     }
 
+    /// The name of a module as it is shown.
+    pub fn name_of(&self, module: ModuleId) -> &[u8] {
+        self.modules.get(module as usize).map_or(&[], |item| &item.name)
+    }
+
+    /// The files of a module, for more than its symbols; None where they are not at hand, or of another build.
+    pub fn open_program(&self, module: ModuleId) -> Option<Program> {
+        let item = self.modules.get(module as usize)?;
+        let Origin::File(path, file) = &item.origin else { return None };
+        programs::open_program(&self.sources, path, file)
+    }
+
     /// Debugging symbols that are installed apart from their program, as `-dbg` packages do.
     fn find_debug_file(&self, build_id: &[u8]) -> Option<Mmap> {
         let name = to_hexadecimal(build_id);
@@ -404,12 +434,12 @@ impl Modules {
     }
 }
 
-fn to_hexadecimal(bytes: &[u8]) -> String {
+pub fn to_hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The bytes of a file.
-fn map_file(path: &Path) -> Option<Mmap> {
+pub fn map_file(path: &Path) -> Option<Mmap> {
     let file = File::open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::{ReadError, Result};
-use crate::modules::{SymbolSources, UsedModule};
+use crate::modules::{Inlining, SymbolSources, UsedModule};
 use crate::off_cpu::read_off_cpu;
 use crate::profile::{Columns, Profile, read_profile};
 use crate::sched::{pack, read_schedule};
@@ -28,7 +28,7 @@ create_exception!(culprit_native, ReaderError, PyException, "A file that is no p
 /// Returns a dictionary of columns (bytes of little-endian numbers), strings and numbers. Raises `ReaderError` with
 /// (key, value), where the key is `not_perf_data`, `no_samples`, `limit` or `io`.
 #[pyfunction]
-#[pyo3(signature = (path, *, off_cpu=false, pids=Vec::new(), kallsyms=None, store=None, root=None, perf_maps=None, symbol=4096, frames=1_000_000, nodes=4_000_000, names=268_435_456))]
+#[pyo3(signature = (path, *, off_cpu=false, pids=Vec::new(), kallsyms=None, store=None, root=None, perf_maps=None, inlines=None, symbol=4096, frames=1_000_000, nodes=4_000_000, names=268_435_456))]
 #[allow(clippy::too_many_arguments)]
 fn read_perf_data<'py>(
     py: Python<'py>,
@@ -39,12 +39,18 @@ fn read_perf_data<'py>(
     store: Option<PathBuf>,
     root: Option<PathBuf>,
     perf_maps: Option<PathBuf>,
+    inlines: Option<bool>,
     symbol: usize,
     frames: usize,
     nodes: usize,
     names: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let sources = SymbolSources { kallsyms, store, root, perf_maps };
+    let inlining = match inlines {
+        None => Inlining::OfCopies,
+        Some(false) => Inlining::Never,
+        Some(true) => Inlining::Always,
+    };
+    let sources = SymbolSources { kallsyms, store, root, perf_maps, inlining };
     let limits = Limits { symbol, frames, nodes, names };
     let read = |bytes: &[u8]| match off_cpu {
         true => read_off_cpu(bytes, sources, limits, &pids),

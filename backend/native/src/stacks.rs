@@ -7,12 +7,17 @@ use ahash::RandomState;
 
 use crate::bytes::{Cursor, u64_at};
 use crate::error::Result;
-use crate::modules::{FileId, Modules, Place};
+use crate::inlined_frames::InlinedFrames;
+use crate::modules::{FileId, Inlining, Modules, Place};
 use crate::perf::records::{Record, kind, misc};
 use crate::perf::samples::{Sample, context};
+use crate::perf::user_state::UserState;
 use crate::processes::{Mapping, Processes};
 use crate::trie::{FrameKind, Limits, Strings, TrieBuilder, printable};
+use crate::unwind::walk::Unwinder;
 
+/// Mode of addresses of a program that come from a copy of its stack.
+const UNWOUND: u16 = misc::USER | 1 << 8;
 const NO_PID: u32 = u32::MAX;
 const PROT_EXEC: u32 = 4;
 const COMM_MAX: usize = 64;
@@ -24,6 +29,8 @@ pub struct Stacks {
     pub damaged: u64,
     pub modules: Modules,
     processes: Processes,
+    unwinder: Unwinder,
+    inlined: InlinedFrames,
     comm_nodes: Vec<u32>,
     hasher: RandomState,
     /// Nodes by what leads to them: the part of a chain in one mode, its address space and the node above it.
@@ -41,6 +48,8 @@ impl Stacks {
             damaged: 0,
             modules,
             processes: Processes::default(),
+            unwinder: Unwinder::default(),
+            inlined: InlinedFrames::default(),
             comm_nodes: Vec::new(),
             hasher: RandomState::new(),
             chains: HashMap::default(),
@@ -156,8 +165,11 @@ impl Stacks {
         if self.modules.advance_jit(sample.pid, sample.time) {
             self.processes.renew(sample.pid);
         }
-        let mut end = chain.len();
         let mut node = root;
+        if let Some(state) = sample.user {
+            node = self.unwind(root, &state, sample.pid)?;
+        }
+        let mut end = chain.len();
         while end > 0 {
             let (start, mode) = find_part(&chain[..end], mode);
             let part = &chain[start..end];
@@ -168,11 +180,20 @@ impl Stacks {
         Ok(node)
     }
 
+    /// The node of the part of a chain that only a copy of the stack has.
+    fn unwind(&mut self, root: u32, state: &UserState<'_>, pid: u32) -> Result<u32> {
+        let space = self.processes.space_of(pid);
+        let mut unwinder = std::mem::take(&mut self.unwinder);
+        let node = self.part(root, unwinder.unwind(state, &space, &self.modules), UNWOUND, pid);
+        self.unwinder = unwinder;
+        node
+    }
+
     fn part(&mut self, above: u32, part: &[u8], mode: u16, pid: u32) -> Result<u32> {
         if part.is_empty() {
             return Ok(above);
         }
-        let is_user = mode == misc::USER;
+        let is_user = mode == misc::USER || mode == UNWOUND;
         let version = if is_user { self.processes.space_of(pid).version } else { 0 };
         let mut hasher = self.hasher.build_hasher();
         hasher.write_u64(u64::from(above) << 32 | u64::from(version));
@@ -184,10 +205,22 @@ impl Stacks {
         }
         self.frames.clear();
         let space = self.processes.space_of(pid);
-        for address in part.chunks_exact(8).filter_map(|bytes| u64_at(bytes, 0)) {
+        let has_inlined = match self.modules.inlining() {
+            Inlining::Never => false,
+            Inlining::OfCopies => mode == UNWOUND,
+            Inlining::Always => true,
+        };
+        for (place, address) in part.chunks_exact(8).filter_map(|bytes| u64_at(bytes, 0)).enumerate() {
             let frame = match mode {
-                misc::USER => match space.find(address) {
+                misc::USER | UNWOUND => match space.find(address) {
                     Some(found) => {
+                        if has_inlined {
+                            // The addresses of callers are behind the call, if the kernel walked the stack.
+                            let is_behind = place > 0 && mode == misc::USER && address > found.start;
+                            let offset = found.offset_of(address - u64::from(is_behind));
+                            let (trie, frames) = (&mut self.trie, &mut self.frames);
+                            self.inlined.append(trie, &self.modules, found.module, offset, frames)?;
+                        }
                         self.modules.frame(&mut self.trie, found.module, found.offset_of(address), address)?
                     }
                     None => self.modules.unmapped_frame(&mut self.trie)?,

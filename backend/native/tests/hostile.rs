@@ -1,14 +1,22 @@
 //! Whatever the bytes are, reading ends with a profile or an error: never with a panic, nor with more than they justify.
 
-use culprit_native::modules::SymbolSources;
+use std::sync::Arc;
+
+use culprit_native::modules::{Inlining, SymbolSources};
 use culprit_native::off_cpu::read_off_cpu;
 use culprit_native::profile::read_profile;
 use culprit_native::sched::read_schedule;
+use culprit_native::symbols::dwarf_units::Work;
 use culprit_native::symbols::elf::read_elf;
+use culprit_native::symbols::inlines::Inlines;
 use culprit_native::symbols::jitdump::JitDump;
 use culprit_native::symbols::kernel::read_kallsyms;
 use culprit_native::symbols::perf_map::read_perf_map;
+use culprit_native::symbols::programs::Program;
 use culprit_native::trie::Limits;
+use culprit_native::unwind::rules::CallFrames;
+use memmap2::MmapMut;
+use object::{Object, ObjectSection};
 use proptest::prelude::*;
 
 /// Real recordings, small enough to be read a thousand times.
@@ -23,9 +31,50 @@ fn recordings() -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).expect("readable")).collect()
 }
 
+fn data(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// A program with debugging information and tables for unwinding.
+fn program() -> Vec<u8> {
+    let stored = std::fs::read_dir(data("store")).expect("the store is there").next().expect("it has a program");
+    std::fs::read(stored.expect("readable").path()).expect("readable")
+}
+
+/// Where the sections are that are read of a program.
+fn tables_of(program: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let file = object::File::parse(program).expect("ELF");
+    let is_read = |name: &str| name.starts_with(".debug_") || name.starts_with(".eh_frame");
+    let sections = file.sections().filter(|section| section.name().is_ok_and(is_read));
+    let range = |(start, size): (u64, u64)| start as usize..(start + size) as usize;
+    sections.filter_map(|section| section.file_range().map(range)).collect()
+}
+
+/// Resolve and unwind addresses all over a program.
+fn read_program(bytes: &[u8]) {
+    let mut map = MmapMut::map_anon(bytes.len().max(1)).expect("memory");
+    map[..bytes.len()].copy_from_slice(bytes);
+    let program = Program { bytes: Arc::new(map.make_read_only().expect("memory")), debug: None };
+    let mut work = Work::new(2_000_000);
+    let mut inlines = Inlines::open(&program, &mut work);
+    let mut tables = CallFrames::open(&program);
+    for offset in (0x1000..0x1400).step_by(3).chain([0, 1, u64::MAX]) {
+        if let Some(inlines) = &mut inlines {
+            for origin in inlines.find(offset, &mut work).unwrap_or_default() {
+                let _ = inlines.name(origin, &mut work);
+            }
+        }
+        if let Some(tables) = &mut tables {
+            let _ = tables.find(offset);
+        }
+    }
+}
+
 fn read_all(bytes: &[u8]) {
     let limits = Limits { nodes: 100_000, frames: 100_000, ..Limits::default() };
     let _ = read_profile(bytes, SymbolSources::default(), limits);
+    let stored = SymbolSources { store: Some(data("store")), inlining: Inlining::Always, ..SymbolSources::default() };
+    let _ = read_profile(bytes, stored, limits);
     let _ = read_off_cpu(bytes, SymbolSources::default(), limits, &[]);
     let _ = read_schedule(bytes);
 }
@@ -73,6 +122,28 @@ proptest! {
     }
 
     #[test]
+    fn damaged_programs_do_no_harm(
+        changes in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index, u8)>(), 1..30),
+        anywhere in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = program();
+        let tables = tables_of(&bytes);
+        for (table, at, value) in changes {
+            let table = table.get(&tables).clone();
+            bytes[table.start + at.index(table.len())] = value;
+        }
+        read_program(&bytes);
+        for (at, value) in anywhere {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        read_program(&bytes);
+        bytes.truncate(cut.index(bytes.len()));
+        read_program(&bytes);
+    }
+
+    #[test]
     fn dumps_of_generated_code_do_no_harm(
         records in prop::collection::vec((0_u32..6, 0_u32..90, any::<u8>(), any::<[u8; 32]>(), 0_usize..80), 0..40),
         flags in 0_u64..2,
@@ -100,5 +171,6 @@ proptest! {
         let _ = read_perf_map(text.as_bytes());
         let _ = read_perf_map(&bytes);
         let _ = JitDump::open(&bytes[..], false);
+        read_program(&bytes);
     }
 }

@@ -54,13 +54,16 @@ class SymbolFiles:
 
     `kallsyms`: a copy of /proc/kallsyms of the host. `store`: ELF files, or only their blocks with symbols, by the key
     of a module (`UsedModule.key`). `root`: a directory in which paths of the capture are looked up, for files with the
-    same build ID. `perf_maps`: copies of `perf-PID.map`.
+    same build ID. `perf_maps`: copies of `perf-PID.map` and `jit-PID.dump`. `inlines`: whether functions that the
+    compiler inlined are frames, with the flag `INLINED`, where debugging information is at hand; None means in chains
+    out of copies of stacks, as in perf.
     """
 
     kallsyms: Path | None = None
     store: Path | None = None
     root: Path | None = None
     perf_maps: Path | None = None
+    inlines: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ def read_samples(
 ) -> SampleTable:
     """Read the samples of a file; with `off_cpu`, the waits between its context switches, in nanoseconds.
 
+    Copies of stacks (`--call-graph dwarf`, x86-64) become call chains, as far as the files of the programs are at hand.
     Times are those of perf's clock. Raises WrongFormatError (`import.not_perf_data`), ImportRefusedError
     (`import.no_samples`) and LimitExceededError.
     """
@@ -115,8 +119,8 @@ def read_samples_and_modules(
     values = _call(
         _load().read_perf_data, path, off_cpu=off_cpu is not None,
         pids=list(off_cpu.pids) if off_cpu else [], kallsyms=symbols.kallsyms, store=symbols.store,
-        root=symbols.root, perf_maps=symbols.perf_maps, symbol=limits.symbol, frames=limits.frames,
-        nodes=limits.nodes, names=limits.names,
+        root=symbols.root, perf_maps=symbols.perf_maps, inlines=symbols.inlines, symbol=limits.symbol,
+        frames=limits.frames, nodes=limits.nodes, names=limits.names,
     )  # fmt: skip
     quality = Quality(lost=values["lost"], skipped_lines=values["damaged"])
     return _build_table(values, "ns" if off_cpu else "samples", quality), _build_modules(values)

@@ -6,3 +6,4 @@ pub mod file;
 pub mod records;
 pub mod samples;
 pub mod tracing;
+pub mod user_state;

@@ -1,6 +1,7 @@
 //! The fields of a sample, in the order in which the kernel writes them (`perf_output_sample`).
 
 use super::attributes::{Attribute, field};
+use super::user_state::UserState;
 use crate::bytes::Cursor;
 
 /// Values in a call chain that state in which part the addresses behind them are; all are negative.
@@ -20,6 +21,8 @@ const READ_TIME_RUNNING: u64 = 1 << 1;
 const READ_ID: u64 = 1 << 2;
 const READ_GROUP: u64 = 1 << 3;
 const READ_LOST: u64 = 1 << 4;
+const BRANCH_INDEX: u64 = 1 << 17;
+const BRANCH_COUNTERS: u64 = 1 << 19;
 
 /// What a profile uses of one sample. `chain` is of numbers of eight bytes, the innermost address first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,6 +35,7 @@ pub struct Sample<'a> {
     pub period: u64,
     pub chain: Option<&'a [u8]>,
     pub raw: Option<&'a [u8]>,
+    pub user: Option<UserState<'a>>,
 }
 
 impl<'a> Sample<'a> {
@@ -77,6 +81,12 @@ impl<'a> Sample<'a> {
             let size = cursor.u32()? as usize;
             sample.raw = Some(cursor.take(size)?);
         }
+        if has(field::STACK_USER) {
+            if has(field::BRANCH_STACK) {
+                skip_branches(attribute.branch_type, &mut cursor)?;
+            }
+            sample.user = UserState::parse(attribute, &mut cursor)?;
+        }
         Some(sample)
     }
 }
@@ -86,4 +96,14 @@ fn skip_counts(format: u64, cursor: &mut Cursor<'_>) -> Option<()> {
     let each = 1 + u64::from((format & READ_ID != 0) as u8) + u64::from((format & READ_LOST != 0) as u8);
     let numbers = if format & READ_GROUP != 0 { times + cursor.u64()?.checked_mul(each)? } else { times + each };
     cursor.skip(usize::try_from(numbers.checked_mul(8)?).ok()?)
+}
+
+/// Number of branches, an index of the hardware, the branches.
+fn skip_branches(kind: u64, cursor: &mut Cursor<'_>) -> Option<()> {
+    let count = cursor.u64()?;
+    if kind & BRANCH_INDEX != 0 {
+        cursor.u64()?;
+    }
+    let each = 24 + if kind & BRANCH_COUNTERS != 0 { 8 } else { 0 };
+    cursor.skip(usize::try_from(count.checked_mul(each)?).ok()?)
 }

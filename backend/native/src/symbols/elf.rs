@@ -10,7 +10,12 @@ use crate::bytes::{u32_at, u64_at};
 
 /// `DW_EH_PE_datarel | DW_EH_PE_sdata4`, the encoding that all linkers write.
 const TABLE_ENCODING: u8 = 0x3b;
+/// Where `.eh_frame_hdr` has the number of its pairs, and the pairs.
+pub const COUNT_AT: usize = 8;
+pub const PAIRS_AT: usize = 12;
 const PLT_ENTRY: u64 = 16;
+/// Executed parts of one file: linkers make one.
+const CODE_MAX: usize = 64;
 
 /// The symbols of a file, by offset in it.
 #[derive(Default)]
@@ -64,6 +69,40 @@ struct Load {
 fn to_offset(loads: &[Load], address: u64) -> Option<u64> {
     let load = loads.iter().find(|load| address >= load.address && address - load.address < load.size)?;
     Some(address - load.address + load.offset)
+}
+
+/// A part of the file that is executed, and where it is loaded.
+pub struct CodeRange {
+    address: u64,
+    offset: u64,
+    size: u64,
+}
+
+impl CodeRange {
+    /// The address in the file's own numbering of an offset in it.
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        let inside = offset.checked_sub(self.offset).filter(|inside| *inside < self.size)?;
+        self.address.checked_add(inside)
+    }
+
+    /// The offset in the file of an address in its own numbering.
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        let inside = address.checked_sub(self.address).filter(|inside| *inside < self.size)?;
+        self.offset.checked_add(inside)
+    }
+}
+
+/// The executed parts of a file.
+pub fn list_code(file: &object::File<'_>) -> Vec<CodeRange> {
+    let is_code = |segment: &object::Segment<'_, '_>| match segment.flags() {
+        object::SegmentFlags::Elf { p_flags, .. } => p_flags.contains(elf::PF_X),
+        _ => false,
+    };
+    let code = file.segments().filter(is_code).map(|segment| {
+        let (offset, size) = segment.file_range();
+        CodeRange { address: segment.address(), offset, size }
+    });
+    code.take(CODE_MAX).collect()
 }
 
 fn add_symbol<'data, S: ObjectSymbol<'data>>(table: &mut SymbolTable, loads: &[Load], symbol: &S) {
@@ -120,15 +159,19 @@ fn add_plt(table: &mut SymbolTable, file: &object::File<'_>, loads: &[Load]) {
 fn read_function_starts<'a>(file: &object::File<'a>) -> impl Iterator<Item = u64> + use<'a> {
     let found = file.section_by_name(".eh_frame_hdr").and_then(|section| {
         let data = section.data().ok()?;
-        let encodings = data.first_chunk::<4>()?;
-        // Version, then the encodings of a pointer (four bytes here), of the count, and of the table.
-        let is_usual = encodings[0] == 1 && encodings[1] & 0xf == 0xb && encodings[2] & 0xf == 3;
-        (is_usual && encodings[3] == TABLE_ENCODING).then_some((section.address(), data))
+        has_usual_encodings(data).then_some((section.address(), data))
     });
     let (base, data) = found.unwrap_or((0, &[]));
-    let count = u32_at(data, 8).unwrap_or(0) as usize;
-    let entries = data.get(12..).unwrap_or(&[]).chunks_exact(8).take(count);
+    let count = u32_at(data, COUNT_AT).unwrap_or(0) as usize;
+    let entries = data.get(PAIRS_AT..).unwrap_or(&[]).chunks_exact(8).take(count);
     entries.filter_map(move |entry| Some(base.wrapping_add_signed(i64::from(u32_at(entry, 0)? as i32))))
+}
+
+/// Whether `.eh_frame_hdr` has the encodings that all linkers write: version, then the encodings of a pointer (four bytes
+/// here), of the count, and of the table.
+pub fn has_usual_encodings(header: &[u8]) -> bool {
+    let Some([version, pointer, count, table]) = header.first_chunk::<4>() else { return false };
+    *version == 1 && pointer & 0xf == 0xb && count & 0xf == 3 && *table == TABLE_ENCODING
 }
 
 #[cfg(test)]

@@ -4,11 +4,19 @@ use std::borrow::Cow;
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
+/// What is appended to the name of a stub that calls a function of another library.
+const PLT: &[u8] = b"@plt";
 /// A name longer than this is shown as it is: demangled ones grow fast.
 const MANGLED_MAX: usize = 4096;
 
 /// The name without C++ or Rust mangling: without parameters and hashes, as perf prints it.
 pub fn demangle(name: &[u8]) -> Cow<'_, [u8]> {
+    if let Some(function) = name.strip_suffix(PLT) {
+        return match demangle(function) {
+            Cow::Borrowed(_) => Cow::Borrowed(name),
+            Cow::Owned(plain) => Cow::Owned([&plain, PLT].concat()),
+        };
+    }
     if !name.starts_with(b"_Z") && !name.starts_with(b"_R") || name.len() > MANGLED_MAX {
         return Cow::Borrowed(name);
     }
@@ -34,6 +42,8 @@ mod tests {
             &*demangle(b"_ZNSt6vectorIiSaIiEE9push_backERKi"),
             b"std::vector<int, std::allocator<int> >::push_back"
         );
+        assert_eq!(&*demangle(b"_Znwm@plt"), b"operator new@plt");
+        assert_eq!(&*demangle(b"write@plt"), b"write@plt");
         assert_eq!(&*demangle(b"main"), b"main");
         assert_eq!(&*demangle(b"_Znonsense"), b"_Znonsense");
     }
