@@ -1,11 +1,12 @@
 """perf.data → drawn flame graph, its text → table, and → schedule, compared with perf and inferno.
 
-    ./culprit bench perf_data [--pairs 5] [--only fp10k fp100k deep100k fp1M sched1M] [--json FILE]
+    ./culprit bench perf_data [--pairs 5] [--only fp10k fp100k deep100k fp1M dwarf2k sched1M] [--json FILE]
 
 Recordings are of this machine under a real workload. A and B take turns on the same file; CPU is that of all processes.
 A is a child of a warm process, as in the product, which reads perf.data with symbols of this machine and a stored copy
 of /proc/kallsyms, and makes the first tree of a page. B is `perf script --no-inline | inferno-collapse-perf |
-inferno-flamegraph`, for text inferno-collapse-perf, for schedules `perf sched timehist -s`.
+inferno-flamegraph`, for text inferno-collapse-perf, for schedules `perf sched timehist -s`. For copies of stacks it is
+`perf script` alone, with the functions that compilers inlined and without them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from culprit.domain.profiles.stacks import StackProfile
@@ -57,6 +59,7 @@ RECORDINGS = {
     "fp100k": Recording(22, ("-F", "2499", "-a", "-g", *CLOCK)),
     "deep100k": Recording(12, ("-F", "4999", "-a", "-g", *CLOCK)),
     "fp1M": Recording(62, ("-F", "9999", "-a", "-g", "-m", "4096", *CLOCK)),
+    "dwarf2k": Recording(2, ("-F", "999", "--buildid-all", "--call-graph", "dwarf,16384", *CLOCK)),
     "sched1M": Recording(6, ("-m", "8192"), is_schedule=True),
 }
 
@@ -64,6 +67,12 @@ RECORDINGS = {
 def record_workload(name: str, path: Path) -> None:
     """Record the workload of one kind."""
     recording = RECORDINGS[name]
+    if "--call-graph" in recording.options:
+        # Only of the workload: for each file of the rest of the machine, perf would start addr2line.
+        command = ["perf", "record", "-q", *recording.options, "-o", str(path), "--"]
+        command += ["timeout", str(recording.seconds), "sh", "-c", WORKLOAD]
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return
     if recording.is_schedule:
         load = "while :; do :; done | cat > /dev/null & perf bench sched pipe -l 10000000 > /dev/null & wait"
         command = ["perf", "sched", "record"]
@@ -82,9 +91,9 @@ def record_workload(name: str, path: Path) -> None:
         busy.wait()
 
 
-def draw_recording(path: Path, kallsyms: Path) -> None:
+def draw_recording(path: Path, kallsyms: Path, inlines: bool | None = None) -> None:
     """Read a recording with its symbols and make the tree that a page asks for first."""
-    symbols = perf_data.SymbolFiles(kallsyms=kallsyms, root=Path("/"))
+    symbols = perf_data.SymbolFiles(kallsyms=kallsyms, root=Path("/"), inlines=inlines)
     render_first_tree(StackProfile(perf_data.read_samples(path, symbols, LIMITS)))
 
 
@@ -152,11 +161,17 @@ def measure_recording(name: str, path: Path, pairs: int) -> Iterator[dict[str, o
             name, size, lambda: read_schedule(path), f"perf sched timehist -s -i {path}", pairs
         )
         return
+    kallsyms, text = path.with_name("kallsyms"), path.with_suffix(".txt")
+    kallsyms.write_bytes(Path("/proc/kallsyms").read_bytes())
+    if "--call-graph" in RECORDINGS[name].options:
+        for inlines, option in ((True, ""), (False, "--no-inline ")):
+            label = f"{name} {'with' if inlines else 'without'} inlined functions"
+            draw = partial(draw_recording, path, kallsyms, inlines)
+            yield compare_pairs(label, size, draw, f"perf script {option}-i {path}", pairs)
+        return
     inferno = find_inferno()
     if inferno is None:
         raise SystemExit("inferno is not here, and no cargo to install it")
-    kallsyms, text = path.with_name("kallsyms"), path.with_suffix(".txt")
-    kallsyms.write_bytes(Path("/proc/kallsyms").read_bytes())
     script = f"perf script --no-inline -i {path}"
     chain = f"{script} | {inferno} -n 1 | {inferno.with_name('inferno-flamegraph')}"
     yield compare_pairs(name, size, lambda: draw_recording(path, kallsyms), chain, pairs)
