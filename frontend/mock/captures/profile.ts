@@ -21,10 +21,8 @@ export const profilesOf = (hostId: string): Profile[] =>
       lost: 0,
       unknown_share: 0.03,
       truncated_share: 0.001,
-      unnamed_modules: [],
       t0_ns: c.from * NS,
       t1_ns: (c.from + c.seconds) * NS,
       method: "perf script --no-inline",
       label: `#${c.n} ${c.plan}`,
-      unnamed_modules: [],
     }));

@@ -521,6 +521,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/comparisons/{comparison_id}/functions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Comparison Functions
+         * @description Functions of both sides: first those that changed by more than chance.
+         */
+        get: operations["profiles_get_comparison_functions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/comparisons/{comparison_id}/tree": {
         parameters: {
             query?: never;
@@ -530,9 +550,29 @@ export interface paths {
         };
         /**
          * Get Comparison Tree
-         * @description Its tree, as wide as B; every node holds a, b and delta = B - A.
+         * @description Its tree, as wide as one side; every node holds a, b and delta = B - A.
          */
         get: operations["profiles_get_comparison_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comparisons/{comparison_id}/work": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Comparison Work
+         * @description Requests during each side, from the application series of their runs.
+         */
+        get: operations["profiles_get_comparison_work"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4135,7 +4175,7 @@ export interface components {
         Body_imports_create_import: {
             /**
              * File
-             * @description perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of wrk, vegeta, iperf3 or JMeter
+             * @description perf.data, perf script text, folded stacks, a profile (pprof, speedscope, Trace Event Format, .cpuprofile, Firefox Profiler, bpftrace), a bundle, traces (Jaeger, Zipkin, OTLP), a response of Prometheus, or results of wrk, vegeta, iperf3 or JMeter
              */
             file: string;
             /**
@@ -4147,7 +4187,7 @@ export interface components {
              * Kind
              * @default auto
              */
-            kind?: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
+            kind?: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("pprof" | "speedscope" | "chrome_trace" | "cpuprofile" | "firefox" | "bpftrace") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
             /** Name */
             name?: string | null;
         };
@@ -5207,17 +5247,77 @@ export interface components {
             text: string;
         };
         /**
+         * ComparedFunctionResponse
+         * @description One function: `self` where it is innermost, `total` where it is anywhere on a stack.
+         */
+        ComparedFunctionResponse: {
+            /** Frame */
+            frame: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "root" | "comm" | "user" | "kernel" | "jit" | "inlined" | "unknown" | "pruned" | "idle";
+            self: components["schemas"]["WeightChangeResponse"];
+            total: components["schemas"]["WeightChangeResponse"];
+        };
+        /**
+         * ComparedFunctionsResponse
+         * @description Functions: first those that changed by more than chance, then the others, by the size of the difference.
+         */
+        ComparedFunctionsResponse: {
+            /**
+             * Bursts
+             * @enum {string}
+             */
+            bursts: "measured" | "assumed";
+            /** Exposure A */
+            exposure_a: number;
+            /** Exposure B */
+            exposure_b: number;
+            /** Normalizations */
+            normalizations: ("share" | "cpu" | "wall" | "work")[];
+            /**
+             * Normalize
+             * @enum {string}
+             */
+            normalize: "share" | "cpu" | "wall" | "work";
+            /** Rows */
+            rows: components["schemas"]["ComparedFunctionResponse"][];
+            /** Samples A */
+            samples_a: number;
+            /** Samples B */
+            samples_b: number;
+            /** Seconds A */
+            seconds_a: number;
+            /** Seconds B */
+            seconds_b: number;
+            /** Swap */
+            swap: boolean;
+            /** Tests */
+            tests: number;
+            /** Total A */
+            total_a: number;
+            /** Total B */
+            total_b: number;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "samples" | "ns";
+        };
+        /**
          * ComparisonCreate
-         * @description What to compare: A is before, the baseline; B is after, and what is drawn is as wide as B.
+         * @description What to compare: A is before, the baseline; B is after.
+         *
+         *     `by_base`: compare names without the marks of a build, and frames without a name by their module. By default
+         *     unless both sides are parts of one profile.
          */
         ComparisonCreate: {
             a: components["schemas"]["ComparisonSide"];
             b: components["schemas"]["ComparisonSide"];
-            /**
-             * Normalize
-             * @default true
-             */
-            normalize?: boolean | ("share" | "absolute");
+            /** By Base */
+            by_base?: boolean | null;
         };
         /**
          * ComparisonPin
@@ -5289,11 +5389,6 @@ export interface components {
              */
             id: string;
             /**
-             * Normalize
-             * @enum {string}
-             */
-            normalize: "share" | "absolute";
-            /**
              * State
              * @enum {string}
              */
@@ -5345,9 +5440,10 @@ export interface components {
         };
         /**
          * ComparisonTreeNode
-         * @description A frame of both sides: its weights, delta = B - A, and whether that is more than chance.
+         * @description A frame of both sides: its weights, delta = B - A per exposure, and whether that is more than chance.
          *
-         *     `z` and `significant` are null where there are too few samples to tell.
+         *     `z` is the score, `p` its probability corrected for all tests, `noise` the least difference that would be marked;
+         *     null where there are too few samples to test. `verdict` is null where frames were pruned.
          */
         ComparisonTreeNode: {
             /** A */
@@ -5372,33 +5468,53 @@ export interface components {
             module: string;
             /** Name */
             name: string;
+            /** Noise */
+            noise: number | null;
+            /** P */
+            p: number | null;
             /** Self */
             self: number;
-            /** Significant */
-            significant: boolean | null;
             /** Value */
             value: number;
+            /** Verdict */
+            verdict: ("changed" | "noise" | "few") | null;
             /** Z */
             z: number | null;
         };
         /**
          * ComparisonTreeResponse
-         * @description The tree of a comparison, as wide as B, and the paths that only one side has.
+         * @description The tree of a comparison, as wide as one side, and the paths that only one side has.
          *
-         *     `merged`: base name → the names of functions that are drawn under it.
+         *     `merged`: base name → the names of functions that are drawn under it. `modules`: frames without a name that are
+         *     compared by module → how many addresses they had.
          */
         ComparisonTreeResponse: {
+            /**
+             * Bursts
+             * @enum {string}
+             */
+            bursts: "measured" | "assumed";
+            /** Exposure A */
+            exposure_a: number;
+            /** Exposure B */
+            exposure_b: number;
             /** Merged */
             merged: {
                 [key: string]: string[];
             };
+            /** Modules */
+            modules: {
+                [key: string]: number;
+            };
             /** New */
             new: components["schemas"]["NewPath"][];
+            /** Normalizations */
+            normalizations: ("share" | "cpu" | "wall" | "work")[];
             /**
              * Normalize
              * @enum {string}
              */
-            normalize: "share" | "absolute";
+            normalize: "share" | "cpu" | "wall" | "work";
             /** Path */
             path: components["schemas"]["PathStep"][];
             /** Pruned Weight */
@@ -5407,13 +5523,41 @@ export interface components {
             samples_a: number;
             /** Samples B */
             samples_b: number;
+            /** Seconds A */
+            seconds_a: number;
+            /** Seconds B */
+            seconds_b: number;
+            /** Swap */
+            swap: boolean;
+            /** Tests */
+            tests: number;
             /** Total A */
             total_a: number;
             /** Total B */
             total_b: number;
             tree: components["schemas"]["ComparisonTreeNode"];
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "samples" | "ns";
             /** Vanished */
             vanished: components["schemas"]["VanishedPath"][];
+            /**
+             * Width Of
+             * @enum {string}
+             */
+            width_of: "a" | "b";
+        };
+        /**
+         * ComparisonWorkResponse
+         * @description Requests that an application answered well during each side; null where its series do not cover both.
+         */
+        ComparisonWorkResponse: {
+            /** A */
+            a: number | null;
+            /** B */
+            b: number | null;
         };
         /**
          * ConditionKindResponse
@@ -9205,11 +9349,15 @@ export interface components {
         };
         /**
          * NewPath
-         * @description A path that only B has, at the frame where the sides part.
+         * @description A path that only B has, at the frame where the sides part. `changed`: more than chance.
          */
         NewPath: {
             /** B */
             b: number;
+            /** Changed */
+            changed: boolean;
+            /** Node */
+            node: number;
             /** Path */
             path: string[];
         };
@@ -10768,7 +10916,7 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "samples" | "ns";
+            unit: "samples" | "ns" | "bytes" | "count";
             /** Unknown Share */
             unknown_share: number | null;
             /** Unnamed Modules */
@@ -12087,7 +12235,7 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "samples" | "ns";
+            unit: "samples" | "ns" | "bytes" | "count";
             /** Unknown Share */
             unknown_share: number | null;
             /** Weight */
@@ -14676,11 +14824,15 @@ export interface components {
         };
         /**
          * VanishedPath
-         * @description A path that only A has, at the frame where the sides part.
+         * @description A path that only A has, at the frame where the sides part. `changed`: more than chance.
          */
         VanishedPath: {
             /** A */
             a: number;
+            /** Changed */
+            changed: boolean;
+            /** Node */
+            node: number;
             /** Path */
             path: string[];
         };
@@ -15257,6 +15409,27 @@ export interface components {
                     [key: string]: string | number;
                 };
             } | null;
+        };
+        /**
+         * WeightChangeResponse
+         * @description The weights of a function on both sides, and what a frame of a comparison has.
+         */
+        WeightChangeResponse: {
+            /** A */
+            a: number;
+            /** B */
+            b: number;
+            /** Delta */
+            delta: number;
+            /** Noise */
+            noise: number | null;
+            /** P */
+            p: number | null;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "changed" | "noise" | "few";
         };
     };
     responses: never;
@@ -17083,12 +17256,87 @@ export interface operations {
             };
         };
     };
+    profiles_get_comparison_functions: {
+        parameters: {
+            query?: {
+                normalize?: "share" | "cpu" | "wall" | "work";
+                work_a?: number | null;
+                work_b?: number | null;
+                swap?: boolean;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                comparison_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparedFunctionsResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     profiles_get_comparison_tree: {
         parameters: {
             query?: {
+                normalize?: "share" | "cpu" | "wall" | "work";
+                work_a?: number | null;
+                work_b?: number | null;
+                swap?: boolean;
                 width?: number;
+                /** @description A node's id: draw what is below it */
                 root?: number;
-                normalize?: ("share" | "absolute") | null;
+                width_of?: "a" | "b";
             };
             header?: never;
             path: {
@@ -17105,6 +17353,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ComparisonTreeResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    profiles_get_comparison_work: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comparison_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonWorkResponse"];
                 };
             };
             /** @description Refused */
@@ -23565,7 +23877,7 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
-                format: "folded" | "svg" | "speedscope" | "raw";
+                format: ("folded" | "svg" | "speedscope" | "pprof" | "firefox" | "chrome_trace") | "raw";
             };
             header?: never;
             path: {

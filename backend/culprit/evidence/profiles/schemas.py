@@ -89,18 +89,8 @@ def _split(item: object) -> list[object]:
     return [item]
 
 
-class UnnamedModule(BaseModel):
-    """A program or library of which no function has a name, and why."""
-
-    module: str
-    reason: MessageRef
-
-
 class ProfileResponse(BaseModel):
-    """A profile without its samples. `failure` is a sentence; the times are null where samples have none.
-
-    `unnamed_modules` are those with most of the recording.
-    """
+    """A profile without its samples. `failure` is a sentence; the times are null where samples have none."""
 
     id: UUID
     run_id: UUID
@@ -115,7 +105,6 @@ class ProfileResponse(BaseModel):
     lost: int | None
     unknown_share: float | None
     truncated_share: float | None
-    unnamed_modules: list[UnnamedModule]
     t0_ns: int | None
     t1_ns: int | None
     method: str | None

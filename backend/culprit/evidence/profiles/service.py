@@ -63,14 +63,13 @@ def build_profile_responses(session: Session, rows: Sequence[Profile]) -> list[P
 
 
 def _build_profile_response(row: Profile, host: Any, capture: Any) -> ProfileResponse:
-    names = ProfileResponse.model_fields.keys() - {"host", "label", "unnamed_modules"}
+    names = ProfileResponse.model_fields.keys() - {"host", "label"}
     of = host.name if host is not None else capture.reason if capture.source == "import" else ""
     label = f"{of} #{capture.number}".strip()
     return ProfileResponse(
         **{name: getattr(row, name) for name in names},
         host=HostRef(id=host.id, name=host.name) if host is not None else None,
         label=f"{label} {row.event}".strip(),
-        unnamed_modules=[UnnamedModule(**item) for item in (row.naming or {}).get("unnamed", [])],
     )
 
 

@@ -4,6 +4,7 @@ import { filterOf, patchOf, processChoices, type Side, threadChoices } from "./s
 const side: Side = { profile: "p", range: undefined, process: "", thread: "" };
 const facets = {
   cpus: [],
+  modules: [],
   processes: [
     { pid: 1, comm: "web", weight: 30 },
     { pid: 2, comm: "web", weight: 50 },

@@ -1,5 +1,6 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type KeyboardEvent, type MouseEvent, useMemo, useState } from "react";
+import type { Profile } from "../../../client/models";
 import { DataTable } from "../../../components/tables/DataTable";
 import { cx } from "../../../core/cx";
 import { callRows, heaviestPath } from "../../../core/profiles/callTree";
@@ -18,7 +19,7 @@ const MAX_INDENT = 40;
 interface Props {
   tree: FlameNode;
   total: number;
-  unit: "samples" | "ns";
+  unit: Profile["unit"];
   matches: ReadonlySet<FlameNode["id"]> | undefined;
   onFocus(node: FlameNode | null): void;
   onMenu(node: FlameNode, at: Point): void;

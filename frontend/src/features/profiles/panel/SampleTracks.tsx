@@ -1,6 +1,7 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { type PointerEvent, useEffect, useRef, useState } from "react";
+import type { Profile } from "../../../client/models";
 import { strength } from "../../../core/charts/heat";
 import { cx } from "../../../core/cx";
 import { binBox, peakOf, trackLabel } from "../../../core/profiles/sampleTracks";
@@ -19,7 +20,7 @@ export const GUTTER_PX = 156;
 interface Props {
   data: Tracks;
   by: "thread" | "process" | "cpu";
-  unit: "samples" | "ns";
+  unit: Profile["unit"];
   /** The time axis that all drawings of the panel share. */
   whole: Range;
   brush: Range | undefined;

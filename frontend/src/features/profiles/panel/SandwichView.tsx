@@ -1,3 +1,4 @@
+import type { Profile } from "../../../client/models";
 import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
 import type { ColorBy } from "../../../core/profiles/colors";
 import { type FlameNode, findFrame, matchingIds } from "../../../core/profiles/flame";
@@ -13,7 +14,7 @@ interface Props {
   profileId: string;
   selection: Selection;
   fn: string;
-  unit: "samples" | "ns";
+  unit: Profile["unit"];
   width: number;
   colorBy: ColorBy;
   /** Functions to start with, while none is selected. */
