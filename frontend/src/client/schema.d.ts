@@ -10860,8 +10860,6 @@ export interface components {
         /**
          * ProfileResponse
          * @description A profile without its samples. `failure` is a sentence; the times are null where samples have none.
-         *
-         *     `unnamed_modules` are those with most of the recording.
          */
         ProfileResponse: {
             /**
@@ -10919,8 +10917,6 @@ export interface components {
             unit: "samples" | "ns" | "bytes" | "count";
             /** Unknown Share */
             unknown_share: number | null;
-            /** Unnamed Modules */
-            unnamed_modules: components["schemas"]["UnnamedModule"][];
             /** Weight */
             weight: number | null;
         };
@@ -14380,26 +14376,6 @@ export interface components {
                     [key: string]: string | number;
                 };
             } | null;
-        };
-        /**
-         * UnnamedModule
-         * @description A program or library of which no function has a name, and why.
-         */
-        UnnamedModule: {
-            /** Module */
-            module: string;
-            /**
-             * Message
-             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
-             */
-            reason: {
-                /** Key */
-                key: string;
-                /** Params */
-                params: {
-                    [key: string]: string | number;
-                };
-            };
         };
         /**
          * UnnamedModuleResponse

@@ -38,7 +38,7 @@ from culprit.domain.profiles.stacks import StackProfile as Samples
 from culprit.domain.profiles.tree_response import render_tree_json
 from culprit.evidence.profiles import queries
 from culprit.evidence.profiles.file_cache import PROFILES, TRANSFORMED
-from culprit.evidence.profiles.schemas import ProfileResponse, UnnamedModule
+from culprit.evidence.profiles.schemas import ProfileResponse
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.models.evidence.profile import Profile
