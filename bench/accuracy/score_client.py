@@ -48,6 +48,15 @@ ANY_CLOCK = {
 
 
 @dataclass(slots=True)
+
+#: By kind of profile: the collector of the recording, the part that its parser reads instead, and the format of that.
+STACK_PARTS = {
+    "on_cpu": ("perf_record", "script.txt", "perf_script"),
+    "page_faults": ("pagefault_stacks", "script.txt", "perf_script"),
+    "off_cpu": ("offcpu", "offcpu.folded", "folded"),
+}
+
+
 class Ground:
     """How many numbers were cited, and which of them could not be found again."""
 
@@ -198,7 +207,7 @@ class Platform:
         return f"{item['value']:.6g} is not among {[round(value, 4) for value in values[:5]]}"
 
     def download(self, run_id: str) -> StoredRun:
-        """Return a run with all bytes that its host wrote."""
+        """Return a run with the bytes that its host wrote, and stacks that the server named as text of perf."""
         run = self.get(f"/runs/{run_id}")
         parts: dict[str, dict[str, bytes]] = {}
         for artifact in run["artifacts"]:
@@ -207,6 +216,12 @@ class Platform:
                 parts.setdefault(artifact["collector"], {})[artifact["part"]] = decompress_artifact(
                     content, artifact["encoding"]
                 )
+        for profile in run["profiles"]:
+            collector, part, form = STACK_PARTS.get(profile["kind"], ("", "", ""))
+            own = parts.get(collector, {})
+            if "perf.data" in own and part not in own and profile["state"] == "ready":
+                path = f"/profiles/{profile['id']}/export"
+                own[part] = self.http.get(path, params={"format": form}).raise_for_status().content
         return StoredRun.of_response(run, parts)
 
 

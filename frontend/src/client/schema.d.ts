@@ -23853,7 +23853,7 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
-                format: ("folded" | "svg" | "speedscope" | "pprof" | "firefox" | "chrome_trace") | "raw";
+                format: ("folded" | "svg" | "speedscope" | "pprof" | "firefox" | "chrome_trace" | "perf_script") | "raw";
             };
             header?: never;
             path: {

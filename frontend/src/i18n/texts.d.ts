@@ -1683,6 +1683,7 @@ export interface TextVariables {
   "profile.export.chrome_trace": never;
   "profile.export.firefox": never;
   "profile.export.folded": never;
+  "profile.export.perf_script": never;
   "profile.export.pprof": never;
   "profile.export.raw": never;
   "profile.export.speedscope": never;

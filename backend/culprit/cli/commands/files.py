@@ -53,6 +53,7 @@ class Export(StrEnum):
     PPROF = "pprof"
     FIREFOX = "firefox"
     CHROME_TRACE = "chrome_trace"
+    PERF_SCRIPT = "perf_script"
     RAW = "raw"
 
 

@@ -16,6 +16,7 @@ from culprit.accounts.authorization import authorize
 from culprit.domain.profile_exports.chrome_trace import write_chrome_trace
 from culprit.domain.profile_exports.firefox import write_firefox
 from culprit.domain.profile_exports.folded import write_folded
+from culprit.domain.profile_exports.perf_script import write_perf_script
 from culprit.domain.profile_exports.pprof import write_pprof
 from culprit.domain.profile_exports.rows import ExportError
 from culprit.domain.profile_exports.speedscope import write_speedscope
@@ -280,7 +281,7 @@ def list_facets(store: ArtifactStore, profile: Profile, chosen: SampleFilter) ->
     }
 
 
-ExportFormat = Literal["folded", "svg", "speedscope", "pprof", "firefox", "chrome_trace"]
+ExportFormat = Literal["folded", "svg", "speedscope", "pprof", "firefox", "chrome_trace", "perf_script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +301,9 @@ EXPORTS: Mapping[ExportFormat, ExportWriter] = {
     "speedscope": ExportWriter("speedscope.json", "application/json", write_speedscope),
     "pprof": ExportWriter("pb.gz", "application/octet-stream", lambda view, _: write_pprof(view)),
     "firefox": ExportWriter("firefox.json", "application/json", write_firefox),
+    "perf_script": ExportWriter(
+        "perf.txt", "text/plain; charset=utf-8", lambda view, _: write_perf_script(view)
+    ),
     "chrome_trace": ExportWriter("trace.json", "application/json", lambda view, _: write_chrome_trace(view)),
 }
 

@@ -17,6 +17,7 @@ import pytest
 from culprit.domain.profile_exports.chrome_trace import write_chrome_trace
 from culprit.domain.profile_exports.firefox import write_firefox
 from culprit.domain.profile_exports.folded import write_folded
+from culprit.domain.profile_exports.perf_script import write_perf_script
 from culprit.domain.profile_exports.pprof import write_pprof
 from culprit.domain.profile_exports.rows import ExportError
 from culprit.domain.profile_exports.speedscope import write_speedscope
@@ -263,3 +264,30 @@ def test_go_reads_an_exported_pprof(tmp_path, unit):
     assert sum(map(int, weights)) == table.total == 1209
     assert len(weights) == len(describe(table, "comm", "pid", "tid", "cpu"))
     assert len(re.findall(r"cpu:\[0\]", samples)) + len(re.findall(r"cpu:\[1\]", samples)) == len(weights)
+
+
+@pytest.mark.parametrize("name", ["cpu.txt", "two.txt", "lost.txt"])
+def test_text_of_perf_script_is_the_same_profile(name: str) -> None:
+    table = perf_script.parse_perf_script(source(captured(name)))
+    text = "".join(write_perf_script(StackProfile(table).view()))
+    again = perf_script.parse_perf_script(source(text.encode()))
+    columns = ("t_ns", "cpu", "pid", "tid")
+    assert describe(again, *columns) == describe(table, *columns)
+    assert again.has_time and list(again.events) == [event.replace(" ", "_") for event in table.events]
+
+
+@given(tables())
+def test_text_of_perf_script_keeps_every_sample(table: SampleTable) -> None:
+    table = replace(table, weight=np.ones_like(table.weight))
+    text = "".join(write_perf_script(StackProfile(table).view()))
+    again = perf_script.parse_perf_script(source(text.encode()))
+    assert (again.total, again.t_ns.tolist(), again.cpu.tolist()) == (
+        table.total, table.t_ns.tolist(), table.cpu.tolist()
+    )  # fmt: skip
+
+
+def test_text_of_perf_script_is_refused_for_other_weights() -> None:
+    table = perf_script.parse_perf_script(source(captured("cpu.txt")))
+    for other in (replace(table, unit="ns"), replace(table, weight=table.weight * 2)):
+        with pytest.raises(ExportError):
+            write_perf_script(StackProfile(other).view())
