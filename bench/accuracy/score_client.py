@@ -46,9 +46,6 @@ ANY_CLOCK = {
     "src": "date",
 }
 
-
-@dataclass(slots=True)
-
 #: By kind of profile: the collector of the recording, the part that its parser reads instead, and the format of that.
 STACK_PARTS = {
     "on_cpu": ("perf_record", "script.txt", "perf_script"),
@@ -57,6 +54,7 @@ STACK_PARTS = {
 }
 
 
+@dataclass(slots=True)
 class Ground:
     """How many numbers were cited, and which of them could not be found again."""
 

@@ -33,7 +33,7 @@ LEVEL = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class HostCost:
     """CPU seconds, and packed bytes to send."""
 
     cpu_s: float
@@ -54,26 +54,27 @@ def sum_packed(*files: Path) -> int:
     return sum(len(zstandard.compress(file.read_bytes(), LEVEL)) for file in files)
 
 
-def name_on_host(directory: Path) -> Cost:
+def name_on_host(directory: Path) -> HostCost:
     """Let perf print the recording."""
     for old in directory.glob("*.txt"):
         old.unlink()
     text = f'{PRELUDE}{POSTLUDE}usable perf.data\nstats perf.data\ntext perf.data "$((BYTES * 3 / 4))" {FIELDS} cat\n'
     cpu_s = run_shell(text, directory, {})
-    return Cost(cpu_s, sum_packed(directory / "script.txt", directory / "perf.data"))
+    return HostCost(cpu_s, sum_packed(directory / "script.txt", directory / "perf.data"))
 
 
-def leave_to_server(directory: Path, kernel: str) -> Cost:
+def leave_to_server(directory: Path, kernel: str) -> HostCost:
     """Do what is left to do on the host. With another `kernel` than the own, its symbols are sent."""
     (directory / "kallsyms").unlink(missing_ok=True)
     text = f"{PRELUDE}{POSTLUDE}usable perf.data\nnamed_by_server && kernel_symbols\n"
     cpu_s = run_shell(text, directory, {"OPT_SERVER_READS": "1", "OPT_KERNEL": kernel})
-    return Cost(
-        cpu_s, sum_packed(*(file for name in ("perf.data", "kallsyms") if (file := directory / name).exists()))
+    return HostCost(
+        cpu_s,
+        sum_packed(*(file for name in ("perf.data", "kallsyms") if (file := directory / name).exists())),
     )
 
 
-def fetch_files(directory: Path) -> tuple[Cost, int]:
+def fetch_files(directory: Path) -> tuple[HostCost, int]:
     """Fetch the symbols of all files that the recording is in, as for a host that was never captured."""
     used = perf_data.list_modules((directory / "perf.data").read_bytes()).modules
     modules = [{"key": item.key, "path": item.path, "samples": item.samples, "places": item.places,
@@ -85,7 +86,7 @@ def fetch_files(directory: Path) -> tuple[Cost, int]:
     with tempfile.TemporaryDirectory() as name:
         options = {f"OPT_{key.upper()}": value for key, value in job.options.items()}
         cpu_s = run_shell(method.sh, Path(name), options)
-        return Cost(cpu_s, sum_packed(*Path(name).glob("[!.]*"))), len(files)
+        return HostCost(cpu_s, sum_packed(*Path(name).glob("[!.]*"))), len(files)
 
 
 def main() -> None:
@@ -118,12 +119,12 @@ def main() -> None:
         leave_to_server(directory, "")
         status = (directory / "status.txt").read_text()
         kernel = status.rpartition("kernel ")[2].strip()
-        ways: dict[str, Callable[[], Cost]] = {
+        ways: dict[str, Callable[[], HostCost]] = {
             "perf script on the host": lambda: name_on_host(directory),
             "server, symbols known": lambda: leave_to_server(directory, kernel),
             "server, first capture after a boot": lambda: leave_to_server(directory, ""),
         }
-        costs = {way: [] for way in ways}  # type: dict[str, list[Cost]]
+        costs = {way: [] for way in ways}  # type: dict[str, list[HostCost]]
         for _ in range(chosen.pairs):
             for way, measure in ways.items():
                 costs[way].append(measure())
@@ -142,7 +143,7 @@ def main() -> None:
     print_row(f"fetch of {fetches[0][1]} files that were never seen", first, ratios, size)
 
 
-def print_row(title: str, measured: list[Cost], ratios: list[float], size: int) -> None:
+def print_row(title: str, measured: list[HostCost], ratios: list[float], size: int) -> None:
     """Print one row of the table."""
     cpu_s, sent = median(cost.cpu_s for cost in measured), measured[0].sent
     span = f"{median(ratios):.2f} [{ratios[0]:.2f}-{ratios[-1]:.2f}]"

@@ -5,7 +5,16 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { PROFILE_FIELDS, toFilter } from "./filter";
 
-const FORMATS = ["folded", "svg", "speedscope", "pprof", "firefox", "chrome_trace", "perf_script", "raw"] as const;
+const FORMATS = [
+  "folded",
+  "svg",
+  "speedscope",
+  "pprof",
+  "firefox",
+  "chrome_trace",
+  "perf_script",
+  "raw",
+] as const;
 
 /** Takes the profile, as it is filtered now, to other tools. */
 export function ExportMenu({ profile }: { profile: Profile }) {
