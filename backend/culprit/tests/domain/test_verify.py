@@ -113,6 +113,17 @@ def test_a_number_that_was_nothing_has_no_relative_change() -> None:
     assert reason_key(judge_windows(nothing, side(rng, 50.0, after=True), "lower")) == "verify.nothing_before"
 
 
+def test_a_number_that_never_varies_is_too_coarse() -> None:
+    """The median of an access log in whole milliseconds is the same with and without a fault of 0.4 ms."""
+    rng = np.random.default_rng(5)
+    before, after = (
+        [replace(item, values=np.ones(SECONDS)) for item in side(rng, 1.0, after=is_after)]
+        for is_after in (False, True)
+    )
+    judged = judge_windows(before, after, "lower")
+    assert (judged.outcome, reason_key(judged)) == ("no_conclusion", "verify.too_coarse")
+
+
 def test_too_few_windows_conclude_nothing() -> None:
     rng = np.random.default_rng(1)
     empty = MeasurementWindow(np.full(SECONDS, np.nan), np.linspace(0, SECONDS - 1, SECONDS), 100.0)
