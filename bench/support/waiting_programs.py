@@ -14,6 +14,8 @@ from pathlib import Path
 
 from culprit.launcher.supervision.child_processes import guard_command
 
+from collectors.tests.support import find_node
+
 SOURCES = Path(__file__).parent / "waits"
 PORT = 27711
 LOOP = str(SOURCES / "loop.js")
@@ -95,12 +97,6 @@ def build_programs(directory: Path) -> list[WaitingProgram]:
 def guard_program(command: list[str]) -> list[str]:
     """Return the command as one that is killed when this process ends."""
     return guard_command(command, death_signal=signal.SIGKILL)
-
-
-def find_node() -> str:
-    """Return the path of Node.js itself: the `node` of a Python package starts it as its child and waits for it."""
-    answer = subprocess.run(["node", "-p", "process.execPath"], capture_output=True, text=True, check=True)
-    return answer.stdout.strip()
 
 
 @contextlib.contextmanager

@@ -159,7 +159,8 @@ for pid in $OPT_MAPS; do
     while read -r name value rest; do
         [ "$name" != NSpid: ] || { inner=${rest##*[!0-9]} inner=${inner:-$value}; break; }
     done < "/proc/$pid/status" 2> .status
-    [ -z "$inner" ] || enter_target file "/tmp/perf-$inner.map" @MAP_BYTES@ 3 "$pid" 2> .enter | tail -n +2 > "$key.map"
+    [ -z "$inner" ] ||
+        enter_target file "/tmp/perf-$inner.map" @MAP_BYTES@ 10 "$pid" 2> .enter | tail -n +2 > "$key.map"
     if [ -s "$key.map" ]; then echo "map $key" >> index; else rm -f "$key.map"; failed "$key" gone; fi
 done
 exit 0

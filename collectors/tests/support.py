@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import subprocess
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
@@ -144,3 +145,9 @@ def read_rows(parsed: Parsed, kind: str) -> list[dict[str, Any]]:
     names = [column.id for column in table.columns]
     assert len(table.lines) == len(table.rows)
     return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+def find_node() -> str:
+    """Return the path of Node.js itself: the `node` of a Python package starts it as its child and waits for it."""
+    answer = subprocess.run(["node", "-p", "process.execPath"], capture_output=True, text=True, check=True)
+    return answer.stdout.strip()

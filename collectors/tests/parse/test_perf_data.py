@@ -55,7 +55,8 @@ def find_symbols(recording: Path) -> perf_data.SymbolFiles:
     store = recording.with_name("store")
     store.mkdir()
     for module in perf_data.list_modules(recording.read_bytes()).modules:
-        if module.key is not None and module.key.startswith("inode-"):
+        # A file with several names has one inode.
+        if module.key and module.key.startswith("inode-") and not (store / module.key).is_symlink():
             (store / module.key).symlink_to(module.path)
     return perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"), store=store, root=Path("/"))
 

@@ -14,6 +14,7 @@ from collectors.parse.perf import perf_data, perf_script
 from collectors.profiles.samples import SampleTable
 from collectors.profiles.trie import INLINED, FrameKind
 from collectors.tests.recorded_profiles import source
+from collectors.tests.support import find_node
 
 pytestmark = pytest.mark.skipif(not perf_data.is_available(), reason="the native reader is not built")
 
@@ -187,7 +188,7 @@ def test_code_of_node_has_its_names(option: str, tmp_path: Path) -> None:
     if shutil.which("node") is None:
         pytest.skip("no node here")
     (tmp_path / "work.js").write_text(JAVASCRIPT)
-    path = record(tmp_path, CHAINS, "node", option, "work.js")
+    path = record(tmp_path, CHAINS, find_node(), option, "work.js")
     written = Path(f"/tmp/perf-{int(read(path).pid[0])}.map")
     if written.exists():
         shutil.move(written, tmp_path)

@@ -32,7 +32,7 @@ from culprit.json_types import Json
 FIRST_WIDTH = 1200
 HEAD = 64 << 10
 MAX_EVENTS = 8
-MAX_MODULES = 50
+MAX_MODULES = 200
 IMPORTED = "imported"
 """The kind of profiles that hold no samples of CPUs: memory, waits, durations of calls."""
 

@@ -50,6 +50,7 @@ NON_CITING_COLUMNS: Mapping[str, tuple[str, ...]] = {
         "host_fact.last_artifact_id", "profile.run_collector_id", "result_table.artifact_id",
         "result_table.run_collector_id", "series_chunk.artifact_id", "series_chunk.run_collector_id",
     ),
+    "symbols, which are fetched again once they were deleted": ("symbol_file.artifact_id", "symbol_file.blocks"),
     "an answer that is given again for a day": ("idempotency_key.body",),
     "history that names the capture, which stays with its runs": (
         "schedule_firing.capture_id", "upload_address.capture_id",

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from culprit.evidence.symbols.queries import SymbolFetch
 from culprit.json_types import Json
 
-MAX_UNNAMED = 20
+MAX_UNNAMED = 100
 #: States of fetched files by message; every other state means that the file was not there any more.
 _REASONS = {
     "too_large": "naming.too_large", "no_sections": "naming.stripped", "not_elf": "naming.no_program",

@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from collectors.parse.perf import perf_data
 from collectors.profiles.samples import SampleTable
+from collectors.tests.support import find_node
 
 pytestmark = [
     pytest.mark.long(240),
@@ -122,7 +123,8 @@ def test_generated_code_is_named_by_the_map_of_its_compiler(lab):
     host = lab.add_host(lab.sshd())
     lab.worker()
     lab.worker("parse")
-    with process("node", "--perf-basic-prof", "-e", script) as mapped, process("node", "-e", script) as plain:
+    node = find_node()
+    with process(node, "--perf-basic-prof", "-e", script) as mapped, process(node, "-e", script) as plain:
         _, profile = record(lab, host)
     frames = name_frames(load_table(profile))
     assert any("countBusily" in name for name, module in frames.items() if str(mapped.pid) in module)

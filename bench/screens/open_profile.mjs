@@ -1,0 +1,104 @@
+// Opens the same profile here and in speedscope, and notes when each was painted. Started by bench/screens/open_profile.py.
+import { createReadStream, existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const options = JSON.parse(process.env.BENCH);
+const { chromium } = createRequire(`${options.e2e}/package.json`)("@playwright/test");
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain" };
+
+/** Runs in the page: milliseconds since the navigation when the drawing was painted, or null before. */
+function painted(isDrawn) {
+  if (window.benchPainted) return window.benchPainted;
+  if (!window.benchWaits && new Function(`return ${isDrawn}`)()) {
+    window.benchWaits = true;
+    // A message sent in the frame's callback is delivered after that frame was laid out and painted.
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => {
+        window.benchPainted = performance.now();
+      };
+      channel.port2.postMessage(0);
+    });
+  }
+  return null;
+}
+
+const OURS = `Number(document.querySelector('[data-testid="flame"]')?.dataset.frames) > 0`;
+const THEIRS = `[...document.querySelectorAll("*")].some((node) => node.childElementCount === 0 && /Left Heavy/.test(node.textContent))
+  && document.querySelector("canvas") !== null`;
+
+/** The files of speedscope and the profile, for the browser only. */
+function serve(folder, profile) {
+  const server = createServer((request, response) => {
+    const name = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
+    const file = name === "/profile.txt" ? profile : path.join(folder, path.normalize(name));
+    if (!existsSync(file)) return response.writeHead(404).end();
+    response.writeHead(200, { "content-type": TYPES[path.extname(file)] ?? "application/octet-stream" });
+    createReadStream(file).pipe(response);
+  });
+  return new Promise((done) => server.listen(0, "127.0.0.1", () => done(server)));
+}
+
+/** Open an address in a page of its own; the milliseconds until it was painted, and the memory of the page. */
+async function open(context, url, isDrawn) {
+  const page = await context.newPage();
+  await page.goto(url);
+  const handle = await page.waitForFunction(painted, isDrawn, { polling: 20, timeout: 180_000 });
+  const ms = await handle.jsonValue();
+  const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
+  await page.close();
+  return { ms, heap };
+}
+
+const browser = await chromium.launch({
+  executablePath: options.chromium,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+});
+process.on("SIGTERM", () => browser.close().finally(() => process.exit(143)));
+let server;
+try {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+  const page = await context.newPage();
+  await page.goto(options.login_url);
+  await page.getByLabel("New password").fill("a long enough pass phrase");
+  await page.getByLabel("Repeat password").fill("a long enough pass phrase");
+  await page.getByRole("button", { name: "Set password and continue" }).click();
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
+  const profile = await built(page);
+  const answer = await page.request.get(`${options.url}/api/v1/profiles/${profile.id}/export?format=folded`, {
+    timeout: 120_000,
+  });
+  if (!answer.ok()) throw new Error(`the export was answered with ${answer.status()}`);
+  const folded = await answer.body();
+  writeFileSync(options.folded, folded);
+  await page.close();
+  server = await serve(options.speedscope, options.folded);
+  const base = `http://127.0.0.1:${server.address().port}`;
+  const ours = `${options.url}/profiles/${profile.id}`;
+  const theirs = `${base}/index.html#profileURL=${encodeURIComponent(`${base}/profile.txt`)}`;
+  const pairs = [];
+  // The first pair is left out of the figures: the browser fills its cache, the server opens the profile.
+  for (let n = -1; n < options.pairs; n += 1) {
+    const pair = { ours: await open(context, ours, OURS), theirs: await open(context, theirs, THEIRS) };
+    if (n >= 0) pairs.push(pair);
+  }
+  console.log(JSON.stringify({ samples: profile.samples, folded: folded.length, pairs }));
+} finally {
+  server?.close();
+  await browser.close();
+}
+
+/** The imported profile, as soon as a task has built it. */
+async function built(page) {
+  for (const end = Date.now() + 180_000; Date.now() < end; ) {
+    const answer = await page.request.get(`${options.url}/api/v1/profiles?run=${options.run}`);
+    const [profile] = (await answer.json()).items;
+    if (profile?.state === "ready") return profile;
+    if (profile && !["queued", "running"].includes(profile.state)) throw new Error(JSON.stringify(profile));
+    await new Promise((done) => setTimeout(done, 500));
+  }
+  throw new Error("the profile was not built in three minutes");
+}
