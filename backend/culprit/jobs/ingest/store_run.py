@@ -81,6 +81,7 @@ def store_run(
         run.ended_at = run.ended_at or func.clock_timestamp()  # an import ended elsewhere
         session.flush()
         plan_fetch(session, run)
+        plan_symbols(session, run)
         settle_capture(session, run.capture_id)
     enqueue_after_commit(session, "culprit.evaluate_run", run.id)
     return run.state
@@ -211,7 +212,6 @@ def _profiles(session: Session, run: Run, readings: list[ParsedCollector]) -> No
             session.add(profile)
             session.flush()
             enqueue_after_commit(session, "culprit.build_profile", profile.id)
-    plan_symbols(session, run)
 
 
 def _facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
