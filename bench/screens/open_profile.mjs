@@ -10,9 +10,9 @@ const { chromium } = createRequire(`${options.e2e}/package.json`)("@playwright/t
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain" };
 
 /** Runs in the page: milliseconds since the navigation when the drawing was painted, or null before. */
-function painted(isDrawn) {
+function painted(isReady) {
   if (window.benchPainted) return window.benchPainted;
-  if (!window.benchWaits && new Function(`return ${isDrawn}`)()) {
+  if (!window.benchWaits && new Function(`return ${isReady}`)()) {
     window.benchWaits = true;
     // A message sent in the frame's callback is delivered after that frame was laid out and painted.
     requestAnimationFrame(() => {
@@ -43,10 +43,10 @@ function serve(folder, profile) {
 }
 
 /** Open an address in a page of its own; the milliseconds until it was painted, and the memory of the page. */
-async function open(context, url, isDrawn) {
+async function open(context, url, isReady) {
   const page = await context.newPage();
   await page.goto(url);
-  const handle = await page.waitForFunction(painted, isDrawn, { polling: 20, timeout: 180_000 });
+  const handle = await page.waitForFunction(painted, isReady, { polling: 20, timeout: 180_000 });
   const ms = await handle.jsonValue();
   const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
   await page.close();
