@@ -192,11 +192,11 @@ def _judge_blocks(blocks: BlockSeries, gate: LoadGate, minimum_change: float) ->
     raw = estimate_ratio(blocks)
     if raw is None:
         return no_conclusion("nothing_before", gate.load_change)
-    if (blocks.values == blocks.values[0]).all():
-        # Readings of a quantity vary, unless their resolution is coarser than what varies.
-        return no_conclusion("too_coarse", gate.load_change)
     if gate.is_alike:
         outcome, reason = decide_outcome(raw, gate, minimum_change)
+        if outcome == "no_effect" and (blocks.values == blocks.values[0]).all():
+            # Readings of a quantity vary, unless their resolution is coarser than what varies.
+            return no_conclusion("too_coarse", gate.load_change)
         return build_judgment(outcome, raw, gate.load_change, reason)
     return _judge_unlike_load(blocks, raw, gate, minimum_change)
 
