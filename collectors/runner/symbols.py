@@ -20,6 +20,10 @@ from collectors.shell.target import ENTER
 
 ID = "symbols"
 INDEX = "index"
+#: The index of files that were fetched for earlier runs of the host. The server writes it.
+KNOWN = "known"
+#: The symbols of the kernel.
+KALLSYMS = "kallsyms"
 BLOCK = 4096
 MAX_FILES = 200
 MAX_MAPS = 16
@@ -191,6 +195,16 @@ class FileRequest:
     path: str = ""
 
 
+def name_blocks_part(key: str) -> str:
+    """Return the name of the part that holds the blocks of a file."""
+    return f"{key}.blocks"
+
+
+def describe_known(blocks: Mapping[str, Sequence[Sequence[int]]]) -> str:
+    """Return the index of files that are known already: their blocks by key."""
+    return "".join(f"blocks {key} {first} {count}\n" for key, runs in blocks.items() for first, count in runs)
+
+
 def name_map_part(pid: int | str) -> str:
     """Return the name of the part that holds the map of a process."""
     return f"map-{pid}.map"
@@ -238,12 +252,14 @@ def parse_symbols(parts: Mapping[str, Part], context: Context) -> Parsed:
     A file whose part does not have as many bytes as its blocks is `unreadable`.
     """
     part = parts.get(INDEX)
+    if part is None and KNOWN in parts:
+        return Parsed()
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": INDEX}),), readable=False)
     index = parse_index(part.read(MAX_INDEX).decode("ascii", "replace"))
     rows: list[tuple[str, str, str, str, str]] = []
     for key, build_id in index.build_ids.items():
-        name, blocks = f"{key}.blocks", index.blocks.get(key, [])
+        name, blocks = name_blocks_part(key), index.blocks.get(key, [])
         if name in parts and parts[name].size == BLOCK * sum(count for _, count in blocks) > 0:
             text = " ".join(f"{first}+{count}" for first, count in blocks)
             rows.append((key, "file", build_id, text, name))

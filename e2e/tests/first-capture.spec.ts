@@ -105,7 +105,7 @@ test("two ranges of one profile are compared by two brushes", async ({ page }) =
   await page.keyboard.up("Shift");
   await page.getByRole("button", { name: "Compare brush with baseline" }).click();
   await expect(page).toHaveURL(/\/comparisons\//);
-  await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByTestId("flame").locator("svg, canvas").first()).toBeVisible({ timeout: 30_000 });
   await expect(page.getByRole("heading", { name: "Only in A" })).toBeVisible();
 });
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from collectors.parse.perf.perf_data import SymbolFiles
 from collectors.profiles.limits import PIECE, ImportRefusedError
-from collectors.runner.symbols import BLOCK
+from collectors.runner.symbols import (
+    BLOCK,
+    INDEX,
+    KALLSYMS,
+    KNOWN,
+    MAX_INDEX,
+    name_blocks_part,
+    name_map_part,
+    parse_index,
+)
 from culprit.infra.artifacts.stored_part import StoredPart
 
 #: Programs are smaller. The files are sparse, but each is mapped as a whole while it is read.
 MAX_FILE_BYTES = 2 << 30
 DIRECTORY = Path("symbols")
+_MAP = re.compile(name_map_part("([0-9]{1,9})"))
 
 
 def open_part(described: Mapping[str, Any]) -> StoredPart:
@@ -24,19 +35,25 @@ def open_part(described: Mapping[str, Any]) -> StoredPart:
 def unpack_symbols(described: Mapping[str, Any]) -> SymbolFiles:
     """Write what names functions below `DIRECTORY`, and return where it is.
 
-    `described`: {kernel: part or None, files: [{key, part, blocks}], maps: [{pid, part}]}. A file that cannot be read
-    is left out: its functions have no names.
+    `described`: the parts of the collector `symbols` by name, see `collectors.runner.symbols`, and `kallsyms`. A file
+    that cannot be read is left out: its functions have no names.
     """
     store, maps = DIRECTORY / "files", DIRECTORY / "maps"
     store.mkdir(parents=True)
     maps.mkdir()
     kallsyms = DIRECTORY / "kallsyms"
-    if described["kernel"]:
-        _write_blocks(open_part(described["kernel"]), kallsyms, None)
-    for file in described["files"]:
-        _write_blocks(open_part(file["part"]), store / file["key"], file["blocks"])
-    for process in described["maps"]:
-        _write_blocks(open_part(process["part"]), maps / f"perf-{process['pid']}.map", None)
+    parts = {name: open_part(part) for name, part in described.items()}
+    if KALLSYMS in parts:
+        _write_blocks(parts[KALLSYMS], kallsyms, None)
+    texts = [
+        parts[name].read(MAX_INDEX).decode("ascii", "replace") for name in (KNOWN, INDEX) if name in parts
+    ]
+    for key, blocks in parse_index("\n".join(texts)).blocks.items():
+        if (part := parts.get(name_blocks_part(key))) is not None:
+            _write_blocks(part, store / key, blocks)
+    for name, part in parts.items():
+        if match := _MAP.fullmatch(name):
+            _write_blocks(part, maps / f"perf-{match[1]}.map", None)
     return SymbolFiles(kallsyms=kallsyms, store=store, perf_maps=maps)
 
 

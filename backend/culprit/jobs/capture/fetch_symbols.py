@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from collectors.runner import program as bundle
@@ -24,7 +23,6 @@ from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.session import get_database
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.captures.run_collector import RunCollector
-from culprit.infra.models.evidence.artifact import Artifact
 from culprit.infra.models.evidence.symbol_file import SymbolFile
 from culprit.infra.sandbox.fork_server import HangupError, Message
 from culprit.infra.settings import get_settings
@@ -153,7 +151,6 @@ def _store(spec: FetchSpec, result: SessionResult) -> str:
         if outcome is None:
             failure = result.failure or SessionFailure("run.cut_before_outcome", {})
             return _fail(session, planned, failure.message)
-        session.execute(delete(Artifact).where(Artifact.run_collector_id == planned.id))
         for part in result.output.parts:
             if part["id"] == symbols.ID:
                 session.add(build_artifact(part, run_id, planned.id, attempt=1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from collectors.runner import symbols
 from culprit.evidence.parsing import parse_profile
 from culprit.evidence.parsing.queries import list_latest_artifacts
 from culprit.evidence.symbols.naming import explain_naming
-from culprit.evidence.symbols.queries import KERNEL, load_fetch, load_symbol_files
-from culprit.evidence.symbols.requests import READER, list_keys
+from culprit.evidence.symbols.queries import load_fetch
+from culprit.evidence.symbols.requests import READER
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore, artifact_store
 from culprit.infra.db.session import get_database
@@ -46,7 +45,6 @@ from culprit.json_types import Json
 MODULE = parse_profile.__name__
 LIMITS = SandboxLimits(address_space=6 << 30, cpu_s=600, file_bytes=4 << 30, wall_s=600)
 MAX_RESULT_BYTES = 1 << 20
-MAP_PART = re.compile(symbols.name_map_part("([0-9]{1,9})"))
 
 
 class ProfileBuildError(Exception):
@@ -79,7 +77,7 @@ def build_profile(profile_id: UUID) -> str | None:
         return "failed"
     with unit_of_work(db.sessions) as session:
         if result.get("modules"):
-            keys = {file["key"] for file in (order["symbols"] or {"files": []})["files"]}
+            keys = {name.removesuffix(".blocks") for name in order["symbols"] or {}}
             run_id = session.get_one(Profile, profile_id).run_id
             naming = explain_naming(result["modules"], keys, load_fetch(session, run_id))
         else:
@@ -123,28 +121,18 @@ def _describe_part(store: ArtifactStore, artifact: Artifact) -> Json:
 
 
 def _describe_symbols(session: Session, store: ArtifactStore, profile: Profile) -> Json:
-    """Describe what names the functions of a profile, see `culprit.evidence.parsing.symbol_parts`."""
-    source = profile.source or {}
-    files = load_symbol_files(session, profile.host_id, list_keys(source)) if profile.host_id else {}
-    kernel = files.pop(KERNEL + source["kernel"], None)
-    fetched = find_run_collector(session, profile.run_id, symbols.ID)
-    parts = list_latest_artifacts(session, fetched.id) if fetched else []
-    maps = {match[1]: part for part in parts if (match := MAP_PART.fullmatch(part.part))}
-    return {
-        "kernel": _describe_part(store, kernel.artifact) if kernel else None,
-        "files": [
-            {"key": key, "part": _describe_part(store, file.artifact), "blocks": file.blocks}
-            for key, file in files.items()
-        ],
-        "maps": [{"pid": int(pid), "part": _describe_part(store, part)} for pid, part in maps.items()],
-    }
+    """Describe what names the functions of a profile: all of it belongs to its run, so that the run can be exported."""
+    planned = find_run_collector(session, profile.run_id, symbols.ID)
+    parts = {part.part: part for part in list_latest_artifacts(session, planned.id)} if planned else {}
+    own = ((profile.source or {}).get("artifacts") or {}).get(symbols.KALLSYMS)
+    if own and (artifact := session.get(Artifact, UUID(own))) is not None:
+        parts[symbols.KALLSYMS] = artifact
+    return {name: _describe_part(store, part) for name, part in parts.items() if part.removed_at is None}
 
 
 def _list_inputs(order: Mapping[str, Any]) -> list[str]:
     """Return the paths of all parts that the child reads."""
-    named = order["symbols"] or {"kernel": None, "files": [], "maps": []}
-    parts = [order["part"], named["kernel"], *(item["part"] for item in (*named["files"], *named["maps"]))]
-    return [part["path"] for part in parts if part]
+    return [part["path"] for part in (order["part"], *(order["symbols"] or {}).values())]
 
 
 def read_profiles(order: Mapping[str, Any], directory: Path, limits: SandboxLimits) -> Json:

@@ -3,48 +3,79 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
 from collectors.runner import symbols
-from culprit.evidence.symbols.queries import KERNEL, load_symbol_files, store_symbol_files
+from culprit.evidence.symbols.queries import KERNEL, StoredSymbols, load_symbol_files, store_symbol_files
 from culprit.evidence.symbols.requests import READER, list_generated, list_keys, list_missing_files
+from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.symbol_file import SymbolFile
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.ingest.queries import find_run_collector, list_profiles
 
-KALLSYMS = "kallsyms"
 #: Processes end: later, most of their files cannot be read any more.
 FETCH_WITHIN_NS = 600 * 10**9
 
 
 def plan_symbols(session: Session, run: Run) -> None:
-    """Store the symbols of the kernel that the run brought, and plan to fetch those of files that are missing.
+    """Give a run the symbols that are known, and plan to fetch those of files that are missing.
 
-    The fetch is a collector of its own, so that its failure does not fail the run. Profiles are built after it.
+    All symbols of a run are parts of its collector `symbols`, so that it can be built again and exported. The fetch
+    cannot fail the run. Profiles are built after it.
     """
     profiles = [
         profile
         for profile in list_profiles(session, run.id)
         if (profile.source or {}).get("reader") == READER
     ]
-    if not profiles or run.host_id is None:
+    if not profiles or run.host_id is None or find_run_collector(session, run.id, symbols.ID) is not None:
         return
     _store_kernel_symbols(session, run, profiles)
-    if find_run_collector(session, run.id, symbols.ID) is not None or not _is_fresh(session, profiles):
-        return
+    session.flush()
     sources = [profile.source or {} for profile in profiles]
     known = load_symbol_files(session, run.host_id, [key for source in sources for key in list_keys(source)])
-    if list_missing_files(sources, known) or list_generated(sources):
-        session.add(
-            RunCollector(run_id=run.id, collector=symbols.ID, state="queued", method=symbols.METHOD.name)
-        )
-        session.flush()
+    is_missing = bool(list_missing_files(sources, known) or list_generated(sources))
+    planned = RunCollector(
+        run_id=run.id,
+        collector=symbols.ID,
+        state="queued" if is_missing and _is_fresh(session, profiles) else "done",
+        method=symbols.METHOD.name,
+    )
+    session.add(planned)
+    session.flush()
+    _add_known_symbols(session, planned, known)
+    if planned.state == "queued":
         enqueue_after_commit(session, "culprit.fetch_symbols", run.id)
+
+
+def _add_known_symbols(session: Session, planned: RunCollector, known: Mapping[str, StoredSymbols]) -> None:
+    """Add parts of earlier runs to this one, with the index that describes them. No bytes are stored twice."""
+    blocks = {key: stored.blocks for key, stored in known.items() if not key.startswith(KERNEL)}
+    text = symbols.describe_known(blocks).encode("ascii")
+    blob = artifact_store().put([text], len(text) + 1)
+    index = {"sha256": blob.sha256, "size": len(text), "stored_size": blob.size, "encoding": "identity"}
+    rows = [(symbols.KNOWN, "text/plain; charset=utf-8", index)]
+    for key, stored in known.items():
+        name = symbols.KALLSYMS if key.startswith(KERNEL) else symbols.name_blocks_part(key)
+        of = stored.artifact
+        columns = {column: getattr(of, column) for column in ("sha256", "size", "stored_size", "encoding")}
+        rows.append((name, of.media_type, columns))
+    for name, media_type, columns in rows:
+        session.add(
+            Artifact(
+                run_id=planned.run_id,
+                run_collector_id=planned.id,
+                part=name,
+                media_type=media_type,
+                **columns,
+            )
+        )
 
 
 def _store_kernel_symbols(session: Session, run: Run, profiles: Sequence[Profile]) -> None:
@@ -52,11 +83,11 @@ def _store_kernel_symbols(session: Session, run: Run, profiles: Sequence[Profile
     files = [
         SymbolFile(
             key=KERNEL + profile.source["kernel"],
-            artifact_id=profile.source["artifacts"][KALLSYMS],
+            artifact_id=profile.source["artifacts"][symbols.KALLSYMS],
             blocks=[],
         )
         for profile in profiles
-        if profile.source and KALLSYMS in profile.source["artifacts"]
+        if profile.source and symbols.KALLSYMS in profile.source["artifacts"]
     ]
     if files:
         store_symbol_files(session, run.host_id, files)
