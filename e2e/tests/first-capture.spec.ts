@@ -32,7 +32,7 @@ test("a busy machine is captured live, from the list of commands to the flame gr
   // More than a thousand rows are drawn, which takes long where CPUs are shared.
   await expect(page.getByRole("heading", { name: `Run on ${host.name}` })).toBeVisible({ timeout: 60_000 });
   await page.getByRole("link", { name: /On-CPU flame graph/ }).click();
-  await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible();
+  await expect(page.getByTestId("flame").locator("svg, canvas").first()).toBeVisible();
   profile = page.url();
   await accessible(page);
   await page.screenshot({ path: `${OUT}/profile.png` });
@@ -53,9 +53,8 @@ async function openCapture(page: Page): Promise<Capture> {
 test("the whole view is in the URL: search, zoom, brush, and back", async ({ page }) => {
   await page.goto(profile);
   const flame = page.getByTestId("flame");
-  await expect(flame.locator("g.frame").first()).toBeVisible();
-  const whole = await flame.locator("g.frame").count();
-  expect(whole).toBeGreaterThan(20);
+  await expect(flame.locator("svg, canvas").first()).toBeVisible();
+  expect(Number(await flame.getAttribute("data-frames"))).toBeGreaterThan(20);
 
   await page.getByRole("textbox", { name: "Search frames" }).fill("busy");
   await expect(page.getByTestId("search-share")).toHaveText(/%/);
@@ -89,7 +88,7 @@ test("the whole view is in the URL: search, zoom, brush, and back", async ({ pag
 test("two ranges of one profile are compared by two brushes", async ({ page }) => {
   await page.goto(profile);
   // The strip moves until the content above it is complete.
-  await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible();
+  await expect(page.getByTestId("flame").locator("svg, canvas").first()).toBeVisible();
   const strip = page.getByTestId("heat");
   const box = await strip.boundingBox();
   if (!box) throw new Error("no heat strip");

@@ -65,7 +65,7 @@ async function waitForProfile(page: Page, run: string): Promise<string> {
 /** Zooms into a frame and makes it evidence of the incident that was looked at last. */
 async function pinFrame(page: Page, number: number): Promise<void> {
   const flame = page.getByTestId("flame");
-  await expect(flame.locator("g.frame").first()).toBeVisible({ timeout: 30_000 });
+  await expect(flame.locator("svg, canvas").first()).toBeVisible({ timeout: 30_000 });
   await flame.focus();
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");

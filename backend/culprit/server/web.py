@@ -38,7 +38,8 @@ from culprit.web.http.stalled import cut_stalled
 from culprit.web.http.text_check import TextCheck
 
 JSON_LIMIT = 2 << 20
-UPLOAD_PATH = "/api/v1/imports"
+#: Paths that take files.
+FILE_PATHS = ("/api/v1/imports", "/api/v1/incidents/import")
 #: Maximum body size of a request without authentication.
 ANONYMOUS_LIMIT = 16 << 10
 #: Paths that accept an unauthenticated body, with any headers.
@@ -114,7 +115,7 @@ def create_app(input_settings: Settings | None = None) -> FastAPI:
     app.include_router(uploads.router)
     static_files.install_static_files(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
-    larger = {UPLOAD_PATH: config.upload_limit, f"{uploads.PREFIX}/": config.upload_limit}
+    larger = dict.fromkeys((*FILE_PATHS, f"{uploads.PREFIX}/"), config.upload_limit)
     app.add_middleware(TextCheck, except_below=("/alerts",))  # alerts are sanitized instead: none may be lost
     app.add_middleware(JsonLimit, proven=PROVEN_PATHS)
     app.add_middleware(

@@ -131,6 +131,12 @@ def test_a_body_above_the_limit_is_refused_stated_or_not(as_) -> None:
         assert answer.status_code == 413 and answer.json()["key"] == "request.too_large"
 
 
+@pytest.mark.parametrize("path", ["imports", "incidents/import"])
+def test_files_may_be_larger_than_other_requests(path, as_):
+    answer = as_("admin").post(f"{API}/{path}", content=b"x" * (JSON_LIMIT + 1))
+    assert answer.status_code != 413, answer.text
+
+
 def test_healthy_ready_degraded_and_not(client: TestClient, db: Database, database_url: str) -> None:
     assert client.get("/healthz").text == "ok\n"
     seen = client.get("/readyz")
