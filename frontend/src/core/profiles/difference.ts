@@ -1,6 +1,5 @@
 /** Differences of two profiles: A is before, B after; weights are divided by what each side has as a whole. */
 
-import type { Profile } from "../../client/models";
 import { duration, number, percent } from "../text/format";
 import type { Message } from "../text/messages";
 import type { FlameNode, PathStep } from "./flame";
@@ -22,7 +21,7 @@ export type Normalization = (typeof NORMALIZATIONS)[number];
 
 export interface DiffHead {
   normalize: Normalization;
-  unit: Profile["unit"];
+  unit: "samples" | "ns" | "bytes" | "count";
   exposure_a: number;
   exposure_b: number;
 }
