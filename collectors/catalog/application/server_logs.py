@@ -1,4 +1,7 @@
-"""Logs that grow during the capture: how fast, and what they report about limits. No line leaves the host."""
+"""Logs that grow during the capture: how fast, which requests failed, and which limits they report.
+
+No line leaves the host.
+"""
 
 # ruff: noqa: E501 - a statement of the program for the host stays on one line
 
@@ -29,6 +32,11 @@ _LOGS = (
     *(FieldColumn("rate", "bytes_per_s", source="per_s"), FieldColumn("free", "bytes"), FieldColumn("lines")),
     *(FieldColumn("read", "bytes"), FieldColumn("same"), FieldColumn("seconds", "s")),
 )
+_ANSWERS = (
+    *(FieldColumn("pid"), FieldColumn("comm", number=False), FieldColumn("path", number=False)),
+    *(FieldColumn("requests"), FieldColumn("failed"), FieldColumn("limited"), FieldColumn("given_up")),
+    *(FieldColumn("worst"), FieldColumn("worst_count")),
+)
 _MESSAGES = (
     *(
         FieldColumn("pid"),
@@ -43,21 +51,45 @@ _MESSAGES = (
 #: where digits and what is quoted do not count. The messages are those of the programs' own sources. EAGAIN counts for
 #: processes only within three lines of a fork, as in the traceback of an exception. The free space is that of the
 #: descriptor: df searches the path in its own mounts and answers 0 for a container's. A tmpfs without a size has none.
-_AWK = r"""
+#: Lines with an HTTP status are answers: the common log format (nginx, Apache, gunicorn, Varnish, Jetty, uvicorn),
+#: HAProxy, uWSGI, JSON with `status`, and method, path and status of Node's loggers. Those of requests that did not
+#: fail are not searched for messages.
+AWK = r"""
 function hit(k) { c[k]++ }
+function status(l) {
+  if (match(l, /HTTP\/[0-9.]+" [1-5][0-9][0-9] /)) return substr(l, RSTART + RLENGTH - 4, 3)
+  if (match(l, /( -?[0-9]+)(\/[+]?-?[0-9]+)(\/[+]?-?[0-9]+)(\/[+]?-?[0-9]+)(\/[+]?-?[0-9]+) [1-5][0-9][0-9] /)) return substr(l, RSTART + RLENGTH - 4, 3)
+  if (match(l, /\(HTTP\/[0-9.]+ [1-5][0-9][0-9]\)/)) return substr(l, RSTART + RLENGTH - 4, 3)
+  if (match(l, /[".]status(_?[Cc]ode)?": ?"?[1-5][0-9][0-9][",} ]/)) return substr(l, RSTART + RLENGTH - 4, 3)
+  if (match(l, /(GET|POST|PUT|DELETE|PATCH|HEAD) \/[^ ]* [1-5][0-9][0-9] /)) return substr(l, RSTART + RLENGTH - 4, 3)
+  return 0 }
 { n++; l = $0
-  if (l ~ /worker_connections are not enough|maximum number of connections|reached process FD limit/) hit("connections_full")
-  if (l ~ /reached (pm\.)?max_children setting|server reached MaxRequestWorkers|scoreboard is full|seems busy \(you may need to increase/) hit("workers_full")
-  if (l ~ /too many clients already|remaining connection slots are reserved|Too many connections/) hit("database_full")
+  if (v = status(l)) {
+    requests++
+    if (v >= 500) { failed++; if (++of[v] > worst_count) { worst = v; worst_count = of[v] } }
+    else if (v == 429) limited++
+    else if (v == 499) given_up++ }
+  if (!v || v >= 500) {
+  if (l ~ /worker_connections are not enough|[Mm]aximum number of connections|reached process FD limit|limiting connections by zone|max number of clients reached|max_client_conn|MaxStartups|client connections are being dropped/) hit("connections_full")
+  if (l ~ /reached (pm\.)?max_children setting|server reached MaxRequestWorkers|scoreboard is full|seems busy \(you may need to increase|uWSGI listen queue of socket .* full|RejectedExecution|rejected_execution|reached its process limit|deferring operation: too many/) hit("workers_full")
+  if (l ~ /too many clients already|remaining connection slots are reserved|Too many connections|too many connections for (role|database)|max_user_connections/) hit("database_full")
+  if (l ~ /QueuePool limit of size|Connection is not available, request timed out after|pool error Timeout waiting for idle object|Unable to fetch a connection in|couldn\047t get a connection after|connection pool timeout|checking out a connection from connection pool|timeout exceeded when trying to connect|query_wait_timeout/) hit("pool_full")
+  if (l ~ /Lock wait timeout exceeded|lock timeout|deadlock detected|Deadlock found when trying|still waiting for .*Lock on|database is locked/) hit("locks_wait")
+  if (l ~ /OOM command not allowed when used memory/) hit("cache_full")
+  if (l ~ /OutOfMemoryError: (Java heap space|GC overhead limit exceeded)/) hit("heap_full")
+  if (l ~ /Read-only file system|EROFS/) hit("read_only")
+  if (l ~ /certificate has expired|CERT_HAS_EXPIRED|certificate is not yet valid|sslv3 alert certificate expired/) hit("certificate_expired")
   if (l ~ /Too many open files|EMFILE|ENFILE/) hit("files_full")
   if (l ~ /No space left on device|ENOSPC/) hit("space_full")
   if (l ~ /[Nn]ame resolution|Name or service not known|getaddrinfo|EAI_AGAIN|ENOTFOUND|UnknownHost|no such host|server misbehaving/) hit("names_fail")
   near = (l ~ /[Ff]ork|[Ss]pawn|[Cc]lone/) ? 4 : near - 1
   if (near > 0 && l ~ /Resource temporarily unavailable|EAGAIN/ || l ~ /[Cc]annot fork|unable to create (new )?native thread|can\047t start new thread|pthread_create failed|newosproc/) hit("processes_full")
+  }
   m = substr(l, 1, 300); gsub(/"[^"]*"|\047[^\047]*\047/, "_", m); gsub(/[0-9a-f]*[0-9]+[0-9a-f]*/, "0", m)
   if (m in k || kinds < 2000) { if (!(m in k)) kinds++; if (++k[m] > best) best = k[m] } }
 END {
   printf "%s\tlines=%d\tsame=%d\n", head, n, best
+  if (requests) printf "answers\t%s\trequests=%d\tfailed=%d\tlimited=%d\tgiven_up=%d\tworst=%d\tworst_count=%d\n", whose, requests, failed, limited, given_up, worst, worst_count
   for (i in c) printf "message\t%s\tkind=%s\tcount=%d\n", who, i, c[i] }
 """
 _SH = (
@@ -81,8 +113,8 @@ while read -r g p f x; do
   n=$g
   [ "$n" -le 500000 ] || n=500000
   a=$(stat -f -L -c '%a %S %b' "/proc/$p/fd/$f" 2> .err | awk '$3 > 0 { printf "%.0f", $1 * $2 }')
-  read_end "/proc/$p/fd/$f" "$n" | awk -v who="pid=$p${t}comm=$c" -v head="log${t}pid=$p${t}comm=$c${t}path=$x${t}per_s=$((g / SECS))${t}free=$a${t}read=$n${t}seconds=$SECS" '"""
-    + _AWK.replace("'", "'\\''")
+  read_end "/proc/$p/fd/$f" "$n" | awk -v who="pid=$p${t}comm=$c" -v whose="pid=$p${t}comm=$c${t}path=$x" -v head="log${t}pid=$p${t}comm=$c${t}path=$x${t}per_s=$((g / SECS))${t}free=$a${t}read=$n${t}seconds=$SECS" '"""
+    + AWK.replace("'", "'\\''")
     + r"""'
 done < .grown
 awk 'END { printf "open\tfiles=%d\n", NR }' .files
@@ -92,15 +124,21 @@ rm -f .err .files .before .after .grown
 
 
 def parse_server_logs(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Tables `growing_logs` (rate, free space, equal lines) and `limit_messages` (what a log reports, how often)."""
+    """Return what logs report of the capture.
+
+    Tables: `growing_logs` (rate, free space, equal lines), `answers` (requests by the HTTP status of their answer: `failed`
+    are 500 to 599, `limited` 429, `given_up` 499; `worst` is the most frequent status of those that failed) and
+    `limit_messages` (which limit a log reports, how often).
+    """
     del context
-    matching = field_lines.read_field_lines(parts, ("log", "message", "open"))
+    matching = field_lines.read_field_lines(parts, ("log", "answers", "message", "open"))
     if matching is None:
         return field_lines.report_missing_part()
     return field_lines.build_parsed(
         matching,
         tables=(
             *field_lines.build_table("growing_logs", matching["log"], _LOGS, 20),
+            *field_lines.build_table("answers", matching["answers"], _ANSWERS, 20),
             *field_lines.build_table("limit_messages", matching["message"], _MESSAGES, 100),
         ),
         facts={"open_logs": matching["open"][0].whole("files")} if matching["open"] else {},
@@ -111,8 +149,9 @@ COLLECTOR = Collector(
     id="server_logs",
     title=Text("Growing logs", "增长中的日志"),
     why=Text(
-        "Which logs grow and how fast, and which limits they report: workers, connections, files, space, names.",
-        "哪些日志在增长、速度多快，以及其中报告的上限：工作进程、连接、文件、空间、域名。",
+        "Which logs grow, how many requests fail, and which limits they report: workers, connections, pools, files, "
+        "space, names.",
+        "哪些日志在增长、多少请求失败，以及其中报告的上限：工作进程、连接、连接池、文件、空间、域名。",
     ),
     tier=Tier.LIGHT,
     on_demand=True,

@@ -139,6 +139,42 @@ def test_a_target_is_read_more_often(programs: tuple[Path, dict[int, WaitingProg
     assert times[pid]["samples"] / times[pid]["threads"] > max(others) / 2
 
 
+#: Every 0.9 s an event loop computes for 0.2 s, and wakes up a hundred times a second in between.
+_BLOCKING_LOOP = """
+import asyncio, time
+async def compute():
+    while True:
+        await asyncio.sleep(0.7)
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            pass
+async def serve():
+    while True:
+        await asyncio.sleep(0.01)
+async def both():
+    await asyncio.gather(compute(), serve())
+asyncio.run(both())
+"""
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_a_short_pause_of_an_event_loop_is_seen(awk: str, tmp_path: Path) -> None:
+    """A loop that works often is read in every walk. Most of its walks are shorter than what it computes."""
+    loop = subprocess.Popen([sys.executable, "-c", _BLOCKING_LOOP])
+    before = read_cpu_times()
+    try:
+        parsed = sample(8, awk, tmp_path)
+    finally:
+        loop.kill()
+        loop.wait()
+    spent_s, idle_s = (after - at for after, at in zip(read_cpu_times(), before, strict=True))
+    if idle_s < QUIET * spent_s:
+        pytest.skip("the CPUs are busy, so threads are read too seldom")
+    (row,) = [row for row in read_rows(parsed, "threads") if row["pid"] == loop.pid]
+    assert row["awake_ms"] >= 80
+    assert row["running_pct"] is None or row["running_pct"] < 90
+
+
 def test_short_lived_processes_do_not_end_the_program(tmp_path: Path) -> None:
     """mawk exits where a task ends between open and read: the program starts again and goes on."""
     churn = "import os\nwhile True:\n    p = os.fork()\n    if not p: os._exit(0)\n    os.waitpid(p, 0)"

@@ -118,4 +118,30 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("process-limit", "memory-leak"),
     ),
+    Cause(
+        id="certificate-expired",
+        title=Text("A certificate has expired", "证书已过期"),
+        what=Text(
+            "A certificate is outside of its time of validity, so each new TLS connection that checks it is refused. "
+            "Connections that exist keep working until they end.",
+            "证书不在有效期内，所有校验它的新 TLS 连接都被拒绝；已建立的连接在结束前仍可用。",
+        ),
+        fix=Text(
+            "Find which certificate it is (openssl s_client -connect HOST:PORT | openssl x509 -noout -dates), renew it "
+            "and reload the program that has it. Check that its renewal runs, and that the clock is right.",
+            "用 openssl s_client -connect HOST:PORT | openssl x509 -noout -dates 找出该证书，续期并重新加载使用它的程序；"
+            "确认自动续期在运行且时钟正确。",
+        ),
+        risk=Text(
+            "A reload ends connections of some programs. Do not switch the check off instead. Rollback: restore the "
+            "former certificate file.",
+            "部分程序重新加载时会断开连接；不要以关闭校验代替。回退：恢复原证书文件。",
+        ),
+        verify=Text(
+            "Capture again under the same load: the log reports no expired certificate, and no request fails for it.",
+            "相同负载下再次采集：日志不再报告证书过期，也没有请求因此失败。",
+        ),
+        explains=("slow-dependency", "crash-loop"),
+        tested_by=("server_logs",),
+    ),
 )

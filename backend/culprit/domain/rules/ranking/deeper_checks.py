@@ -1,7 +1,7 @@
 """Which deeper checks explain time that no likely cause explains, at which service.
 
 A profile shows where a busy thread computes; off-CPU stacks show what a thread waits for; scheduler events show who ran
-instead; servers report on themselves. Nothing here stops a process at its system calls.
+instead; servers report on themselves, and logs which requests fail. Nothing here stops a process at its system calls.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ def _iterate_checks(
 ) -> Iterator[RequestedCheck]:
     if is_explained(ranking):
         return
+    # What fails at once leaves no wait: only logs report it.
+    yield RequestedCheck("server_logs", ())
     accounts = ranking.harmed or ranking.accounts[:1]
     for account in _order_chain(accounts, ranking.accounts):
         yield from _check_service(account)

@@ -79,11 +79,17 @@ def test_the_end_of_the_chain_is_checked() -> None:
 
 
 def test_named_process_gets_a_profile() -> None:
-    assert plan(make_view()) is None
     stage = plan(make_view(), is_named=True)
     assert stage is not None
-    assert set(stage.collectors) == {"perf_record"}
-    assert plan(make_view(), is_named=True, tried=("perf_record",)) is None
+    assert set(stage.collectors) == {"server_logs", "perf_record"}
+    assert plan(make_view(), is_named=True, tried=("server_logs", "perf_record")) is None
+
+
+def test_logs_are_read_where_nothing_is_explained() -> None:
+    stage = plan(make_view())
+    assert stage is not None
+    assert set(stage.collectors) == {"server_logs"}
+    assert plan(make_view(), tried=("server_logs",)) is None
 
 
 def test_deeper_checks_stay_within_the_tier() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import names, workers
+from culprit.domain.rules.measures.application import logs, names
 from culprit.domain.rules.rule import AnyCondition, Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -81,7 +81,7 @@ RULES: tuple[Rule, ...] = (
                 (
                     Condition(names.QUERIES, ">=", Threshold("used", 1.0, "a program asks it")),
                     Condition(
-                        workers.NAMES_FAIL,
+                        logs.NAMES_FAIL,
                         ">=",
                         Threshold("logged", 1.0, "a program has logged that it failed"),
                     ),

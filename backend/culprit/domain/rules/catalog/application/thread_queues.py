@@ -17,6 +17,9 @@ _LATE = Condition(
     shares.OLDEST, ">=", Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)")
 )
 _MANY_WAIT = Condition(shares.WAITING, ">=", Threshold("waiting", 2.0, "one is served, another one waits"))
+_MANY_WAIT_FOR_IT = Condition(
+    shares.WAITING_WHILE_AWAKE, ">=", Threshold("together", 2.0, "one is served, another one waits")
+)
 _QUEUED_LATE = Condition(
     listeners.BURST_WAIT, ">=", Threshold("queue", 100.0, "users notice a tenth of a second (Miller 1968)")
 )
@@ -151,9 +154,9 @@ RULES: tuple[Rule, ...] = (
             "承担工作的线程长时间不停顿，请求在等待",
         ),
         summary=Text(
-            "Thread {thread} does the work of {name} and runs for {value} ms without a pause; {waiting} requests "
+            "Thread {thread} does the work of {name} and runs for at least {value} ms without a pause; {waiting} requests "
             "wait on average.",
-            "线程 {thread} 承担 {name} 的工作，连续运行 {value} ms 不停顿，期间平均有 {waiting} 个请求在等待。",
+            "线程 {thread} 承担 {name} 的工作，至少连续运行 {value} ms 不停顿，期间平均有 {waiting} 个请求在等待。",
         ),
         measure=shares.LONGEST_AWAKE,
         op=">=",
@@ -161,7 +164,7 @@ RULES: tuple[Rule, ...] = (
             (
                 "warn",
                 Threshold(
-                    "warn", 300.0, "three samples: a tenth of a second that users notice, and its error"
+                    "warn", 100.0, "users notice a tenth of a second (Miller 1968); the pause is not shorter"
                 ),
             ),
             ("critical", Threshold("critical", 1000.0, "users lose their flow of thought (Miller 1968)")),
@@ -180,7 +183,7 @@ RULES: tuple[Rule, ...] = (
                 Threshold("running", 66.7, "percent: it computes, and hardly waits for a CPU"),
             ),
             AnyCondition((_LATE, _QUEUED_LATE)),
-            AnyCondition((_MANY_WAIT, _SEVERAL_QUEUE)),
+            AnyCondition((_MANY_WAIT_FOR_IT, _SEVERAL_QUEUE)),
         ),
         harm=True,
         causes=("blocked-event-loop",),

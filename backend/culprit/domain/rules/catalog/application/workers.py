@@ -1,4 +1,4 @@
-"""Rules about workers behind listening sockets, and about limits that logs report."""
+"""Rules about workers behind listening sockets, and about who writes most."""
 
 from __future__ import annotations
 
@@ -6,36 +6,10 @@ from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import waits, workers
 from culprit.domain.rules.measures.network import listeners
-from culprit.domain.rules.rule import Condition, Measure, Rule, Threshold
+from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _MOSTLY = Threshold("warn", 50.0, "more often than not")
-
-
-def _build_log_rule(rule_id: str, measure: Measure, title: Text, cause: str, source: str) -> Rule:
-    """Return a rule that matches where a log reported a limit during the capture."""
-    return Rule(
-        id=rule_id,
-        title=title,
-        summary=Text(
-            "The log of {name} reported it {value} times during the capture.",
-            "采集期间 {name} 的日志报告了 {value} 次。",
-        ),
-        measure=measure,
-        op=">=",
-        thresholds=(("critical", Threshold("critical", 1.0, "the program itself reports a failed request")),),
-        strength=Strength.DIRECT,
-        use=Use("application", "errors"),
-        suspects=(cause,),
-        causes=(cause,),
-        harm=True,
-        caveats=Text(
-            "A program may report a limit only once, and a log can quote another program.",
-            "程序可能只报告一次上限，日志也可能引用其他程序的信息。",
-        ),
-        source=source,
-    )
-
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -97,16 +71,24 @@ RULES: tuple[Rule, ...] = (
         use=Use("application", "saturation"),
         also=(
             Condition(
-                workers.PER_WORKER, ">", Threshold("each", 1.0, "a worker can serve many connections at a time")
+                workers.PER_WORKER,
+                ">",
+                Threshold("each", 1.0, "a worker can serve many connections at a time"),
             ),
             Condition(
-                workers.AT_MAX, ">", Threshold("plateau", 50.0, "the number of connections stays at its maximum")
+                workers.AT_MAX,
+                ">",
+                Threshold("plateau", 50.0, "the number of connections stays at its maximum"),
             ),
             Condition(
-                workers.EVENT_WAIT, ">", Threshold("asleep", 50.0, "a connection would wake it if it might accept")
+                workers.EVENT_WAIT,
+                ">",
+                Threshold("asleep", 50.0, "a connection would wake it if it might accept"),
             ),
             Condition(
-                workers.WORKER_CPU, "<", Threshold("cpu", 50.0, "more than half of a CPU is free to accept more")
+                workers.WORKER_CPU,
+                "<",
+                Threshold("cpu", 50.0, "more than half of a CPU is free to accept more"),
             ),
         ),
         suspects=("connection-limit",),
@@ -122,7 +104,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-FILES-HOLD-BACK",
         title=Text(
-            "A server accepts nothing because it keeps its last open files", "服务为保留最后的文件描述符而不再接受连接"
+            "A server accepts nothing because it keeps its last open files",
+            "服务为保留最后的文件描述符而不再接受连接",
         ),
         summary=Text(
             "{name} has {open} of {limit} files open ({value} %) and sleeps, although connections wait for it.",
@@ -130,13 +113,17 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=workers.FILES_USED,
         op=">=",
-        thresholds=(("warn", Threshold("warn", 80.0, "estimate, as F-FILES-NEAR: servers keep some in reserve")),),
+        thresholds=(
+            ("warn", Threshold("warn", 80.0, "estimate, as F-FILES-NEAR: servers keep some in reserve")),
+        ),
         strength=Strength.MECHANISM,
         use=Use("kernel", "saturation"),
         also=(
             Condition(workers.QUEUED, ">", Threshold("queued", 50.0, "more often than not")),
             Condition(
-                workers.EVENT_WAIT, ">", Threshold("sleeps", 50.0, "a connection would wake it if it might accept")
+                workers.EVENT_WAIT,
+                ">",
+                Threshold("sleeps", 50.0, "a connection would wake it if it might accept"),
             ),
         ),
         suspects=("file-descriptor-limit",),
@@ -144,7 +131,8 @@ RULES: tuple[Rule, ...] = (
         refuted_by=("F-LISTENER-CLOSED",),
         harm=True,
         caveats=Text(
-            "A limit of connections that is reached at the same time looks the same.", "同时到达的连接数上限与此相同。"
+            "A limit of connections that is reached at the same time looks the same.",
+            "同时到达的连接数上限与此相同。",
         ),
         source="RLIMIT_NOFILE; Squid accepts only while more than its reserved ones are free (okToAccept)",
     ),
@@ -170,42 +158,6 @@ RULES: tuple[Rule, ...] = (
         source="ss -ltn: Send-Q of 0, set by listen(fd, 0); memcached does so at its limit of connections "
         "(accept_new_conns)",
     ),
-    _build_log_rule(
-        "F-LOG-CONNECTIONS-FULL", workers.CONNECTIONS_FULL,
-        Text("A server reports that its connections are used up", "服务报告连接数已用尽"), "connection-limit",
-        "messages of nginx (worker_connections are not enough), HAProxy and others",
-    ),
-    _build_log_rule(
-        "F-LOG-WORKERS-FULL", workers.WORKERS_FULL,
-        Text("A server reports that its workers are used up", "服务报告工作进程已用尽"), "worker-pool-exhausted",
-        "messages of php-fpm (pm.max_children) and Apache (MaxRequestWorkers)",
-    ),
-    _build_log_rule(
-        "F-LOG-DATABASE-FULL", workers.DATABASE_FULL,
-        Text("A log reports that the database accepts no more connections", "日志报告数据库不再接受连接"),
-        "database-connection-limit", "messages of PostgreSQL (too many clients already) and MariaDB (error 1040)",
-    ),
-    _build_log_rule(
-        "F-LOG-NAMES-FAIL", workers.NAMES_FAIL,
-        Text("A log reports names that cannot be resolved", "日志报告域名无法解析"), "failing-name-resolution",
-        "messages of libc, Go, Java and Node about name resolution",
-    ),
-    _build_log_rule(
-        "F-LOG-FILES-FULL", workers.FILES_FULL,
-        Text(
-            "A log reports too many open files",
-            "日志报告打开文件过多",
-        ), "file-descriptor-limit", "errno(3): EMFILE, ENFILE",
-    ),
-    _build_log_rule(
-        "F-LOG-SPACE-FULL", workers.SPACE_FULL,
-        Text("A log reports a full file system", "日志报告空间不足"), "disk-full", "errno(3): ENOSPC",
-    ),
-    _build_log_rule(
-        "F-LOG-PROCESSES-FULL", workers.PROCESSES_FULL,
-        Text("A log reports that no process or thread can be created", "日志报告无法创建进程或线程"),
-        "process-limit", "fork(2), pthread_create(3): EAGAIN; messages of shells, Java, Python, Go and Node",
-    ),
     Rule(
         id="F-IO-ONE-WRITER",
         title=Text("One process writes most of all bytes", "单个进程写入了大部分数据"),
@@ -225,29 +177,4 @@ RULES: tuple[Rule, ...] = (
         ),
         source="/proc/PID/io: write_bytes",
     ),
-    Rule(
-        id="F-LOG-FLOOD",
-        title=Text("A log grows so fast that it fills its file system", "日志增长过快，即将写满文件系统"),
-        summary=Text(
-            "{name} appends {kb} kB/s to {path}: the file system is full in {value} h. {same} % of the "
-            "lines are of one kind.",
-            "{name} 以 {kb} kB/s 写入 {path}，文件系统将在 {value} 小时内写满；{same} % 的行属于同一类。",
-        ),
-        measure=workers.FLOOD_HOURS,
-        op="<=",
-        thresholds=(
-            ("warn", Threshold("warn", 24.0, "logs are usually rotated once a day")),
-            ("critical", Threshold("critical", 1.0, "a limit that is reached within the hour")),
-        ),
-        strength=Strength.DIRECT,
-        use=Use("disk", "saturation"),
-        suspects=("log-flood",),
-        causes=("log-flood",),
-        refutes=(),
-        caveats=Text(
-            "An access log has one kind of line by design. Check that it is rotated by size.",
-            "访问日志本就只有一类行：请确认其按大小轮转。",
-        ),
-        source="stat of the log before and after; df. logrotate(8)",
-    ),
-)  # fmt: skip
+)

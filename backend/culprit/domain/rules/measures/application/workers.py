@@ -1,4 +1,4 @@
-"""Workers behind listening sockets, and what logs report about limits."""
+"""Workers behind listening sockets, and who writes most."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail, cite_rows
-from culprit.domain.rules.measures.places import build_process_subject, cite_process
 from culprit.domain.rules.measures.service_time.services import index_rows, sum_column
 from culprit.domain.rules.view import HostView, TableRow
 
 _POOLS = (("worker_pools",),)
-_LOGS = (("server_logs",),)
 
 
 def _subject(row: TableRow) -> Subject:
@@ -66,20 +64,6 @@ def _cpu_of_worker(view: HostView) -> Iterator[Measurement]:
             yield Measurement(cpu / workers, _subject(row), (row.citation,), 1)
 
 
-def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
-    """Return a reader of how often logs reported one kind of limit during the capture."""
-
-    def read(view: HostView) -> Iterator[Measurement]:
-        rows = [row for row in view.rows("limit_messages") if row.text("kind") == kind]
-        for row in rows:
-            count = row.number("count") or 0.0
-            yield Measurement(count, (), (row.citation,), round(count), (), {"name": row.text("comm")})
-        if not rows and (logs := view.rows("growing_logs")):
-            yield Measurement(0.0, (), tuple(row.citation for row in logs), 0, (), {"name": ""})
-
-    return read
-
-
 def _use_of_files(view: HostView) -> Iterator[Measurement]:
     """Percent of its open files that the process behind a listener uses."""
     counts = index_rows(view.rows("fd_counts"))
@@ -122,27 +106,6 @@ def _wait_for_events(view: HostView) -> Iterator[Measurement]:
             cites = cite_rows((pool,), family, events)
             interval = estimate_share(share, max(1, samples))
             yield Measurement(100.0 * share, _subject(pool), cites, samples, interval=interval)
-
-
-def _about_log(view: HostView, row: TableRow) -> Subject:
-    return tuple(sorted((*build_process_subject(view, row), ("path", row.text("path")))))
-
-
-def _flood_hours(view: HostView) -> Iterator[Measurement]:
-    """Hours until a growing log has used the free space of its file system."""
-    for row in view.rows("growing_logs"):
-        rate, free = row.number("rate"), row.number("free")
-        if rate and free is not None:
-            lines = row.number("lines") or 0.0
-            detail: Detail = {
-                "name": row.text("comm"),
-                "path": row.text("path"),
-                "kb": round(rate / 1024),
-                "same": round(100.0 * (row.number("same") or 0.0) / lines) if lines else 0,
-            }
-            yield Measurement(
-                free / rate / 3600.0, _about_log(view, row), cite_process(view, row), round(lines), (), detail
-            )
 
 
 def _top_writer(view: HostView) -> Iterator[Measurement]:
@@ -210,26 +173,6 @@ FILES_USED = build_listed_measure(
     "服务打开文件数占限额",
     (*_POOLS, ("fd_table",)),
     _use_of_files,
-)
-CONNECTIONS_FULL, WORKERS_FULL, DATABASE_FULL, NAMES_FAIL, FILES_FULL, SPACE_FULL, PROCESSES_FULL = (
-    build_listed_measure(f"logs.{kind}_count", "count", en, zh, _LOGS, _messages(kind))
-    for kind, en, zh in (
-        ("connections_full", "Log lines about a limit of connections", "日志中报告连接上限的行"),
-        ("workers_full", "Log lines about a limit of workers", "日志中报告工作进程上限的行"),
-        ("database_full", "Log lines about a limit of database connections", "日志中报告数据库连接上限的行"),
-        ("names_fail", "Log lines about failed name resolution", "日志中报告域名解析失败的行"),
-        ("files_full", "Log lines about a limit of open files", "日志中报告打开文件上限的行"),
-        ("space_full", "Log lines about a full file system", "日志中报告空间不足的行"),
-        ("processes_full", "Log lines about a limit of processes", "日志中报告进程数上限的行"),
-    )
-)
-FLOOD_HOURS = build_listed_measure(
-    "logs.hours_to_full",
-    "h",
-    "Time until a log fills its file system",
-    "日志写满文件系统的时间",
-    _LOGS,
-    _flood_hours,
 )
 TOP_WRITER = build_listed_measure(
     "io.top_writer_pct",

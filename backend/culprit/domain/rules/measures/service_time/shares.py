@@ -155,6 +155,20 @@ def _awake_on_cpu(view: HostView, times: ServiceTimes, account: TimeAccount) -> 
         )
 
 
+def _waiting_while_awake(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Requests that wait, for each thread that is awake: all of them wait while it works, none while it sleeps."""
+    del view, times
+    awake = sum(
+        amount.number
+        for (activity, _), amount in account.amounts.items()
+        if activity in {"running", RUNNABLE, "throttled"}
+    )
+    if awake > 0 and account.citations:
+        value = (account.waiting + account.queued) / min(1.0, awake)
+        cites = (*_cite_requests(account), *cite_time(account))
+        yield Measurement(value, account.service.subject, tuple(dict.fromkeys(cites)), account.samples)
+
+
 def _contended(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     """Percent of the time that goes to what requests share, so that more workers would not shorten it."""
     del view
@@ -292,6 +306,10 @@ AWAKE_ON_CPU = Measure(
     NEEDS,
     read_accounts(_awake_on_cpu),
 )
+WAITING_WHILE_AWAKE = Measure(
+    "service.waiting_while_awake", "count", Text("Requests that wait while it works", "其工作期间等待的请求"), NEEDS,
+    read_accounts(_waiting_while_awake),
+)  # fmt: skip
 CONTENDED = Measure(
     "time.contended_pct", "pct", Text("Time for what requests share", "请求争用共享资源的时间"), NEEDS,
     read_accounts(_contended),

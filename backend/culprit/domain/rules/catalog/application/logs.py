@@ -1,0 +1,157 @@
+"""Rules about what logs report of the capture: requests that failed, limits that were reached, and floods."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.application import logs
+from culprit.domain.rules.rule import Measure, Rule, Threshold
+from culprit.domain.rules.use_method import Use
+
+
+def _build_log_rule(
+    rule_id: str, measure: Measure, title: Text, cause: str, source: str, *, refuted_by: tuple[str, ...] = ()
+) -> Rule:
+    """Return a rule that matches where a log reported a limit during the capture."""
+    return Rule(
+        id=rule_id,
+        title=title,
+        summary=Text(
+            "The log of {name} reported it {value} times during the capture.",
+            "采集期间 {name} 的日志报告了 {value} 次。",
+        ),
+        measure=measure,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 1.0, "the program itself reports a failed request")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=(cause,),
+        causes=(cause,),
+        refuted_by=refuted_by,
+        harm=True,
+        caveats=Text(
+            "A program may report a limit only once, and a log can quote another program.",
+            "程序可能只报告一次上限，日志也可能引用其他程序的信息。",
+        ),
+        source=source,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="F-LOG-REQUESTS-FAIL",
+        title=Text("Requests are answered with errors", "请求以错误应答"),
+        summary=Text(
+            "{name} answered {value} % of {requests} requests with an error of the server, most of them with {status}.",
+            "{name} 的 {requests} 个请求中有 {value} % 以服务端错误应答，最多的是 {status}。",
+        ),
+        measure=logs.FAILED,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 1.0, "percent: an objective of 99 % is missed (SRE book, ch. 4)")),
+            ("critical", Threshold("critical", 10.0, "percent: one request in ten")),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("application", "errors"),
+        harm=True,
+        caveats=Text(
+            "The status does not give the reason: 502 and 503 are of a server behind it, 504 of one that is late.",
+            "状态码不说明原因：502 与 503 来自其后的服务，504 表示其后的服务超时。",
+        ),
+        source="statuses 500 to 599 (RFC 9110, section 15.6) in the log that the server wrote during the capture",
+    ),
+    _build_log_rule(
+        "F-LOG-CONNECTIONS-FULL", logs.CONNECTIONS_FULL,
+        Text("A server reports that its connections are used up", "服务报告连接数已用尽"), "connection-limit",
+        "messages of nginx (worker_connections, limit_conn), HAProxy, Redis, PgBouncer, Dovecot and OpenSSH (MaxStartups)",
+    ),
+    _build_log_rule(
+        "F-LOG-WORKERS-FULL", logs.WORKERS_FULL,
+        Text("A server reports that its workers are used up", "服务报告工作进程已用尽"), "worker-pool-exhausted",
+        "messages of php-fpm (pm.max_children), Apache (MaxRequestWorkers), uWSGI, Postfix, OpenLDAP and thread pools of Java",
+    ),
+    _build_log_rule(
+        "F-LOG-DATABASE-FULL", logs.DATABASE_FULL,
+        Text("A log reports that the database accepts no more connections", "日志报告数据库不再接受连接"),
+        "database-connection-limit", "messages of PostgreSQL (too many clients already) and MariaDB (error 1040)",
+    ),
+    _build_log_rule(
+        "F-LOG-NAMES-FAIL", logs.NAMES_FAIL,
+        Text("A log reports names that cannot be resolved", "日志报告域名无法解析"), "failing-name-resolution",
+        "messages of libc, Go, Java and Node about name resolution",
+    ),
+    _build_log_rule(
+        "F-LOG-FILES-FULL", logs.FILES_FULL,
+        Text(
+            "A log reports too many open files",
+            "日志报告打开文件过多",
+        ), "file-descriptor-limit", "errno(3): EMFILE, ENFILE",
+    ),
+    _build_log_rule(
+        "F-LOG-SPACE-FULL", logs.SPACE_FULL,
+        Text("A log reports a full file system", "日志报告空间不足"), "disk-full", "errno(3): ENOSPC",
+    ),
+    _build_log_rule(
+        "F-LOG-PROCESSES-FULL", logs.PROCESSES_FULL,
+        Text("A log reports that no process or thread can be created", "日志报告无法创建进程或线程"),
+        "process-limit", "fork(2), pthread_create(3): EAGAIN; messages of shells, Java, Python, Go and Node",
+    ),
+    _build_log_rule(
+        "F-LOG-POOL-EMPTY", logs.POOL_FULL,
+        Text("A log reports that a connection pool had no free connection", "日志报告连接池没有空闲连接"),
+        "connection-pool-exhausted",
+        "messages of SQLAlchemy (QueuePool), HikariCP, DBCP, Tomcat JDBC, psycopg_pool, go-redis, node-postgres, "
+        "MongoDB drivers and PgBouncer (query_wait_timeout)",
+        refuted_by=("F-DEP-SLOW-REPLY",),
+    ),
+    _build_log_rule(
+        "F-LOG-LOCKS-WAIT", logs.LOCKS_WAIT,
+        Text("A log reports locks that were not free in time", "日志报告等锁超时"), "database-lock-wait",
+        "messages of PostgreSQL (lock_timeout, log_lock_waits, deadlocks), MariaDB (errors 1205 and 1213) and SQLite",
+    ),
+    _build_log_rule(
+        "F-LOG-CACHE-FULL", logs.CACHE_FULL,
+        Text("A cache refuses writes because it is full", "缓存已满，拒绝写入"), "cache-memory-limit",
+        "message of Redis and Valkey: maxmemory with the policy noeviction",
+    ),
+    _build_log_rule(
+        "F-LOG-HEAP-FULL", logs.HEAP_FULL,
+        Text("A log reports that the heap of a JVM is full", "日志报告 JVM 堆已满"), "heap-almost-full",
+        "java.lang.OutOfMemoryError: Java heap space, GC overhead limit exceeded",
+    ),
+    _build_log_rule(
+        "F-LOG-READ-ONLY", logs.READ_ONLY,
+        Text("A log reports a file system that is read-only", "日志报告文件系统只读"), "filesystem-read-only",
+        "errno(3): EROFS",
+    ),
+    _build_log_rule(
+        "F-LOG-CERTIFICATE-EXPIRED", logs.CERTIFICATE_EXPIRED,
+        Text("A log reports a certificate outside of its validity", "日志报告证书不在有效期内"), "certificate-expired",
+        "messages of OpenSSL (certificate has expired), Go (x509) and Node (CERT_HAS_EXPIRED); RFC 5280, 4.1.2.5",
+    ),
+    Rule(
+        id="F-LOG-FLOOD",
+        title=Text("A log grows so fast that it fills its file system", "日志增长过快，即将写满文件系统"),
+        summary=Text(
+            "{name} appends {kb} kB/s to {path}: the file system is full in {value} h. {same} % of the "
+            "lines are of one kind.",
+            "{name} 以 {kb} kB/s 写入 {path}，文件系统将在 {value} 小时内写满；{same} % 的行属于同一类。",
+        ),
+        measure=logs.FLOOD_HOURS,
+        op="<=",
+        thresholds=(
+            ("warn", Threshold("warn", 24.0, "logs are usually rotated once a day")),
+            ("critical", Threshold("critical", 1.0, "a limit that is reached within the hour")),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("disk", "saturation"),
+        suspects=("log-flood",),
+        causes=("log-flood",),
+        refutes=(),
+        caveats=Text(
+            "An access log has one kind of line by design. Check that it is rotated by size.",
+            "访问日志本就只有一类行：请确认其按大小轮转。",
+        ),
+        source="stat of the log before and after; df. logrotate(8)",
+    ),
+)  # fmt: skip

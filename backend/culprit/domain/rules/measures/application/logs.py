@@ -1,0 +1,102 @@
+"""What logs report of the capture: requests that failed, limits that were reached, and how fast they grow.
+
+Several programs can write to one file, so who has it open does not show who is harmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from culprit.domain.rules.finding import Measurement, Subject
+from culprit.domain.rules.intervals import estimate_share
+from culprit.domain.rules.measures.application.counters import build_listed_measure
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.measures.places import build_process_subject, cite_process
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
+
+_LOGS = (("server_logs",),)
+
+
+def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
+    """Return a reader of how often logs reported one kind of limit during the capture."""
+
+    def read(view: HostView) -> Iterator[Measurement]:
+        rows = [row for row in view.rows("limit_messages") if row.text("kind") == kind]
+        for row in rows:
+            count = row.number("count") or 0.0
+            yield Measurement(count, (), (row.citation,), round(count), (), {"name": row.text("comm")})
+        if not rows and (logs := view.rows("growing_logs")):
+            yield Measurement(0.0, (), tuple(row.citation for row in logs), 0, (), {"name": ""})
+
+    return read
+
+
+def _failed(view: HostView) -> Iterator[Measurement]:
+    """Percent of the answered requests of a log whose status is 500 to 599."""
+    for row in view.rows("answers"):
+        requests, failed = row.number("requests"), row.number("failed")
+        if requests and failed is not None:
+            detail: Detail = {
+                "name": row.text("comm"),
+                "path": row.text("path"),
+                "requests": round(requests),
+                "status": round(row.number("worst") or 0),
+            }
+            interval = estimate_share(failed / requests, requests)
+            value = 100.0 * failed / requests
+            yield Measurement(value, (), (row.citation,), round(requests), (), detail, interval)
+
+
+def _about_log(view: HostView, row: TableRow) -> Subject:
+    return tuple(sorted((*build_process_subject(view, row), ("path", row.text("path")))))
+
+
+def _flood_hours(view: HostView) -> Iterator[Measurement]:
+    """Hours until a growing log has used the free space of its file system."""
+    for row in view.rows("growing_logs"):
+        rate, free = row.number("rate"), row.number("free")
+        if rate and free is not None:
+            lines = row.number("lines") or 0.0
+            detail: Detail = {
+                "name": row.text("comm"),
+                "path": row.text("path"),
+                "kb": round(rate / 1024),
+                "same": round(100.0 * (row.number("same") or 0.0) / lines) if lines else 0,
+            }
+            yield Measurement(
+                free / rate / 3600.0, _about_log(view, row), cite_process(view, row), round(lines), (), detail
+            )
+
+
+FAILED = build_listed_measure(
+    "logs.failed_pct", "pct", "Requests answered with an error", "以错误应答的请求", _LOGS, _failed
+)
+
+
+def _count(kind: str, en: str, zh: str) -> Measure:
+    title = f"Log lines about {en}", f"日志中报告{zh}的行"
+    return build_listed_measure(f"logs.{kind}_count", "count", *title, _LOGS, _messages(kind))
+
+
+CONNECTIONS_FULL = _count("connections_full", "a limit of connections", "连接上限")
+WORKERS_FULL = _count("workers_full", "a limit of workers", "工作进程上限")
+DATABASE_FULL = _count("database_full", "a limit of database connections", "数据库连接上限")
+POOL_FULL = _count("pool_full", "an empty connection pool", "连接池已空")
+LOCKS_WAIT = _count("locks_wait", "locks that were not free in time", "锁等待超时")
+CACHE_FULL = _count("cache_full", "a full cache", "缓存已满")
+HEAP_FULL = _count("heap_full", "a full heap", "堆已满")
+READ_ONLY = _count("read_only", "a file system that is read-only", "只读文件系统")
+CERTIFICATE_EXPIRED = _count("certificate_expired", "an expired certificate", "证书过期")
+NAMES_FAIL = _count("names_fail", "failed name resolution", "域名解析失败")
+FILES_FULL = _count("files_full", "a limit of open files", "打开文件上限")
+SPACE_FULL = _count("space_full", "a full file system", "空间不足")
+PROCESSES_FULL = _count("processes_full", "a limit of processes", "进程数上限")
+FLOOD_HOURS = build_listed_measure(
+    "logs.hours_to_full",
+    "h",
+    "Time until a log fills its file system",
+    "日志写满文件系统的时间",
+    _LOGS,
+    _flood_hours,
+)
