@@ -79,7 +79,7 @@ def read_lines(awk: str, lines: list[str]) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("awk", AWKS)
 @pytest.mark.parametrize("kind", MESSAGES)
-def test_each_message_is_of_one_kind(awk: str, kind: str) -> None:
+def test_each_message_has_its_kind(awk: str, kind: str) -> None:
     for line in MESSAGES[kind]:
         kinds = [(row["kind"], row["count"]) for row in read_lines(awk, [line]) if row["row"] == "message"]
         assert kinds == [(kind, "1")], line

@@ -129,8 +129,8 @@ CAUSES: tuple[Cause, ...] = (
         fix=Text(
             "Find which certificate it is (openssl s_client -connect HOST:PORT | openssl x509 -noout -dates), renew it "
             "and reload the program that has it. Check that its renewal runs, and that the clock is right.",
-            "用 openssl s_client -connect HOST:PORT | openssl x509 -noout -dates 找出该证书，续期并重新加载使用它的程序；"
-            "确认自动续期在运行且时钟正确。",
+            "用 openssl s_client -connect HOST:PORT | openssl x509 -noout -dates 找出该证书，"
+            "续期并重新加载使用它的程序；确认自动续期在运行且时钟正确。",
         ),
         risk=Text(
             "A reload ends connections of some programs. Do not switch the check off instead. Rollback: restore the "

@@ -63,12 +63,12 @@ RULES: tuple[Rule, ...] = (
     _build_log_rule(
         "F-LOG-CONNECTIONS-FULL", logs.CONNECTIONS_FULL,
         Text("A server reports that its connections are used up", "服务报告连接数已用尽"), "connection-limit",
-        "messages of nginx (worker_connections, limit_conn), HAProxy, Redis, PgBouncer, Dovecot and OpenSSH (MaxStartups)",
+        "messages of nginx (worker_connections, limit_conn), HAProxy, Redis, PgBouncer, Dovecot and OpenSSH",
     ),
     _build_log_rule(
         "F-LOG-WORKERS-FULL", logs.WORKERS_FULL,
         Text("A server reports that its workers are used up", "服务报告工作进程已用尽"), "worker-pool-exhausted",
-        "messages of php-fpm (pm.max_children), Apache (MaxRequestWorkers), uWSGI, Postfix, OpenLDAP and thread pools of Java",
+        "messages of php-fpm (pm.max_children), Apache (MaxRequestWorkers), uWSGI, Postfix, OpenLDAP and Java",
     ),
     _build_log_rule(
         "F-LOG-DATABASE-FULL", logs.DATABASE_FULL,

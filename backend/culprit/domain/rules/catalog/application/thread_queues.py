@@ -154,8 +154,8 @@ RULES: tuple[Rule, ...] = (
             "承担工作的线程长时间不停顿，请求在等待",
         ),
         summary=Text(
-            "Thread {thread} does the work of {name} and runs for at least {value} ms without a pause; {waiting} requests "
-            "wait on average.",
+            "Thread {thread} does the work of {name} and runs for at least {value} ms without a pause; on average "
+            "{waiting} requests wait.",
             "线程 {thread} 承担 {name} 的工作，至少连续运行 {value} ms 不停顿，期间平均有 {waiting} 个请求在等待。",
         ),
         measure=shares.LONGEST_AWAKE,
