@@ -92,6 +92,7 @@ END {
   if (requests) printf "answers\t%s\trequests=%d\tfailed=%d\tlimited=%d\tgiven_up=%d\tworst=%d\tworst_count=%d\n", whose, requests, failed, limited, given_up, worst, worst_count
   for (i in c) printf "message\t%s\tkind=%s\tcount=%d\n", who, i, c[i] }
 """
+#: Of the journal, lines of the capture are read without those of the kernel, 20 000 at most, and divided by program.
 _SH = (
     READ_END
     + r"""
@@ -99,10 +100,17 @@ LC_ALL=C
 export LC_ALL
 trap : TERM
 t='	'
+b=$(date +%s)
+report() {
+  awk -v who="pid=$p${t}comm=$c" -v whose="pid=$p${t}comm=$c${t}path=$x" -v head="log${t}pid=$p${t}comm=$c${t}path=$x${t}per_s=$((g / SECS))${t}free=$a${t}read=$n${t}seconds=$SECS" '"""
+    + AWK.replace("'", "'\\''")
+    + r"""'
+}
 ls -l /proc/[0-9]*/fd 2> .err | awk '/^\/proc\// { split($1, p, "/"); pid = p[3]; next }
   /^l-wx/ { i = index($0, " -> "); if (!i) next; path = substr($0, i + 4); n = split(substr($0, 1, i - 1), w, " ")
-    if (path !~ /^\/(proc|sys|dev|etc)\// && path ~ /log|\.err|\.out/ && path !~ /\(deleted\)|pg_wal|ib_logfile|[\t=]/ && !(path in seen)) { seen[path]; print pid, w[n], path; if (++m >= 200) exit } }' > .files
-[ -s .files ] || { echo "no process has a log open" >&2; exit 69; }
+    if (path !~ /^\/(proc|sys|dev|etc)\// && path ~ /log|\.err|\.out/ && path !~ /\(deleted\)|pg_wal|ib_logfile|\/journal\/|[\t=]/ && !(path in seen)) { seen[path]; print pid, w[n], path; if (++m >= 200) exit } }' > .files
+journalctl -q -n 1 > .entry 2> .err || : > .entry
+[ -s .files ] || [ -s .entry ] || { echo "no process has a log open, and there is no journal" >&2; exit 69; }
 sizes() { while read -r p f x; do s=$(stat -Lc %s "/proc/$p/fd/$f" 2> .err) && echo "$p $f $s $x"; done < .files; }
 sizes > .before
 sleep "$SECS" & wait $!
@@ -113,12 +121,26 @@ while read -r g p f x; do
   n=$g
   [ "$n" -le 500000 ] || n=500000
   a=$(stat -f -L -c '%a %S %b' "/proc/$p/fd/$f" 2> .err | awk '$3 > 0 { printf "%.0f", $1 * $2 }')
-  read_end "/proc/$p/fd/$f" "$n" | awk -v who="pid=$p${t}comm=$c" -v whose="pid=$p${t}comm=$c${t}path=$x" -v head="log${t}pid=$p${t}comm=$c${t}path=$x${t}per_s=$((g / SECS))${t}free=$a${t}read=$n${t}seconds=$SECS" '"""
-    + AWK.replace("'", "'\\''")
-    + r"""'
+  read_end "/proc/$p/fd/$f" "$n" | report
 done < .grown
+if [ -s .entry ]; then
+  timeout 10 journalctl -q --no-pager --since="@$b" -n 20000 -o short 2> .err | head -c 5000000 | awk '
+    /^[A-Z][a-z][a-z] / && match($0, / [^ ]+(\[[0-9]+\])?: /) { w = substr($0, RSTART + 1, RLENGTH - 3); sub(/^.* /, "", w); l = substr($0, RSTART + RLENGTH)
+      i = w; sub(/\[.*/, "", i); sub(/^[^[]*\[?/, "", w); sub(/\]/, "", w); gsub(/[\t=]/, "_", i)
+      if (i == "kernel") next
+      if (!(i in at)) { if (++m > 50) next; at[i] = m; pid[m] = w + 0; name[m] = substr(i, 1, 60) }
+      n = at[i]; if (!n || (bytes[n] += length(l) + 1) > 500000) next
+      print l > (".j" n) }
+    END { for (n in name) print bytes[n], pid[n], n, name[n] }' | sort -nr | head -n 10 > .idents
+  x=journal a=
+  while read -r g p f c; do
+    n=$g
+    [ "$n" -le 500000 ] || n=500000
+    report < ".j$f"
+  done < .idents
+fi
 awk 'END { printf "open\tfiles=%d\n", NR }' .files
-rm -f .err .files .before .after .grown
+rm -f .err .files .before .after .grown .entry .idents .j*
 """
 )
 
@@ -164,7 +186,8 @@ COLLECTOR = Collector(
                 remedy="coreutils, awk, and root for the files of others",
             ),
             sh=strip_indent(_SH),
-            command_line="ls -l /proc/PID/fd, stat before and after {seconds} s, awk over what was appended to ten logs",
+            command_line="ls -l /proc/PID/fd, stat before and after {seconds} s, awk over what was appended to ten logs, and "
+            "over the lines of these seconds in the journal",
             stop="TERM",
         ),
     ),
