@@ -68,6 +68,7 @@ CAUSES: tuple[Cause, ...] = (
             *("database-connection-limit", "replication-lag", *_IN_FRONT),
         ),
         tested_by=("postgres_stats", "mariadb_stats"),
+        proven_by=("wholesale-baskets",),
     ),
     Cause(
         id="checkpoint-storm",
@@ -124,6 +125,7 @@ CAUSES: tuple[Cause, ...] = (
         mechanisms=("running", "disk"),
         explains=("database-hot-sql", "missing-index"),
         tested_by=("postgres_stats",),
+        proven_by=("driver-tasks",),
     ),
     Cause(
         id="transaction-id-wraparound",

@@ -207,6 +207,7 @@ CAUSES: tuple[Cause, ...] = (
         verify=Text("No thread waits for permission.", "没有线程等待许可。"),
         explains=_STUCK,
         mechanisms=("permission", "unknown"),
+        proven_by=("mailboxes-of-a-company",),
     ),
     Cause(
         id="audit-backlog",

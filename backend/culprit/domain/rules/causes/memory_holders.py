@@ -57,6 +57,7 @@ CAUSES: tuple[Cause, ...] = (
         risk=Text("Deleted data is gone. Rollback: the old size.", "删除的数据无法恢复。回退：恢复旧大小。"),
         verify=Text("Shmem falls and memory is available.", "Shmem 下降，内存可用。"),
         explains=(*_SHORT, "memcg-oom-kill", "memcg-page-cache-thrashing"),
+        proven_by=("library-readings",),
     ),
     Cause(
         id="huge-pages-unused",

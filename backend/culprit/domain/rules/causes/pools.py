@@ -34,6 +34,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         mechanisms=("condition", "park", "semaphore", "lock", "unknown"),
         explains=("worker-pool-exhausted", "listen-queue-overflow", "lock-contention", "slow-dependency"),
+        proven_by=("hotel-deposits",),
     ),
     Cause(
         id="blocked-event-loop",
@@ -116,6 +117,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("persistence-stall", "cpu-neighbour-contention", "slow-dependency"),
         tested_by=("process_starts", "redis_info"),
+        proven_by=("fork-copy-on-write",),
     ),
     Cause(
         id="cache-memory-limit",
@@ -142,6 +144,7 @@ CAUSES: tuple[Cause, ...] = (
         mechanisms=("peer", "running", "runnable"),
         explains=("slow-dependency", "cpu-exhausted", "worker-pool-exhausted", "database-hot-sql"),
         tested_by=("redis_info", "cache_stats"),
+        proven_by=("magazine-cache",),
     ),
     Cause(
         id="connection-limit",
