@@ -302,6 +302,7 @@ class ProfileSource:
         "cpuprofile",
         "firefox",
         "bpftrace",
+        "tables",
     ]
     part: str
     unit: Literal["samples", "ns"]

@@ -203,11 +203,29 @@ class SchedTable:
         ]
         if not all(sizes) or len(table.comm) != k or (n and (table.task.min() < 0 or table.task.max() >= k)):
             raise DamagedFileError("inconsistent: tasks")
+        if any(getattr(table, name).dtype.str != _TYPES[name] for name in (*_SLICES, *_TASKS)):
+            raise DamagedFileError("inconsistent: types")
+        offsets = comm.offsets
+        if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] > len(comm.blob):
+            raise DamagedFileError("inconsistent: strings")
+        if n and (
+            table.state.max() >= len(STATES) or table.origin.max() > PREEMPTED or table.len_ns.min() < 0
+        ):
+            raise DamagedFileError("inconsistent: slices")
         return table
 
 
 _SLICES = ("t_ns", "len_ns", "cpu", "task", "state", "delay_ns", "origin", "cut")
 _TASKS = ("tid", "pid", "prio", "open_wait_ns")
+_TYPES = {
+    "t_ns": "<i8",
+    "len_ns": "<i8",
+    "delay_ns": "<i8",
+    "open_wait_ns": "<i8",
+    "cpu": "<i4",
+    "task": "<i4",
+}
+_TYPES |= {"tid": "<i4", "pid": "<i4", "prio": "<i4", "state": "|u1", "origin": "|u1", "cut": "|u1"}
 _META = ("t0_ns", "t1_ns", "events", "lost", "inconsistent", "unreadable")
 
 

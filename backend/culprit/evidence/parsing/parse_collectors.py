@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from collectors.contract import Context, Parse, Parsed, Sentence
+from collectors.contract import Context, Parse, Parsed, ProfileSource, Sentence
 from collectors.profiles.limits import ImportRefusedError
 from collectors.registry import COLLECTORS
 from culprit.domain.imports.file_kinds import PARSERS
 from culprit.evidence.parsing import result_file
+from culprit.evidence.parsing.profile_tables import list_table_sources
 from culprit.evidence.parsing.run_clock import PARSED_FIRST, load_clock, narrow_clock
 from culprit.infra.artifacts.stored_part import PartAlteredError, StoredPart
 
@@ -58,11 +60,24 @@ def _parse(job: Mapping[str, Any], context: Context) -> Parsed:
     try:
         for part in parts.values():
             part.check()
-        return find_parser(job["collector"])(parts, context)
+        tables = list_table_sources(parts)
+        if not tables:
+            return find_parser(job["collector"])(parts, context)
+        return _add_profiles(job["collector"], parts, tables, context)
     except ImportRefusedError as refused:
         return Parsed(readable=False, warnings=(refused.sentence,))
     except PartAlteredError as altered:
         return Parsed(readable=False, warnings=(Sentence("artifact.altered", {"sha256": str(altered)}),))
+
+
+def _add_profiles(
+    collector: str, parts: Mapping[str, StoredPart], tables: tuple[ProfileSource, ...], context: Context
+) -> Parsed:
+    """Read what a redacted bundle has of a collector: its profiles, and the other parts without its recording."""
+    others = {name: part for name, part in parts.items() if name not in {source.part for source in tables}}
+    parsed = find_parser(collector)(others, context) if others else Parsed()
+    warnings = tuple(warning for warning in parsed.warnings if warning.key != "warning.part_missing")
+    return replace(parsed, profiles=tables, warnings=warnings, readable=True)
 
 
 def find_parser(name: str) -> Parse:

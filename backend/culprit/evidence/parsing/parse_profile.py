@@ -22,7 +22,7 @@ from collectors.profiles.samples import SampleTable
 from culprit.domain.imports.file_kinds import PERF_MAGIC
 from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.profiles.tree_response import render_tree_json
-from culprit.evidence.parsing import result_file, symbol_parts
+from culprit.evidence.parsing import profile_tables, result_file, symbol_parts
 from culprit.evidence.parsing.run_clock import load_clock
 from culprit.evidence.parsing.symbol_parts import unpack_symbols
 from culprit.infra.artifacts.stored_part import PartAlteredError, StoredPart
@@ -42,11 +42,7 @@ def main(request: Mapping[str, Any]) -> None:
     part = symbol_parts.open_part(request["part"])
     try:
         part.check()
-        result: Json = (
-            {"profiles": _build_schedule(part, request)}
-            if request["reader"] == "perf_sched"
-            else _build_stacks(part, request)
-        )
+        result = _read_part(part, request)
     except ImportRefusedError as refused:
         sentence = refused.sentence
         if sentence.key == "import.no_samples" and request["unit"] == "ns":
@@ -58,6 +54,24 @@ def main(request: Mapping[str, Any]) -> None:
         }
     Path("result.partial").write_text(json.dumps(result, allow_nan=False), encoding="utf-8")
     Path("result.partial").replace("result.json")
+
+
+def _read_part(part: StoredPart, request: Mapping[str, Any]) -> Json:
+    reader = request["reader"]
+    if reader == "perf_sched":
+        schedule = read_schedule(part, lambda t_ns: _to_utc(request, t_ns))
+        return {"profiles": [_build_schedule(0, schedule)]}
+    if reader != profile_tables.READER:
+        return _build_stacks(part, request)
+    tables = profile_tables.read_tables(part, Path())
+    profiles = [
+        _build_schedule(place, table)
+        if isinstance(table, scheduling.SchedTable)
+        else _build_profile(place, reader, table)
+        for place, table in enumerate(tables)
+        if isinstance(table, scheduling.SchedTable) or len(table)
+    ]
+    return {"profiles": profiles}
 
 
 @contextmanager
@@ -194,23 +208,20 @@ def read_schedule(part: StoredPart, to_utc: Callable[[Times], Times]) -> schedul
     return scheduling.build_sched_table(events).at_times(to_utc)
 
 
-def _build_schedule(part: StoredPart, request: Mapping[str, Any]) -> list[Json]:
+def _build_schedule(place: int, table: scheduling.SchedTable) -> Json:
     """A schedule has no stacks and so no tree."""
-    table = read_schedule(part, lambda t_ns: _to_utc(request, t_ns))
-    table.save(Path("0.samples"))
-    return [
-        {
-            "place": 0,
-            "kind": None,
-            "event": "sched",
-            "unit": "ns",
-            "samples": len(table.t_ns),
-            "weight": int(table.len_ns.sum()),
-            "lost": table.lost,
-            "unknown_share": None,
-            "truncated_share": None,
-            "t0_ns": table.t0_ns,
-            "t1_ns": table.t1_ns,
-            "tree": False,
-        }
-    ]
+    table.save(Path(f"{place}.samples"))
+    return {
+        "place": place,
+        "kind": None,
+        "event": "sched",
+        "unit": "ns",
+        "samples": len(table.t_ns),
+        "weight": int(table.len_ns.sum()),
+        "lost": table.lost,
+        "unknown_share": None,
+        "truncated_share": None,
+        "t0_ns": table.t0_ns,
+        "t1_ns": table.t1_ns,
+        "tree": False,
+    }

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from collectors.registry import COLLECTORS
 from culprit.domain.imports.file_kinds import PARSERS
 from culprit.evidence.parsing import parse_collectors
+from culprit.evidence.parsing.profile_tables import list_table_sources
 from culprit.evidence.parsing.queries import list_collectors, list_latest_artifacts
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore
@@ -91,6 +92,9 @@ def collect_parse_jobs(
     """The collectors whose bytes are there (or that one), as jobs; those that cannot be read at all, as readings."""
     for place, item in enumerate(list_collectors(session, work.run_id, READABLE_STATES, only)):
         parts = list_latest_artifacts(session, item.id)
+        if list_table_sources({part.part for part in parts}):
+            # A redacted bundle has profiles and leaves out what they are built from.
+            parts = [part for part in parts if part.removed_at is None]
         if not parts:
             continue
         if is_abandoned:

@@ -67,6 +67,14 @@ def list_profiles(session: Session, ids: Collection[UUID], run_ids: Collection[U
     return session.scalars(query.order_by(Profile.id)).all()
 
 
+def list_ready_profiles(session: Session, collectors: Collection[UUID]) -> Sequence[Profile]:
+    """List the finished profiles of these collectors, those with most samples first."""
+    query = select(Profile).where(
+        Profile.run_collector_id.in_(collectors), Profile.state == "ready", Profile.store_key.is_not(None)
+    )
+    return session.scalars(query.order_by(Profile.samples.desc(), Profile.id)).all()
+
+
 def list_comparisons(session: Session, ids: Collection[UUID]) -> Sequence[ProfileComparison]:
     """List these comparisons, the oldest first."""
     return session.scalars(

@@ -24,7 +24,7 @@ from culprit.incidents.transfer.bundle.base import (
 from culprit.json_types import Json
 
 #: Why an artifact of the incident is not in its bundle.
-OmissionReason = Literal["gone", "altered", "no_text", "reads_otherwise", "too_large"]
+OmissionReason = Literal["gone", "altered", "no_text", "reads_otherwise", "too_large", "as_profile"]
 MAX_SIDE_PROFILES = 64
 
 

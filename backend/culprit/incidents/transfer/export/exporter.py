@@ -66,6 +66,7 @@ def export_incident(
         changed: Mapping[str, Path] = {}
         if redacted:
             document, changed = redact.redact_document(session, store, document, directory)
+            _require_size(document)
         _require_consistent(document)
         file = _open_archive(store, document, changed)
     audit.record_action(

@@ -2,14 +2,14 @@
 
 An artifact is changed only if its parser reads the same from the redacted bytes, apart from the replaced names.
 Otherwise evidence would change, so the artifact is left out with the reason. Binary artifacts are left out too, because
-their content cannot be redacted.
+their content cannot be redacted. Finished profiles take the place of recordings, see `redact_profiles`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,10 +20,11 @@ from sqlalchemy.orm import Session
 
 from collectors.profiles.limits import Encoding, ImportRefusedError
 from culprit.domain.redaction.kinds import PRESETS, RedactionRules
-from culprit.domain.redaction.redactor import Redactor
+from culprit.domain.redaction.redactor import SHORTEST, Redactor
 from culprit.evidence.parsing import parse_run
 from culprit.incidents.reports.queries import list_known_names
 from culprit.incidents.transfer.bundle.document import BundleDocument
+from culprit.incidents.transfer.export.redact_profiles import MAX_EVENT, ProfileTables
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.artifacts.stored_part import StoredPart
@@ -66,23 +67,37 @@ def redact_document(
 ) -> tuple[Json, Mapping[str, Path]]:
     """Return the redacted document, and the changed artifacts as files by their new digests."""
     hosts, users = list_known_names(session)
-    own_hosts = {host["name"] for host in document["hosts"]}
+    names = {*hosts, *(host["name"] for host in document["hosts"])}
+    names = {name for name in names if not _is_address(name)}
     redactor = Redactor(
         RedactionRules(
             PRESETS["customer"],
-            frozenset(host for host in {*hosts, *own_hosts} if not _is_address(host)),
+            frozenset({*names, *_list_short_names(names)}),
             frozenset({*users, *_redact_people(document)}),
         )
     )
-    texts = _TextRedactor(store, document)
+    tables = ProfileTables(session, store, document)
+    texts = _TextRedactor(store, document, tables.replaced)
     _redact_message(redactor, document)
     for _, text in texts:
         redactor.text(text)
+    tables.learn_names(redactor)
     redactor.learn()
     result = _redact_message(redactor, document)
-    changed = _redact_artifacts(session, store, redactor, result, texts, directory)
+    changed = {
+        **_redact_artifacts(session, store, redactor, result, texts, directory),
+        **tables.write(redactor, result, directory),
+    }
     result["origin"]["redacted"] = True
     return BundleDocument.model_validate(result).model_dump(mode="json"), changed
+
+
+def _list_short_names(names: Iterable[str]) -> Iterator[str]:
+    """Yield names without their domain, which recordings have, except numbers and possible ordinary words."""
+    for name in names:
+        first, dot, _ = name.partition(".")
+        if dot and len(first) >= SHORTEST and not first.isalpha() and not first.isdigit():
+            yield first
 
 
 def _is_address(name: str) -> bool:
@@ -120,6 +135,8 @@ def _redact_message(redactor: Redactor, document: Json) -> Json:
         pin["view"] = view[1] if view else "/incidents"
     for run in result["runs"]:
         run["boot_id"] = None
+    for profile in result["profiles"]:
+        profile["event"] = redactor.frame(profile["event"])[:MAX_EVENT]
     return result
 
 
@@ -135,14 +152,16 @@ def _redact_value(redactor: Redactor, value: Any, key: str) -> Any:
 
 
 class _TextRedactor:
-    """The text artifacts by digest; for others the reason of omission."""
+    """The text artifacts by digest; for others the reason of omission. `replaced` are those left out for profiles."""
 
-    def __init__(self, store: ArtifactStore, document: Json) -> None:
+    def __init__(self, store: ArtifactStore, document: Json, replaced: Collection[str]) -> None:
         self.store = store
         self.rows = {
-            artifact["sha256"]: artifact for artifact in document["artifacts"] if artifact["left_out"] is None
+            artifact["sha256"]: artifact
+            for artifact in document["artifacts"]
+            if artifact["left_out"] is None and artifact["sha256"] not in replaced
         }
-        self.left_out: dict[str, str] = {}
+        self.left_out: dict[str, str] = dict.fromkeys(replaced, "as_profile")
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for sha256, item in self.rows.items():
@@ -228,10 +247,7 @@ def _list_same_collectors(  # noqa: PLR0917
     written: Mapping[str, tuple[str, Path, int]],
     directory: Path,
 ) -> set[UUID]:
-    """Return the collectors of a run whose parsers read the same from the redacted bytes.
-
-    Profiles are built by another job, so their collectors are never in the result.
-    """
+    """Return the collectors of a run whose parsers read the same from the redacted bytes, apart from profiles."""
 
     def swapped(order: Json) -> Json:
         parts = {
@@ -252,10 +268,14 @@ def _list_same_collectors(  # noqa: PLR0917
     return {
         item
         for item in before.keys() & after.keys()
-        if not before[item][0].get("profiles")
-        and _redact_value(redactor, before[item][0], "") == after[item][0]
+        if _redact_value(redactor, _drop_profiles(before[item][0]), "") == _drop_profiles(after[item][0])
         and before[item][1] == after[item][1]
     }
+
+
+def _drop_profiles(parsed: Json) -> Json:
+    """Profiles are built by another job, and are in the bundle as tables."""
+    return {name: value for name, value in parsed.items() if name != "profiles"}
 
 
 def _read_parsed(

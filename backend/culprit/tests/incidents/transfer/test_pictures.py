@@ -180,22 +180,22 @@ def test_import_recomputes_comparison_after_its_profiles(desk, recorded, db, peo
         assert len({(run.started_at, run.ended_at) for run in runs}) == 1
 
 
-def test_redacted_bundle_marks_omitted_recordings(desk, recorded, db, people):
-    """Frames of redacted bytes would be a recording that no run made: `reads_otherwise`."""
+def test_a_pin_of_a_redacted_bundle_opens_the_frame_of_its_profile(desk, recorded, db, people):
+    """The bundle has the profile with redacted names instead of the recording."""
     _, _, profiles = recorded
-    pinned(desk, profiles, "cache-misses")
+    frames = pinned(desk, profiles, "cache-misses")
     data = exported(desk, redacted=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         document = json.loads(archive.read(DOCUMENT))
-        assert not any(b"lookup" in archive.read(item) for item in archive.namelist() if item != DOCUMENT)
-    assert {artifact["part"]: artifact["left_out"] for artifact in document["artifacts"]}[
-        "script.txt"
-    ] == "reads_otherwise"
+        assert not any(b"/srv/shop" in archive.read(item) for item in archive.namelist())
+    left_out = {artifact["part"]: artifact["left_out"] for artifact in document["artifacts"]}
+    assert (left_out["script.txt"], left_out["on_cpu.tables"]) == ("as_profile", None)
     reported = there(desk, db, people, data)
     [pin] = reported["pins"]
     assert pin["snapshot"]["frame"] == "lookup"
-    profile = desk.client.get(f"{API}{pin['view']}").json()
-    assert (profile["state"], profile["failure"]["key"]) == ("failed", "transfer.profile_not_built")
+    profile = desk.client.get(f"{API}/profiles/{pin['ref']['profile_id']}").json()
+    assert (profile["state"], profile["event"]) == ("ready", "cache-misses")
+    assert deepest(tree(desk.client, profile["id"]))[1] == frames
 
 
 def test_import_drops_links_to_foreign_rows(desk, recorded, db, people):

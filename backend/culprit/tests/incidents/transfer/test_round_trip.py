@@ -196,7 +196,7 @@ def test_a_redacted_bundle_holds_no_name_and_reads_the_same(desk, request):
     document = _document(data)
     why = {artifact["part"]: artifact["left_out"] for artifact in document["artifacts"]}
     assert why == {"samples": None, "stdout": None, "raw": "no_text"}
-    assert document["origin"]["redacted"] and document["hosts"][0]["name"] == "host-1"
+    assert document["origin"]["redacted"] and document["hosts"][0]["name"] == "host-1.host-2"
     other, people = request.getfixturevalue("elsewhere")
     compared = read_all(other, import_bundle(other, people["oncall"].actor, data))
     assert compared["difference_count"] == 0, compared["differences"]
