@@ -9,6 +9,8 @@ from __future__ import annotations
 
 #: Collectors whose recordings the server reads itself, where it can: they have the options of `build_reading_options`.
 READ_BY_SERVER = frozenset({"perf_record", "pagefault_stacks", "perf_sched", "offcpu", "look_back"})
+#: Those whose functions the server names: it may fetch symbols from the host.
+NAMED_BY_SERVER = READ_BY_SERVER - {"perf_sched"}
 
 #: Finds a perf that runs on this kernel (Debian and Ubuntu ship a wrapper that may find none), sets `$nice`,
 #: `$clock`, `$extra` and the functions `has`, `report` and `usable`. No perf settings of the user are used.

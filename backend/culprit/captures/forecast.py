@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -11,10 +11,19 @@ from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
 from collectors.cost import HostSize, forecast_cpu_s
+from collectors.parse.perf import perf_data
 from collectors.registry import COLLECTORS
+from collectors.runner import symbols
+from collectors.shell.perf import NAMED_BY_SERVER
 from culprit.captures import queries
+from culprit.captures.schemas import PreviewSymbols
+from culprit.web.schemas import MessageRef
 
 _RUNS = 3
+#: Of fetches of symbols: most captures of a host bring no new program.
+_FETCHES = 5
+#: Bytes and milliseconds of CPU of a first fetch on a busy machine: docs/figures.md.
+_FIRST_FETCH = (10e6, 900.0)
 #: A correction beyond these bounds shows that the runs are no guide, for example because the host was out of CPU.
 _SMALLEST, _GREATEST = 0.3, 3.0
 
@@ -47,3 +56,38 @@ def forecast_collector_pct(seconds: Mapping[str, int], sizes: Sequence[HostSize]
         name: round(100 * max(forecast[name] for forecast in forecasts) / duration, 2)
         for name, duration in seconds.items()
     }
+
+
+def forecast_symbols(
+    session: Session, host_ids: Sequence[UUID], collectors: Collection[str]
+) -> PreviewSymbols | None:
+    """Return what the fetch of symbols costs the host where it costs most, or None if none of `collectors` needs it."""
+    if not NAMED_BY_SERVER.intersection(collectors) or not perf_data.is_available():
+        return None
+    costs = [_forecast_fetch(session, host_id) for host_id in host_ids]
+    size, cpu_ms, is_first = max(costs, default=(*_FIRST_FETCH, True))
+    key = "capture.symbols_first" if is_first else "capture.symbols_again"
+    params = {
+        "mb": round(size / 1e6, 1),
+        "cpu_s": round(cpu_ms / 1000, 2),
+        "limit_mb": round(symbols.MAX_BYTES / 1e6),
+    }
+    return PreviewSymbols(
+        bytes=round(size),
+        cpu_s=round(cpu_ms / 1000, 3),
+        max_bytes=symbols.MAX_BYTES,
+        is_first=is_first,
+        text=MessageRef(key=key, params=params),
+    )
+
+
+def _forecast_fetch(session: Session, host_id: UUID) -> tuple[float, float, bool]:
+    """Return bytes and milliseconds of CPU of the next fetch from a host, and whether it is the first one."""
+    fetches = queries.list_symbol_fetches(session, host_id, _FETCHES)
+    if not fetches:
+        return (*_FIRST_FETCH, True)
+    return (
+        statistics.fmean(size for size, _ in fetches),
+        statistics.fmean(cpu_ms for _, cpu_ms in fetches),
+        False,
+    )

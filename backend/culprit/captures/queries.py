@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, selectinload
 
 from collectors.plans import highest_tier
 from collectors.registry import COLLECTORS
+from collectors.runner import symbols
 from culprit.accounts.actor import Actor
 from culprit.accounts.queries.visibility import (
     visible_captures_clause,
@@ -30,6 +31,8 @@ from culprit.infra.models.accounts.user_account import UserAccount
 from culprit.infra.models.automation.watcher import Watcher
 from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.hosts.preflight import Preflight
 from culprit.infra.models.hosts.service import Service
@@ -113,6 +116,27 @@ def list_run_costs(session: Session, host_id: UUID, limit: int) -> list[tuple[fl
         .limit(limit)
     )
     return [(cpu_ms, collectors) for cpu_ms, collectors in session.execute(query) if cpu_ms]
+
+
+def list_symbol_fetches(session: Session, host_id: UUID, limit: int) -> list[tuple[int, float]]:
+    """Return (sent bytes, milliseconds of CPU) of the newest fetches of symbols from a host.
+
+    Both are 0 where the server had all symbols. Symbols of earlier runs are parts of a run before its fetch starts.
+    """
+    is_sent = Artifact.created_at >= func.to_timestamp(RunCollector.started_ns / 1e9)
+    query = (
+        select(
+            func.coalesce(func.sum(Artifact.stored_size).filter(is_sent), 0),
+            func.coalesce(RunCollector.cpu_ms, 0.0),
+        )
+        .join(Run, Run.id == RunCollector.run_id)
+        .outerjoin(Artifact, Artifact.run_collector_id == RunCollector.id)
+        .where(Run.host_id == host_id, RunCollector.collector == symbols.ID, RunCollector.state == "done")
+        .group_by(RunCollector.id)
+        .order_by(RunCollector.id.desc())
+        .limit(limit)
+    )
+    return [(int(size), cpu_ms) for size, cpu_ms in session.execute(query)]
 
 
 def lock_open_runs(session: Session, capture_id: UUID) -> list[Run]:

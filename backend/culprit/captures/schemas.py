@@ -88,10 +88,24 @@ class PreviewCollector(BaseModel):
     why: MessageRef | None = None
 
 
+class PreviewSymbols(BaseModel):
+    """What the fetch of symbols after the run costs the host where it costs most.
+
+    `bytes` (compressed) and `cpu_s` are means of the last fetches. The first fetch of a host (`is_first`) has typical
+    ones. `max_bytes` is the limit of a fetch before compression.
+    """
+
+    bytes: int
+    cpu_s: float
+    max_bytes: int
+    is_first: bool
+    text: MessageRef
+
+
 class CapturePreviewResponse(BaseModel):
     """The complete preview. `refusal` is the reason if the capture is not allowed.
 
-    `service` is the reason why services are not measured.
+    `service` is the reason why services are not measured. `symbols` is null if no symbols are fetched.
     """
 
     tier: TierName
@@ -100,6 +114,7 @@ class CapturePreviewResponse(BaseModel):
     total_seconds: int
     collectors: list[PreviewCollector]
     service: MessageRef | None = None
+    symbols: PreviewSymbols | None = None
 
 
 class CollectorProgress(BaseModel):

@@ -23,7 +23,7 @@ from culprit.accounts.unattended_tiers import require_tier_allowed
 from culprit.captures import queries, service_collectors
 from culprit.captures.cancellation import cancel_runs
 from culprit.captures.consent import require_confirmation, require_ptrace_permitted
-from culprit.captures.forecast import forecast_collector_pct, load_host_sizes
+from culprit.captures.forecast import forecast_collector_pct, forecast_symbols, load_host_sizes
 from culprit.captures.schemas import (
     CaptureCreate,
     CapturePreviewRequest,
@@ -159,6 +159,7 @@ def preview_capture(
             for collector in plan.collectors
         ],
         service=sentence_to_json(differ),
+        symbols=forecast_symbols(session, [host.id for host in hosts], [item.id for item in plan.collectors]),
     )
 
 

@@ -39,6 +39,15 @@ route("POST", "/captures/preview", ({ body }) => {
     allowed: refusal === null,
     refusal,
     total_seconds: seconds + (tier === "deep" ? 5 : 0) + 3,
+    symbols: ids.includes("perf_record")
+      ? {
+          bytes: 10e6,
+          cpu_s: 0.9,
+          max_bytes: 100663296,
+          is_first: true,
+          text: { key: "capture.symbols_first", params: { mb: 10, cpu_s: 0.9, limit_mb: 101 } },
+        }
+      : null,
     collectors: chosen.map((c) => ({
       id: c.id,
       tier: c.tier,

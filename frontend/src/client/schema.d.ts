@@ -4576,7 +4576,7 @@ export interface components {
          * CapturePreviewResponse
          * @description The complete preview. `refusal` is the reason if the capture is not allowed.
          *
-         *     `service` is the reason why services are not measured.
+         *     `service` is the reason why services are not measured. `symbols` is null if no symbols are fetched.
          */
         CapturePreviewResponse: {
             /** Allowed */
@@ -4601,6 +4601,7 @@ export interface components {
                     [key: string]: string | number;
                 };
             } | null;
+            symbols?: components["schemas"]["PreviewSymbols"] | null;
             /**
              * Tier
              * @enum {string}
@@ -10682,6 +10683,35 @@ export interface components {
              * @enum {string}
              */
             state: "works" | "degrades" | "unavailable" | "unknown";
+        };
+        /**
+         * PreviewSymbols
+         * @description What the fetch of symbols after the run costs the host where it costs most.
+         *
+         *     `bytes` (compressed) and `cpu_s` are means of the last fetches. The first fetch of a host (`is_first`) has typical
+         *     ones. `max_bytes` is the limit of a fetch before compression.
+         */
+        PreviewSymbols: {
+            /** Bytes */
+            bytes: number;
+            /** Cpu S */
+            cpu_s: number;
+            /** Is First */
+            is_first: boolean;
+            /** Max Bytes */
+            max_bytes: number;
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            text: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
         };
         /**
          * PrimaryNumberRequest

@@ -43,6 +43,9 @@ describe("a new capture", () => {
     const router = openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=cpu`);
     expect(await screen.findByText(/perf record -F 99 -a -g/)).toBeVisible();
     expect(screen.getByText("about 33 s")).toBeVisible();
+    expect(
+      screen.getByText(/symbol tables of its programs are read once: about 10 MB and 0.9 s/),
+    ).toBeVisible();
     expect(sent.some((request) => request.method === "POST" && request.path === "/captures")).toBe(false);
     await user.type(screen.getByRole("textbox", { name: "Reason" }), "p99 is bad");
     await user.click(screen.getByRole("button", { name: "Run on 1 host" }));

@@ -9,10 +9,10 @@ import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./PreviewTable.module.css";
 
-/** What one capture costs a host: percent of one core while all run, and bytes over their durations. */
+/** What one capture costs a host: percent of one core while all run, and bytes over their durations and of symbols. */
 export function expectedCost(preview: Preview): { cpu_pct: number; bytes: number } {
   let cpu = 0;
-  let size = 0;
+  let size = preview.symbols?.bytes ?? 0;
   for (const collector of preview.collectors) {
     cpu += collector.cost.cpu_pct;
     size += collector.cost.bytes_per_s * collector.seconds;
@@ -30,82 +30,87 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
   const about = useCollectors();
   const names = new Map(hosts.map((host) => [host.id, host.name]));
   return (
-    <DataTable stack label={t("newCapture.preview")} maxHeight="44vh">
-      <thead>
-        <tr>
-          <th>{t("preflight.collector")}</th>
-          <th>{t("newCapture.tier")}</th>
-          <th className="right">{t("newCapture.seconds")}</th>
-          <th>{t("newCapture.command")}</th>
-          <th className="right">{t("newCapture.costOf")}</th>
-          <th>{t("newCapture.onHosts")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {preview.collectors.map((collector) => {
-          const info = about.data?.find((c) => c.id === collector.id);
-          return (
-            <tr key={collector.id}>
-              <td>
-                <span title={pick(info?.why)}>{pick(info?.title) || collector.id}</span>
-                {collector.why && <div className={classes.note}>{sentence(collector.why)}</div>}
-              </td>
-              <td>
-                <TierTag tier={collector.tier} />
-              </td>
-              <td className="num right">{collector.seconds}</td>
-              <td className={classes.command}>
-                {collector.commands.map((command) => (
-                  <div key={command}>{command}</div>
-                ))}
-                {pick(collector.cost.note) && <div className={classes.note}>{pick(collector.cost.note)}</div>}
-              </td>
-              <td className="num right">
-                {number(collector.cost.cpu_pct)} %
-                <div className="dim">{bytes(collector.cost.bytes_per_s * collector.seconds)}</div>
-              </td>
-              <td>
-                {STATES.map((state) => {
-                  const there = collector.hosts.filter((host) => host.state === state);
-                  if (there.length === 0) return null;
-                  const reasons = there.filter((host) => host.reason || host.remedy).slice(0, 6);
-                  const mark = (
-                    <StatusIcon tone={toneOf(state)}>
-                      {collector.hosts.length === 1
-                        ? t(`state.${state}`)
-                        : `${there.length} ${t(`state.${state}`)}`}
-                    </StatusIcon>
-                  );
-                  return (
-                    <div key={state}>
-                      {reasons.length === 0 ? (
-                        mark
-                      ) : (
-                        <Tooltip
-                          label={reasons.map((host) => (
-                            <div key={host.host_id}>
-                              {names.get(host.host_id)}: {sentence(host.reason)}
-                            </div>
-                          ))}
-                        >
-                          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: its reasons must be readable by keyboard */}
-                          <span tabIndex={0}>{mark}</span>
-                        </Tooltip>
-                      )}
-                      {collector.hosts.length === 1 && reasons[0] && (
-                        <div className={classes.reasonText}>
-                          {sentence(reasons[0].reason)}
-                          <RemedyHint remedy={reasons[0].remedy} />
-                        </div>
-                      )}
-                    </div>
-                  );
-                })}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </DataTable>
+    <>
+      <DataTable stack label={t("newCapture.preview")} maxHeight="44vh">
+        <thead>
+          <tr>
+            <th>{t("preflight.collector")}</th>
+            <th>{t("newCapture.tier")}</th>
+            <th className="right">{t("newCapture.seconds")}</th>
+            <th>{t("newCapture.command")}</th>
+            <th className="right">{t("newCapture.costOf")}</th>
+            <th>{t("newCapture.onHosts")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {preview.collectors.map((collector) => {
+            const info = about.data?.find((c) => c.id === collector.id);
+            return (
+              <tr key={collector.id}>
+                <td>
+                  <span title={pick(info?.why)}>{pick(info?.title) || collector.id}</span>
+                  {collector.why && <div className={classes.note}>{sentence(collector.why)}</div>}
+                </td>
+                <td>
+                  <TierTag tier={collector.tier} />
+                </td>
+                <td className="num right">{collector.seconds}</td>
+                <td className={classes.command}>
+                  {collector.commands.map((command) => (
+                    <div key={command}>{command}</div>
+                  ))}
+                  {pick(collector.cost.note) && (
+                    <div className={classes.note}>{pick(collector.cost.note)}</div>
+                  )}
+                </td>
+                <td className="num right">
+                  {number(collector.cost.cpu_pct)} %
+                  <div className="dim">{bytes(collector.cost.bytes_per_s * collector.seconds)}</div>
+                </td>
+                <td>
+                  {STATES.map((state) => {
+                    const there = collector.hosts.filter((host) => host.state === state);
+                    if (there.length === 0) return null;
+                    const reasons = there.filter((host) => host.reason || host.remedy).slice(0, 6);
+                    const mark = (
+                      <StatusIcon tone={toneOf(state)}>
+                        {collector.hosts.length === 1
+                          ? t(`state.${state}`)
+                          : `${there.length} ${t(`state.${state}`)}`}
+                      </StatusIcon>
+                    );
+                    return (
+                      <div key={state}>
+                        {reasons.length === 0 ? (
+                          mark
+                        ) : (
+                          <Tooltip
+                            label={reasons.map((host) => (
+                              <div key={host.host_id}>
+                                {names.get(host.host_id)}: {sentence(host.reason)}
+                              </div>
+                            ))}
+                          >
+                            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: its reasons must be readable by keyboard */}
+                            <span tabIndex={0}>{mark}</span>
+                          </Tooltip>
+                        )}
+                        {collector.hosts.length === 1 && reasons[0] && (
+                          <div className={classes.reasonText}>
+                            {sentence(reasons[0].reason)}
+                            <RemedyHint remedy={reasons[0].remedy} />
+                          </div>
+                        )}
+                      </div>
+                    );
+                  })}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </DataTable>
+      {preview.symbols && <p className={classes.note}>{sentence(preview.symbols.text)}</p>}
+    </>
   );
 }
