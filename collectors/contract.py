@@ -269,8 +269,8 @@ class UsedModule:
 
     `key`: its build ID, or `inode-MAJOR-MINOR-INODE-GENERATION`, all hexadecimal; None if the recording has neither.
     `places`: (PID, start, end) of processes that mapped it. `samples`: those whose innermost function is in it.
-    `symbols`: how many of its symbols are known; of memory without a file (`is_anonymous`), those of the map of a JIT
-    compiler.
+    `symbols`: how many of its symbols are known; of memory without a file (`is_anonymous`), those of the map or dump of
+    a JIT compiler.
     """
 
     path: str

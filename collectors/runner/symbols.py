@@ -6,6 +6,9 @@ blocks that hold its headers, symbol tables, notes and function starts are sent.
 
 Parts: `index`, and a part `KEY.blocks` or `KEY.map` of each file or map. Lines of the index: `file KEY BUILD_ID`,
 `blocks KEY BLOCK COUNT` (4096 bytes each, in the order of the part), `map KEY`, `failed KEY REASON`.
+
+Of a file with a build ID, the separate file with its debugging symbols is sent too, as `KEY-debug`, if it is where
+distributions and developers install it and has the same build ID.
 """
 
 from __future__ import annotations
@@ -110,7 +113,7 @@ umask 077
     + ENTER
     + r"""
 : > index
-failed() { echo "failed $1 $2" >> index; }
+failed() { case $1 in *-debug) ;; *) echo "failed $1 $2" >> index ;; esac; }
 # Set `file` to the file that one of the processes `$1` has mapped; by its path only if that is the same inode.
 find_file() {
     for place in $1; do
@@ -121,22 +124,25 @@ find_file() {
     case $file in /*) ;; *) return 1 ;; esac
     [ -f "$file" ] && [ "$(stat -L -c %D-%i "$file" 2> .stat)" = "$3" ]
 }
+# Read the first block of the file `$file`.
+read_head() {
+    $limit dd if="$file" of=".head-$1" bs=4096 count=1 conv=sync 2> .dd && [ -s ".head-$1" ] || return 1
+    heads="$heads .head-$1" keys="$keys $1"
+    echo "$file" > ".file-$1"
+}
 heads= keys= limit=
 ! timeout 5 true 2> .timeout || limit='timeout 5'
 printf '%s\n' "$OPT_FILES" > .requests
+: > .paths
 while read -r key inode path places; do
     [ -n "$key" ] || continue
-    if find_file "$places" "$path" "$inode" && $limit dd if="$file" of=".head-$key" bs=4096 count=1 conv=sync 2> .dd &&
-        [ -s ".head-$key" ]; then
-        heads="$heads .head-$key" keys="$keys $key"
-        echo "$file" > ".file-$key"
-    else
-        failed "$key" gone
-    fi
+    echo "$key $path" >> .paths
+    find_file "$places" "$path" "$inode" && read_head "$key" || failed "$key" gone
 done < .requests
+# Send the blocks of the files whose heads were read. `.ids` has the key and the build ID of each file in the index.
+send_files() {
 : > .heads
 [ -z "$heads" ] || cat $heads | od -An -v -tu1 | awk -v files="$keys" '@HEADS@' > .heads
-left=$BYTES
 while read -r key id offset count size names frames frames_size; do
     [ "$id" != not_elf ] || { failed "$key" not_elf; continue; }
     if [ "$count" -lt 2 ] || [ "$count" -gt 2000 ] || [ "$size" != 64 ] || [ "$offset" -lt 64 ]; then
@@ -144,6 +150,10 @@ while read -r key id offset count size names frames frames_size; do
         continue
     fi
     read -r file < ".file-$key"
+    if [ -s ".id-$key" ]; then
+        read -r expected < ".id-$key"
+        [ "$expected" = "$id" ] || continue
+    fi
     first=$((offset / 4096))
     dd if="$file" bs=4096 skip="$first" count=$(((offset + count * 64 - 1) / 4096 - first + 1)) conv=sync 2> .dd |
         od -An -v -tu1 | awk -v offset="$offset" -v count="$count" -v names="$names" -v frames="$frames" \
@@ -157,6 +167,27 @@ while read -r key id offset count size names frames frames_size; do
     echo "file $key $id" >> index
     while read -r first blocks; do echo "blocks $key $first $blocks"; done < .blocks >> index
 done < .heads
+}
+left=$BYTES
+send_files
+heads= keys=
+cp index .sent
+while read -r kind key id; do
+    [ "$kind" = file ] && [ "${#id}" -gt 2 ] || continue
+    rest=${id#??} path=
+    while read -r known name; do [ "$known" != "$key" ] || path=$name; done < .paths
+    set -- "/usr/lib/debug/.build-id/${id%"$rest"}/$rest.debug"
+    case $path in
+        /*) set -- "$1" "/usr/lib/debug$path.debug" "${path%/*}/.debug/${path##*/}.debug" "$path.debug" ;;
+    esac
+    for file in "$@"; do
+        [ -f "$file" ] && [ -r "$file" ] || continue
+        echo "$id" > ".id-$key-debug"
+        read_head "$key-debug"
+        break
+    done
+done < .sent
+send_files
 # A map is read with the rights of its process: in its root, as its user.
 for pid in $OPT_MAPS; do
     key=map-$pid inner=
@@ -165,7 +196,22 @@ for pid in $OPT_MAPS; do
     done < "/proc/$pid/status" 2> .status
     [ -z "$inner" ] ||
         enter_target file "/tmp/perf-$inner.map" @MAP_BYTES@ 10 "$pid" 2> .enter | tail -n +2 > "$key.map"
-    if [ -s "$key.map" ]; then echo "map $key" >> index; else rm -f "$key.map"; failed "$key" gone; fi
+    # A compiler maps its dump, which begins with `JiTD`. Of a file that is too large, only the end is read.
+    dump=$(awk -v name="/jit-$inner.dump" '
+        $2 ~ /x/ && (at = index($0, "/")) && substr($0, length($0) - length(name) + 1) == name {
+            print substr($0, at); exit
+        }' "/proc/$pid/maps" 2> .maps)
+    [ -z "$dump" ] || enter_target file "$dump" @MAP_BYTES@ 10 "$pid" 2> .enter | tail -n +2 > "dump-$pid.map"
+    case $(head -c 4 "dump-$pid.map" 2> .head) in
+        JiTD | DTiJ) echo "map dump-$pid" >> index ;;
+        *) rm -f "dump-$pid.map" ;;
+    esac
+    if [ -s "$key.map" ]; then
+        echo "map $key" >> index
+    else
+        rm -f "$key.map"
+        [ -s "dump-$pid.map" ] || failed "$key" gone
+    fi
 done
 exit 0
 """
@@ -200,6 +246,11 @@ def name_blocks_part(key: str) -> str:
     return f"{key}.blocks"
 
 
+def name_debug_key(key: str) -> str:
+    """Return the key of the separate file with the debugging symbols of a file."""
+    return f"{key}-debug"
+
+
 def describe_known(blocks: Mapping[str, Sequence[Sequence[int]]]) -> str:
     """Return the index of files that are known already: their blocks by key."""
     return "".join(f"blocks {key} {first} {count}\n" for key, runs in blocks.items() for first, count in runs)
@@ -208,6 +259,11 @@ def describe_known(blocks: Mapping[str, Sequence[Sequence[int]]]) -> str:
 def name_map_part(pid: int | str) -> str:
     """Return the name of the part that holds the map of a process."""
     return f"map-{pid}.map"
+
+
+def name_dump_part(pid: int | str) -> str:
+    """Return the name of the part that holds the dump of a process: `jit-PID.dump`."""
+    return f"dump-{pid}.map"
 
 
 def build_job(files: Sequence[FileRequest], map_pids: Sequence[int]) -> CollectorJob:

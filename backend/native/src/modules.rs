@@ -287,9 +287,15 @@ impl Modules {
             is_anonymous: matches!(item.origin, Origin::Anonymous(_)),
             places: item.places.clone(),
             samples,
-            symbols: table.len(),
+            symbols: table.len() + self.count_generated(&item.origin),
         });
         (modules.collect(), of_kernel)
+    }
+
+    /// How many functions the dump of a compiler names.
+    fn count_generated(&self, origin: &Origin) -> usize {
+        let Origin::Anonymous(pid) = origin else { return 0 };
+        self.jit.get(pid).and_then(Option::as_ref).map_or(0, JitDump::count_functions)
     }
 
     /// How many symbols of the kernel are known.
@@ -396,7 +402,7 @@ impl Modules {
     }
 
     fn read_file(&self, path: &[u8], file: &FileId) -> Option<SymbolTable> {
-        let find_debug = |id: &[u8]| self.find_debug_file(id);
+        let find_debug = |id: &[u8]| self.find_debug_file(id, file);
         if let (Some(store), Some(key)) = (&self.sources.store, file.key()) {
             let stored = map_file(&store.join(key));
             if let Some(symbols) = stored.and_then(|bytes| elf::read_elf(&bytes, find_debug)) {
@@ -425,8 +431,13 @@ impl Modules {
         programs::open_program(&self.sources, path, file)
     }
 
-    /// Debugging symbols that are installed apart from their program, as `-dbg` packages do.
-    fn find_debug_file(&self, build_id: &[u8]) -> Option<Mmap> {
+    /// Debugging symbols apart from their program: stored as `KEY-debug`, or installed as `-dbg` packages do.
+    fn find_debug_file(&self, build_id: &[u8], file: &FileId) -> Option<Mmap> {
+        let stored = || map_file(&self.sources.store.as_ref()?.join(format!("{}-debug", file.key()?)));
+        stored().or_else(|| self.find_installed_debug_file(build_id))
+    }
+
+    fn find_installed_debug_file(&self, build_id: &[u8]) -> Option<Mmap> {
         let name = to_hexadecimal(build_id);
         let (folder, file) = name.split_at_checked(2)?;
         let root = self.sources.root.as_ref()?;

@@ -13,51 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.contract import Script
 from collectors.parse.perf import perf_data
-from collectors.runner import program, symbols
-from collectors.tests.support import BytesPart, context
+from collectors.runner import symbols
+from collectors.tests.symbol_fetch import fetch, rebuild, rows
 
 SHELLS = [item for item in ("dash", "bash", "busybox ash") if shutil.which(item.split()[0])]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="map_files needs root")
 needs_reader = pytest.mark.skipif(not perf_data.is_available(), reason="the native reader is not installed")
-
-
-def fetch(
-    folder: Path,
-    files: list[symbols.FileRequest],
-    maps: tuple[int, ...] = (),
-    shell: str = "dash",
-    limit: int = 1 << 26,
-) -> dict[str, bytes]:
-    """Run the script in an empty folder, and return its parts."""
-    job = symbols.build_job(files, maps)
-    [method] = job.methods
-    assert isinstance(method, Script)
-    options = {f"OPT_{name.upper()}": value for name, value in job.options.items()}
-    where = folder / "fetched"
-    where.mkdir()
-    subprocess.run(
-        [*shell.split(), "-c", program.compact_script(method.sh)],
-        cwd=where, env={**os.environ, "BYTES": str(limit), **options}, check=True, timeout=60,
-    )  # fmt: skip
-    return {path.name: path.read_bytes() for path in where.iterdir() if not path.name.startswith(".")}
-
-
-def rows(parts: dict[str, bytes]) -> dict[str, tuple[object, ...]]:
-    parsed = symbols.parse_symbols({name: BytesPart(data) for name, data in parts.items()}, context())
-    return {str(row[0]): row[1:] for table in parsed.tables for row in table.rows}
-
-
-def rebuild(blocks: str, data: bytes, to: Path) -> Path:
-    """Write the blocks of a part at their places."""
-    with to.open("wb") as out:
-        for run in blocks.split():
-            first, count = map(int, run.split("+"))
-            out.seek(first * symbols.BLOCK)
-            out.write(data[: count * symbols.BLOCK])
-            data = data[count * symbols.BLOCK :]
-    return to
 
 
 @needs_root
@@ -100,7 +62,12 @@ def test_blocks_name_the_same_functions_as_the_whole_file(shell: str, tmp_path: 
         )
     parts = fetch(tmp_path, requests, shell=shell)
     fetched = rows(parts)
-    assert len(fetched) == len(used) >= 2
+    assert {item.key for item in used} <= set(fetched) and len(used) >= 2
+    for key in set(fetched) - {item.key for item in used}:
+        build_id = str(fetched[key][1])
+        debug = Path(f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug")
+        assert key.endswith("-debug") and debug.is_file()
+        (whole / key).symlink_to(debug)
     for key, (state, build_id, blocks, part) in fetched.items():
         assert state == "file" and len(str(build_id)) == 40
         rebuild(str(blocks), parts[str(part)], sparse / key)

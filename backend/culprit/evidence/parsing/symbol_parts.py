@@ -16,6 +16,7 @@ from collectors.runner.symbols import (
     KNOWN,
     MAX_INDEX,
     name_blocks_part,
+    name_dump_part,
     name_map_part,
     parse_index,
 )
@@ -24,7 +25,11 @@ from culprit.infra.artifacts.stored_part import StoredPart
 #: Programs are smaller. The files are sparse, but each is mapped as a whole while it is read.
 MAX_FILE_BYTES = 2 << 30
 DIRECTORY = Path("symbols")
-_MAP = re.compile(name_map_part("([0-9]{1,9})"))
+#: Parts that compilers wrote, and what the reader expects as their names.
+_GENERATED = (
+    (re.compile(re.escape(name_map_part("PID")).replace("PID", "([0-9]{1,9})")), "perf-{}.map"),
+    (re.compile(re.escape(name_dump_part("PID")).replace("PID", "([0-9]{1,9})")), "jit-{}.dump"),
+)
 
 
 def open_part(described: Mapping[str, Any]) -> StoredPart:
@@ -52,8 +57,9 @@ def unpack_symbols(described: Mapping[str, Any]) -> SymbolFiles:
         if (part := parts.get(name_blocks_part(key))) is not None:
             _write_blocks(part, store / key, blocks)
     for name, part in parts.items():
-        if match := _MAP.fullmatch(name):
-            _write_blocks(part, maps / f"perf-{match[1]}.map", None)
+        for pattern, file in _GENERATED:
+            if match := pattern.fullmatch(name):
+                _write_blocks(part, maps / file.format(match[1]), None)
     return SymbolFiles(kallsyms=kallsyms, store=store, perf_maps=maps)
 
 
@@ -65,8 +71,7 @@ def _write_blocks(part: StoredPart, to: Path, blocks: Iterable[tuple[int, int]] 
     if any(start + size > MAX_FILE_BYTES for start, size in places):
         return
     try:
-        source = part.reader()
-        with to.open("wb") as out:
+        with part.reader() as source, to.open("wb") as out:
             for start, size in places:
                 out.seek(start)
                 left = size

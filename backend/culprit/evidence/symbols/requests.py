@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from collectors.runner.symbols import MAX_FILES, MAX_MAPS, FileRequest
+from collectors.runner.symbols import MAX_FILES, MAX_MAPS, FileRequest, name_debug_key
 from culprit.evidence.symbols.queries import KERNEL
 from culprit.json_types import Json
 
@@ -17,7 +17,7 @@ READER = "perf_data"
 def list_keys(source: Mapping[str, Any]) -> list[str]:
     """Return the keys of the stored symbols that a profile needs: of its modules, and of the kernel."""
     modules = [module["key"] for module in source["modules"] if module["key"]]
-    return [*modules, KERNEL + source["kernel"]]
+    return [*modules, *map(name_debug_key, modules), KERNEL + source["kernel"]]
 
 
 def list_missing_files(sources: Iterable[Mapping[str, Any]], known: Iterable[str]) -> list[FileRequest]:

@@ -58,6 +58,11 @@ impl<D: Deref<Target = [u8]>> JitDump<D> {
         self.at > before
     }
 
+    /// How many functions are named at the time that was reached.
+    pub fn count_functions(&self) -> usize {
+        self.code.len()
+    }
+
     /// The name of the code at an address.
     pub fn find(&self, address: u64) -> Option<&[u8]> {
         let (_, code) = self.code.range(..=address).next_back().filter(|(_, code)| address < code.end)?;
