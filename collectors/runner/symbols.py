@@ -57,18 +57,22 @@ function note(at, end,  j) {
         if (n(at, 4) == 4 && n(at + 8, 4) == 3 && n(at + 12, 4) == 5590599)
             for (j = 0; j < n(at + 4, 4) && j < 20 && at + 16 + j < end; j++) id = id sprintf("%02x", b[at + 16 + j])
 }
-function head(  i, at, start, end, frames, size) {
-    id = ""; frames = size = 0
-    if (n(0, 4) != 1179403647 || b[4] != 2 || b[5] != 1 || n(40, 8) > 1e12) { print file, "not_elf"; return }
-    for (i = 0; i < n(56, 2); i++) {
-        at = n(32, 8) + i * 56
+# `w` is the width of numbers in bytes: 8 in 64-bit files, 4 in others.
+function head(  i, at, start, end, frames, size, w, sections, counts) {
+    id = ""; frames = size = 0; w = b[4] * 4; sections = w == 8 ? 40 : 32; counts = w == 8 ? 56 : 44
+    if (n(0, 4) != 1179403647 || w != 4 && w != 8 || b[5] != 1 || n(sections, w) > 1e12) {
+        print file, "not_elf"; return
+    }
+    for (i = 0; i < n(counts, 2); i++) {
+        at = n(24 + w, w) + i * (w == 8 ? 56 : 32)
         if (at + 56 > 4096) break
-        if (n(at, 4) == 1685382480 && n(at + 8, 8) < 1e12) { frames = n(at + 8, 8); size = n(at + 32, 4) }
-        start = n(at + 8, 8); end = start + n(at + 32, 8)
+        start = n(at + w, w); end = start + n(at + 4 * w, w)
+        if (n(at, 4) == 1685382480 && start < 1e12) { frames = start; size = end - start }
         if (n(at, 4) == 4 && id == "" && end <= 4096) note(start, end)
     }
-    printf "%s %s %.0f %d %d %d", file, id == "" ? "-" : id, n(40, 8), n(60, 2), n(58, 2), n(62, 2)
-    printf " %.0f %.0f\n", frames, size
+    entry = w == 8 ? 64 : 40
+    printf "%s %s %.0f %d %d", file, id == "" ? "-" : id, n(sections, w), n(counts + 4, 2), entry
+    printf " %d %.0f %.0f\n", n(counts + 2, 2) == entry ? n(counts + 6, 2) : -1, frames, size
 }
 BEGIN { split(files, name, " ") }
 {
@@ -77,7 +81,8 @@ BEGIN { split(files, name, " ") }
 }
 """
 #: Of the section headers at `offset`: runs of blocks of the file that hold symbol tables and their strings (types 2, 11
-#: and what they link to), notes (7), relocations of the PLT (4, with a section of their own), and names of sections.
+#: and what they link to), notes (7), relocations of the PLT (4 or 9, with a section of their own), and names of
+#: sections. `entry` is the size of a header: 64 bytes in 64-bit files, 40 in others.
 _SECTIONS_AWK = r"""
 function n(at, size,  v) { at += offset % 4096; for (v = 0; size > 0; size--) v = v * 256 + b[at + size - 1]; return v }
 function want(from, size,  k, first, last) {
@@ -90,14 +95,16 @@ function want(from, size,  k, first, last) {
     }
     start[++kept] = first; till[kept] = last
 }
-function section(at) { want(n(at + 24, 8), n(at + 32, 8)) }
+function section(at) { want(n(at + 8 + 2 * w, w), n(at + 8 + 3 * w, w)) }
 { for (i = 1; i <= NF; i++) b[have++] = $i }
 END {
-    want(0, 4096); want(offset, count * 64); want(frames, size)
+    w = entry == 64 ? 8 : 4
+    want(0, 4096); want(offset, count * entry); want(frames, size)
     for (s = 0; s < count; s++) {
-        type = n(s * 64 + 4, 4)
-        if (type == 2 || type == 11) { section(s * 64); section(n(s * 64 + 40, 4) * 64) }
-        if (type == 7 || s == names || type == 4 && int(n(s * 64 + 8, 4) / 64) % 2) section(s * 64)
+        type = n(s * entry + 4, 4)
+        if (type == 2 || type == 11) { section(s * entry); section(n(s * entry + 8 + 4 * w, 4) * entry) }
+        is_plt = (type == 4 || type == 9) && int(n(s * entry + 8, 4) / 64) % 2
+        if (type == 7 || s == names || is_plt) section(s * entry)
     }
     for (k = 1; k <= kept; k++) blocks += till[k] - start[k] + 1
     if (large || blocks * 4096 > max) { print "too_large"; exit }
@@ -145,7 +152,7 @@ send_files() {
 [ -z "$heads" ] || cat $heads | od -An -v -tu1 | awk -v files="$keys" '@HEADS@' > .heads
 while read -r key id offset count size names frames frames_size; do
     [ "$id" != not_elf ] || { failed "$key" not_elf; continue; }
-    if [ "$count" -lt 2 ] || [ "$count" -gt 2000 ] || [ "$size" != 64 ] || [ "$offset" -lt 64 ]; then
+    if [ "$names" -lt 0 ] || [ "$count" -lt 2 ] || [ "$count" -gt 2000 ] || [ "$offset" -lt "$size" ]; then
         failed "$key" no_sections
         continue
     fi
@@ -155,9 +162,10 @@ while read -r key id offset count size names frames frames_size; do
         [ "$expected" = "$id" ] || continue
     fi
     first=$((offset / 4096))
-    dd if="$file" bs=4096 skip="$first" count=$(((offset + count * 64 - 1) / 4096 - first + 1)) conv=sync 2> .dd |
-        od -An -v -tu1 | awk -v offset="$offset" -v count="$count" -v names="$names" -v frames="$frames" \
-        -v size="$frames_size" -v max="$((left < @FILE_BYTES@ ? left : @FILE_BYTES@))" '@SECTIONS@' > .blocks
+    dd if="$file" bs=4096 skip="$first" count=$(((offset + count * size - 1) / 4096 - first + 1)) conv=sync 2> .dd |
+        od -An -v -tu1 | awk -v offset="$offset" -v count="$count" -v entry="$size" \
+        -v names="$names" -v frames="$frames" -v size="$frames_size" \
+        -v max="$((left < @FILE_BYTES@ ? left : @FILE_BYTES@))" '@SECTIONS@' > .blocks
     read -r first rest < .blocks || { failed "$key" unreadable; continue; }
     [ "$first" != too_large ] || { failed "$key" too_large; continue; }
     while read -r first blocks; do

@@ -116,7 +116,8 @@ def request_of(path: Path, key: str = "inode-0-0-1-0") -> symbols.FileRequest:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"kind": 1}, "not_elf"),
+        ({"kind": 3}, "not_elf"),
+        ({"kind": 1}, "no_sections"),
         ({}, "no_sections"),
         ({"shoff": 64, "shnum": 9, "shsize": 40}, "no_sections"),
         ({"shoff": 1 << 60, "shnum": 9}, "not_elf"),

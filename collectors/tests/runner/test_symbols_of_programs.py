@@ -266,3 +266,35 @@ def test_programs_on_file_systems_of_containers_have_names(mounted: Path, tmp_pa
     rebuild(str(blocks), parts[str(part)], store / module.key)
     table = perf_data.read_samples(tmp_path / "perf.data", perf_data.SymbolFiles(store=store))
     assert "count_busily" in table.frames.strings.all()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only there are 32-bit programs")
+def test_a_32_bit_program_has_names(tmp_path: Path) -> None:
+    source, program = tmp_path / "busy.c", tmp_path / "busy"
+    source.write_text(BUSY.replace("int main(void)", "void _start(void)"))
+    flags = [
+        "-m32",
+        "-nostdlib",
+        "-static",
+        "-fno-pie",
+        "-fno-pic",
+        "-O1",
+        "-fno-omit-frame-pointer",
+        "-Wl,--build-id",
+    ]
+    subprocess.run(["gcc", *flags, "-o", program, source], check=True)
+    with subprocess.Popen([program]) as child:
+        try:
+            used = record_process(child, tmp_path / "perf.data").modules
+            [module] = [item for item in used if item.path == str(program)]
+            assert module.key is not None
+            parts = fetch(tmp_path, [symbols.FileRequest(module.key, module.places)])
+        finally:
+            child.kill()
+    state, build_id, blocks, part = rows(parts)[module.key]
+    assert state == "file" and len(str(build_id)) == 40
+    store = tmp_path / "store"
+    store.mkdir()
+    rebuild(str(blocks), parts[str(part)], store / module.key)
+    table = perf_data.read_samples(tmp_path / "perf.data", perf_data.SymbolFiles(store=store))
+    assert "count_busily" in table.frames.strings.all()
