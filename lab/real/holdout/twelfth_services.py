@@ -23,7 +23,7 @@ def _tickets_of_a_park(environment: LabEnvironment, rng: random.Random) -> Itera
     before, after = rng.randrange(35, 40), rng.randrange(40, 44)
     tickets = Tickets(street, street.ports[:3], price_ms, before)
     # The answers of the partner take most of a second per second, one after the other.
-    others = round(rate * price_ms / 1000 / rng.uniform(0.66, 0.78)) - 1
+    others = round(rate * price_ms / 1000 / rng.uniform(0.56, 0.66)) - 1
     paths = ["/tickets/{n}"] + [rng.choice(("/rides/{n}", "/map/{n}")) for _ in range(others)]
     street.start_clients(tickets.haproxy.address, rate, paths)
     tickets.replace(after)

@@ -126,7 +126,7 @@ class Courses:
         variables = {
             "DATABASE_DSN": f'"{dsn}"', "TRAINERS": str(trainers), "CUSTOMERS": str(self.postgres.sizes["customers"]),
         }  # fmt: skip
-        children = rng.choice((12, 16, 20))
+        children = rng.choice((8, 10, 12))
         pool = PhpSettings(pool="courses", max_children=children, variables=variables)
         self.php = Php(environment, php_port, ("courses.php",), pool)
         location = build_fastcgi("/", self.php.address, str(self.php.directory / "courses.php"))
