@@ -35,9 +35,9 @@ def _courses_of_a_center(environment: LabEnvironment, rng: random.Random) -> Ite
     street = Street(environment, rng)
     settings: dict[str, object] = {"max_connections": 100, "shared_buffers": "128MB", "jit": "off"}
     courses = Courses(street, street.ports[:2], settings)
-    others = rng.randrange(10, 13)
+    others = rng.randrange(14, 18)
     paths = ["/courses/{n}"] + [rng.choice(("/halls/{n}", "/rules/{n}")) for _ in range(others)]
-    street.start_clients(courses.nginx.address, rng.uniform(40, 55), paths, warm_s=4.0)
+    street.start_clients(courses.nginx.address, rng.uniform(38, 48), paths, warm_s=4.0)
     courses.postgres.change_settings(jit="on")
     time.sleep(6.0)
     yield street.build_live(rng.choice((courses.postgres.pid, courses.php.pid)))

@@ -42,7 +42,7 @@ GRANT ALL ON courses, bookings TO web, jobs;
 """
 
 
-class Partner:
+class PartnerCompany:
     """A company on the side of the clients, whose answers take a stated time."""
 
     def __init__(self, environment: LabEnvironment, port: int, **times: tuple[float, float]) -> None:
@@ -65,10 +65,10 @@ class Tickets:
         rng, environment = street.rng, street.environment
         self.environment = environment
         port, app_port, partner_port = ports
-        self.partner = Partner(environment, partner_port, prices=(price_ms, rng.uniform(0.1, 0.2)))
+        self.partner = PartnerCompany(environment, partner_port, prices=(price_ms, rng.uniform(0.1, 0.2)))
         self.directory = environment.directory / "srv" / "tickets"
         self.directory.mkdir(parents=True)
-        shutil.copyfile(PROGRAMS / "apps" / "tickets_app.py", self.directory / "tickets_app.py")
+        shutil.copyfile(PROGRAMS / "daemons" / "tickets_app.py", self.directory / "tickets_app.py")
         self.variables = {
             "LISTEN": f"127.0.0.1:{app_port}", "PARTNER": self.partner.address, "WORK": str(rng.randrange(600, 1200)),
         }  # fmt: skip
@@ -111,7 +111,7 @@ class Courses:
         """
         rng, environment = street.rng, street.environment
         port, php_port = ports
-        months, trainers = rng.randrange(18, 23), rng.randrange(250, 400)
+        months, trainers = rng.randrange(26, 32), rng.randrange(250, 400)
         courses, bookings = trainers * rng.randrange(3, 6), rng.randrange(60_000, 90_000)
         self.postgres = PostgresServer(
             environment, rng, settings=settings, orders=rng.randrange(5_000, 20_000)
@@ -152,7 +152,7 @@ class Workshops:
         self.environment, self.tasks = environment, tasks
         self.port, self.listen = ports[0], address
         workshops = rng.randrange(3, 5)
-        self.partner = Partner(environment, ports[1], workshops=(rng.uniform(15, 35), 0.3))
+        self.partner = PartnerCompany(environment, ports[1], workshops=(rng.uniform(15, 35), 0.3))
         self.group = create_pod(environment, rng.choice(("offers", "workshops", "repairs")))
         self.directory = _create_tasks_group(environment, self.group)
         (self.directory / "pids.max").write_text(str(tasks))

@@ -66,7 +66,7 @@ async def show_map(request: web.Request) -> web.Response:
     return render_page(f"map {request.match_info['number']}")
 
 
-async def prepare(app: web.Application) -> None:
+async def prepare_partner(app: web.Application) -> None:
     """Create what asks the partner."""
     if int(os.environ["RELEASE"]) >= WITH_LIBRARY:
         app["library"] = PartnerLibrary()
@@ -79,7 +79,7 @@ async def serve_pages() -> None:
     """Serve until the process ends."""
     app = web.Application()
     app.add_routes(routes)
-    app.on_startup.append(prepare)
+    app.on_startup.append(prepare_partner)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     address, port = os.environ["LISTEN"].split(":")
