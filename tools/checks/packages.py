@@ -57,7 +57,8 @@ REAL_SOFTWARE = tuple(
     golang-go default-jdk-headless nodejs wrk apache2 apache2-utils sysbench dnsmasq-base sshfs fuse3 memcached
     strace curl varnish pgbouncer python3-psycopg2 rsyslog dovecot-imapd unbound bind9 tomcat10 lighttpd
     sqlite3 slapd ldap-utils python3-ldap rabbitmq-server python3-pika squid python3-numpy libopenblas0-openmp
-    python3-pymysql openssh-sftp-server mosquitto fcgiwrap git python3-aiohttp python3-requests""".split()  # noqa: SIM905
+    python3-pymysql openssh-sftp-server mosquitto fcgiwrap git python3-aiohttp python3-requests influxdb
+    beanstalkd caddy""".split()  # noqa: SIM905
 )
 SETS = {
     "real": tuple(
