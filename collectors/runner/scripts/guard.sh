@@ -118,8 +118,9 @@ signal_job() {
 }
 
 # Enforce deadlines and byte caps of running jobs: the stop signal, TERM 3 s later, KILL 1 s after that.
+# The next look is in two seconds while no job is near its deadline or has written an eighth of its cap.
 enforce_limits() {
-  PACE=1
+  PACE=2
   set -- "$DIR"/l/*
   [ -e "$1" ] || return 0
   SIZES=$NL$($T_du -sk "$DIR"/c/* 2>/dev/null)$NL
@@ -146,13 +147,19 @@ enforce_limits() {
     if [ "$ph_" = 0 ]; then
       [ "$CS" -lt "$d_" ] || why=deadline
       [ "$((k_ * 1024))" -le "$((c_ + 65536))" ] || why=bytes
-      [ "$((k_ * 2048))" -le "$c_" ] || PACE=$NAPF
+      if [ "$((k_ * 2048))" -gt "$c_" ]; then
+        PACE=$NAPF
+      elif [ "$((k_ * 8192))" -gt "$c_" ] || [ "$((CS + 300))" -ge "$d_" ]; then
+        [ "$PACE" != 2 ] || PACE=1
+      fi
       if [ -n "$why" ]; then
         echo "$why" >"$DIR/w/$n_"
         signal_job "$l_" "$sg_"
         ph_=1 pt_=$CS
       fi
-    elif [ "$ph_" = 1 ] && [ "$((CS - pt_))" -ge 300 ]; then
+    fi
+    [ "$ph_" = 0 ] || [ "$PACE" != 2 ] || PACE=1
+    if [ "$ph_" = 1 ] && [ "$((CS - pt_))" -ge 300 ]; then
       signal_job "$l_" TERM
       ph_=2 pt_=$CS
     elif [ "$ph_" = 2 ] && [ "$((CS - pt_))" -ge 100 ]; then
