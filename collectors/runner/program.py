@@ -16,6 +16,7 @@ from typing import Literal
 
 from collectors.contract import CollectionMethod, Collector, Needs, Sampled, Script
 from collectors.runner.scope import Scope
+from collectors.shell.ticks import PAUSE
 
 Sudo = Literal["none", "nopasswd", "password"]
 
@@ -234,7 +235,7 @@ def _assemble_program(
         job_lines += _build_job_lines(number, job, texts)
     job_lines += [
         f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}",
-        f"SAMPLER={_quote_shell(_strip_comments(_read_script('sampler.awk')))}",
+        f"SAMPLER={_quote_shell(_strip_comments(PAUSE + _read_script('sampler.awk')))}",
     ]
     if any(f"\n{mark}" in line for line in job_lines for mark in JOBS_MARKS):
         raise ValueError("a script has a line that marks the jobs")
@@ -361,12 +362,11 @@ def _build_method_fields(method: CollectionMethod, job: CollectorJob) -> dict[st
 def _build_sampled_fields(method: Sampled) -> dict[str, str]:
     if not all(_PATH.fullmatch(path) for path in method.files) or method.interval_s < 0.05:
         raise ValueError(f"method {method.name!r} reads a file that is not allowed, or reads too often")
-    once = str(int(method.once))
     return {
         "kind": "sampled",
         "paths": " ".join(method.files),
         "every": f"{method.interval_s:g}",
-        "once": once,
+        "once": str(int(method.once)),
     }
 
 

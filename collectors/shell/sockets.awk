@@ -139,6 +139,8 @@ function list_queue() {
     own[port($4)]
     if (F_listen != "" && ++listed <= 500) print $1, $2, $3, $4, $5 >> F_listen
 }
+# Wait in this program, else return the beginning of a command that waits.
+function wait_first(s) { return s > 0 && !pause(s) ? "sleep " s "; " : "" }
 # Run a command whose first line marks the time at which it began to read.
 function begin(c, tick) {
     listed = 0
@@ -148,15 +150,15 @@ function begin(c, tick) {
     return 1
 }
 # The queues of listening sockets, after a pause.
-function read_queues(pause, tick,  c) {
-    c = (pause ? "sleep " pause "; " : "") "echo; exec " ns " ss -Hltn 2> /dev/null"
+function read_queues(rest, tick,  c) {
+    c = wait_first(rest) "echo; exec " ns " ss -Hltn 2> /dev/null"
     if (begin(c, tick)) while ((c | getline) > 0) list_queue()
     close(c)
 }
 # Connections and queues, after a pause; with owners if `how` is p. The pause is 20 times the duration of the last look,
 # or about a second, with jitter, so that it does not run in step with the workload.
-function read_waits(how, pause, tick,  c, lines) {
-    c = (pause ? "sleep " pause "; " : "") "echo; exec " ns " ss -Htine" how " state established state close-wait state listening 2> /dev/null"
+function read_waits(how, rest, tick,  c, lines) {
+    c = wait_first(rest) "echo; exec " ns " ss -Htine" how " state established state close-wait state listening 2> /dev/null"
     looks++; strangers = 0; g = ""
     if (begin(c, tick)) while (lines++ < 40000 && (c | getline) > 0) {
         if (/^LISTEN/) { list_queue(); g = "" }
@@ -292,26 +294,26 @@ BEGIN {
         if (F_ss != "" && half && half < wake) wake = half
         if (F_listen != "" && listen_at < wake) wake = listen_at
         if (F_waits != "" && looks < 60 && wait_at < wake) wake = wait_at
-        while ((t = now()) + 1.5 < wake && !over()) system("sleep 1")
+        while ((t = now()) + 1.5 < wake && !over()) if (!pause(1)) system("sleep 1")
         if (over() || wake >= end || t >= end) break
-        pause = wake > t ? wake - t : 0
-        if (!fraction) pause = int(pause + 0.99)
+        rest = wake > t ? wake - t : 0
+        if (!fraction) rest = int(rest + 0.99)
         if (F_ss != "" && half && half <= wake) {
             half = 0
             if (took > 3) continue
-            if (pause) system("sleep " pause)
+            if (rest && !pause(rest)) system("sleep " rest)
             clear(); c = ns " ss -Htan 2> /dev/null"
             while ((c | getline) > 0) count_socket()
             close(c); print_counts(1)
         } else if (F_waits != "" && looks < 60 && wait_at <= wake + 0.3) {
             how = strangers && wake >= walk_at ? "p" : ""
-            read_waits(how, pause, queue++); t = now() - began
+            read_waits(how, rest, queue++); t = now() - began
             if (how != "") walk_at = began + t + (100 * t > secs / 3 ? secs / 3 : 100 * t)
             u = step * (6 + looks % 5 * 2) / 10
             wait_at = began + t + (20 * t > u ? 20 * t : u); listen_at = began + pace
-        } else { read_queues(pause, queue++); listen_at = began + pace }
+        } else { read_queues(rest, queue++); listen_at = began + pace }
     }
-    while ((t = now()) < end && !over()) system("sleep " (end - t < 1 && fraction ? end - t : 1))
+    while ((t = now()) < end && !over()) if (!pause(end - t < 1 ? end - t : 1)) system("sleep " (end - t < 1 && fraction ? end - t : 1))
     read_all(2, F_calls != "")
     if (F_ss != "") print_counts(2)
     if (F_calls != "") { print_edges(1); print_unix() }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from collectors.shell.network import ENTER_NAMESPACE
+from collectors.shell.ticks import PAUSE
 
 #: The name of the share, for `Script.share`, and the cap of each of its collectors.
 SHARE = "sockets"
@@ -12,7 +13,9 @@ MAX_BYTES = 16 << 20
 
 _AWK = "\n".join(
     line.strip()
-    for line in (files("collectors") / "shell" / "sockets.awk").read_text(encoding="ascii").splitlines()
+    for line in (
+        PAUSE + (files("collectors") / "shell" / "sockets.awk").read_text(encoding="ascii")
+    ).splitlines()
     if line.strip() and not line.lstrip().startswith("#")
 )
 #: awk ignores SIGTERM, which ends the pauses, and finds the file `.over` at the next look.

@@ -7,9 +7,10 @@ from __future__ import annotations
 from importlib.resources import files
 
 from collectors.shell.dedent import strip_indent
+from collectors.shell.ticks import PAUSE
 
-#: The first program waits for `.t`, a pipe that a bash opens ten times a second with jitter: a sleep of its own would
-#: be a process each time, and costs more than the reading. Where that is not possible, it sleeps. mawk exits where a
+#: The first program pauses ten times a second with jitter: in itself, or else for `.t`, a pipe that a bash opens, because
+#: a sleep is a process and costs more than the reading. Where neither is possible, it sleeps. mawk exits where a
 #: task ends while it is read; then the program starts again, until the same end.
 #: The runner lowers the priority to 19, with which a host that is out of CPU gives a program some milliseconds in ten
 #: seconds: the first walk took 90 s with 28 busy threads on two CPUs. So root raises it again to 0: the program keeps to
@@ -20,7 +21,7 @@ export LC_ALL
 trap ': >.over' TERM
 renice 0 -p $$ >/dev/null 2>&1
 f= T=
-if command -v bash >/dev/null && mkfifo .t .z 2>/dev/null; then
+if [ -z "${CULPRIT_PAUSE-}" ] && command -v bash >/dev/null && mkfifo .t .z 2>/dev/null; then
   f=1
   bash -c 'trap "" TERM; exec 3<>.z; while :; do for z in .09 .11 .08 .12 .1; do read -rt $z x <&3; : >.t; done; done' &
   T=$!
@@ -47,7 +48,7 @@ def build_thread_script() -> str:
     """Return the script, with both programs and without their comments."""
     text = strip_indent(_SH)
     for mark, name in (("@READ@", "threads_read.awk"), ("@SUM@", "threads_sum.awk")):
-        program = (files("collectors") / "shell" / name).read_text(encoding="ascii")
+        program = PAUSE + (files("collectors") / "shell" / name).read_text(encoding="ascii")
         lines = (line.strip() for line in program.splitlines())
         program = "\n".join(line for line in lines if line and not line.startswith("#"))
         text = text.replace(mark, program.replace("'", "'\\''"))

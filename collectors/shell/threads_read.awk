@@ -18,13 +18,12 @@ function enumerate(  c, x, n, w, i) {
     while ((c | getline i) > 0) if (!(i in known) && total++ < 20000) { known[i]; x = x " " i; if (++n % 4000 == 0) { meet(x); x = "" } }
     close(c); meet(x)
 }
-function meet(x,  c, t, f, k, v, w) {
+function meet(x,  c, t, f, k, v, w, n, i) {
     if (x == "") return
-    # A long command is slow: awk compares it at each getline. Not all at once: a shell copies a list each time that
-    # something is added.
-    print x > ".tasks"; close(".tasks")
-    c = "x=$(cat .tasks);cd /proc;n=0 l=;for t in $x;do l=\"$l $t/stat $t/schedstat $t/syscall $t/wchan\" n=$((n+1));[ $n -lt 200 ]||{ grep -sH '' $l;n=0 l=;};done;[ $n = 0 ]||grep -sH '' $l"
-    x = ""; t = now()
+    # A long command is slow: awk compares it at each getline.
+    n = split(x, w, " "); for (i = 1; i <= n; i++) print w[i] "/stat\n" w[i] "/schedstat\n" w[i] "/syscall\n" w[i] "/wchan" > ".tasks"
+    close(".tasks"); split("", w)
+    c = "exec <.tasks; cd /proc && exec xargs grep -sH ''"; x = ""; t = now()
     while ((c | getline v) > 0) {
         k = index(v, ":"); f = substr(v, 1, k - 1); v = substr(v, k + 1); k = f; sub(/\/[a-z]*$/, "", k); f = substr(f, length(k) + 2)
         if (k != x) { if (x != "") first(x, w, t); x = k; for (c_ in w) delete w[c_] }
@@ -269,7 +268,7 @@ BEGIN {
     enumerate(); print "d"; t = now(); due = t + 1500
     while ((t = now()) < until && !over()) {
         if (slot_n > slot_done && t >= net) { resolve(t); net = t + 1500; if (net < net_due) net = net_due }
-        if (fifo) { getline line < ".t"; close(".t") } else if (system("exec sleep 0.2")) system("exec sleep 1")
+        if (fifo) { getline line < ".t"; close(".t") } else if (!pause(substr("0.090.110.080.120.10", 1 + walks % 5 * 4, 4)) && system("exec sleep 0.2")) system("exec sleep 1")
         if ((t = now()) >= due) { choose(); enumerate(); due = 100 * (now() - t); due = t + (due < 2000 ? 2000 : due) }
         walk()
     }

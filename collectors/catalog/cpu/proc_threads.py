@@ -75,7 +75,7 @@ COLLECTOR = Collector(
         Script(
             "proc",
             Needs(
-                tools=("awk", "grep", "sort", "ls"),
+                tools=("awk", "grep", "sort", "ls", "xargs"),
                 files=("/proc/self/schedstat",),
                 remedy="root for system calls and wchan; grep, coreutils",
             ),

@@ -21,7 +21,7 @@ from collectors.contract import (
 from collectors.parse.tables import field_lines
 from collectors.parse.tables.field_lines import FieldColumn
 from collectors.shell.dedent import strip_indent
-from collectors.shell.ticks import TICKS
+from collectors.shell.ticks import PAUSE, TICKS
 
 _MAX_BYTES = 1 << 18
 _WAITS = (
@@ -46,7 +46,8 @@ _SH = (
     + r"""
 LC_ALL=C
 export LC_ALL
-tick_every 0.25 :
+TICK= TICKER=
+[ -n "${CULPRIT_PAUSE-}" ] || tick_every 0.25 :
 trap ': > .over' TERM
 : > .err
 if [ "${TARGET_KIND:-host}" = host ] && [ -r /etc/resolv.conf ]; then
@@ -54,7 +55,9 @@ if [ "${TARGET_KIND:-host}" = host ] && [ -r /etc/resolv.conf ]; then
     $1 == "options" { for (i = 2; i <= NF; i++) { split($i, o, ":"); if (o[1] == "timeout") t = o[2]; if (o[1] == "attempts") a = o[2] } }
     END { printf "resolver\ttimeout=%d\tattempts=%d\n", t == "" ? 5 : t, a == "" ? 2 : a }' /etc/resolv.conf
 fi
-(trap '' TERM; exec awk -v tick="$TICK" -v secs="$SECS" -v net="/proc/${TARGET_PID:-self}/net/" '
+(trap '' TERM; exec awk -v tick="$TICK" -v secs="$SECS" -v net="/proc/${TARGET_PID:-self}/net/" '"""
+    + PAUSE
+    + r"""
   function now(  u) { getline u < "/proc/uptime"; close("/proc/uptime"); return u + 0 }
   function over(  l, k) { k = (getline l < ".over"); close(".over"); return k >= 0 }
   function byte(s, at) { return (index("0123456789ABCDEF", substr(s, at, 1)) - 1) * 16 + index("0123456789ABCDEF", substr(s, at + 1, 1)) - 1 }
@@ -83,7 +86,7 @@ fi
       looks++; look(net "udp"); look(net "udp6")
       if (late) walk()
       if (t + 0.25 >= end) break
-      if (tick) { getline l < tick; close(tick) } else if (system("sleep 0.25 2> /dev/null || sleep 1")) break
+      if (tick) { getline l < tick; close(tick) } else if (!pause(0.25) && system("sleep 0.25 2> /dev/null || sleep 1")) break
       t = now() }
     for (k in first) {
       split(k, w, SUBSEP); age = last[k] - first[k]; g = of[k] SUBSEP uid[k] SUBSEP owner[w[1]]

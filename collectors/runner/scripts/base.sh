@@ -1,6 +1,6 @@
 # Clocks, tools and frames, shared by all roles of the program.
 # Descriptors: 3 heartbeats in, 4 frames out, 5 whether the run is stopping, 6 the lock of the output,
-# 7 messages of the main shell to the guard, 8 the text of the program, 9 the lease.
+# 7 messages of the main shell to the guard, 8 the text of the program, then the pipe for pauses, 9 the lease.
 umask 077
 LC_ALL=C
 export LC_ALL PATH

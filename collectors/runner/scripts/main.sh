@@ -71,6 +71,18 @@ prepare_run() {
 write_manifest() {
   { printf '%s\n' "run $RUN" "boot $BOOT" "end $END" "main $$ $T0" "cgroups $CGROUPS" "guard $GUARD $START" >"$DIR/manifest" &&
     $T_mkdir "$DIR/c" "$DIR/t" "$DIR/l" "$DIR/w" "$DIR/o" "$DIR/r" "$DIR/s" && : >"$DIR/go"; } 2>/dev/null || drop_workdir
+  [ -z "$DIR" ] || open_pause
+}
+
+# Open an empty pipe for programs that can wait for it, so that their pauses need no sleep: gawk from version 4 on.
+# Descriptor 8 is inherited by all jobs. Without a writer, opening the pipe would block.
+open_pause() {
+  unset CULPRIT_PAUSE
+  $T_awk 'BEGIN { exit !(PROCINFO["version"] + 0 >= 4) }' </dev/null 2>/dev/null || return 0
+  find_tool mkfifo x_
+  [ -n "$x_" ] && $x_ "$DIR/p" 2>/dev/null && exec 8<>"$DIR/p" || return 0
+  CULPRIT_PAUSE=$DIR/p
+  export CULPRIT_PAUSE
 }
 
 # The directory was filled or removed after the check: continue without one.

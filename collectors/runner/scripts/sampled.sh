@@ -1,8 +1,9 @@
 # Collectors without a process of their own: one awk reads the files of all of them.
 
 # List the files that the sampler reads for method $2 of job $1, with output file $4 and at most $3 bytes. A file in
-# /sys may exist and be unreadable, and mawk exits then, so each file is tried. The network files of a target are read
-# through it. Processes end all the time, so their files are read by grep, which continues then.
+# /sys may exist and be unreadable, and mawk exits then, so each file is tried, except for gawk, which continues. The
+# network files of a target are read through it. Processes end all the time, so their files are read by grep, which
+# continues then.
 list_sampler_input() {
   eval "e_=\$J$1_$2_every o_=\$J$1_$2_once f_=\$J$1_$2_paths"
   printf 'J %s %s %s %s %s %s\n' "$1" "$e_" "$o_" "$secs" "$3" "$4"
@@ -13,8 +14,8 @@ list_sampler_input() {
       /sys/*)
         for p_ in $y_; do
           x_=
-          { read -r x_ <"$p_"; } 2>/dev/null || [ -n "$x_" ] || continue
-          printf 'F %s %s\n' "$1" "$p_"
+          [ -n "${CULPRIT_PAUSE-}" ] || { read -r x_ <"$p_"; } 2>/dev/null || [ -n "$x_" ] || continue
+          echo "F $1 $p_"
         done ;;
       /proc/net/*)
         for p_ in $y_; do

@@ -28,7 +28,8 @@ function sample(j,  i, f, k, l, t) {
   for (i = 1; i <= files[j] && !over[j]; i++) {
     f = file[j, i]
     if ((j, i) in pattern) { sample_processes(j, f); t = ""; continue }
-    if ((k = (getline l < f)) < 0) { if ((j, i) in called) left[j] = 1; continue }
+    k = (getline l < f)
+    if (k < 0 || !k && f ~ /^\/sys\//) { close(f); if ((j, i) in called) left[j] = 1; continue }
     if (i % 8 == 1 || t == "") t = now()
     emit(j, "@ " tick " " t "0000000 " (((j, i) in called) ? called[j, i] : f) "\n")
     if (!over[j]) hits[j]++
@@ -142,8 +143,8 @@ BEGIN {
     if (early > wake) wake = early
     rest = (wake - now()) / 100
     if (rest > 1) rest = 1
-    if (!frac) rest = int(rest + 0.99)
-    if (rest > 0) system("exec " nap " " rest)
+    if (!frac && ENVIRON["CULPRIT_PAUSE"] == "") rest = int(rest + 0.99)
+    if (rest > 0 && !pause(rest)) system("exec " nap " " rest)
   }
   for (i = 1; i <= jobs; i++) {
     j = name[i]

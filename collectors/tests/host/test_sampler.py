@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from collectors.runner import program
+from collectors.shell.ticks import PAUSE
 from collectors.tests.host.harness import Live, Room, sampled, script
 
 AWKS = [item for item in ("mawk", "gawk", "busybox") if shutil.which(item)]
@@ -48,8 +50,34 @@ def test_a_reader_that_uses_little_cpu_keeps_its_interval(tmp_path: Path, awk: s
     assert times[-1] - times[0] >= 1.8
 
 
-def read_times(directory: Path, awk: str, file: Path, share: float, seconds: int = 2) -> list[float]:
+@pytest.mark.skipif(shutil.which("gawk") is None, reason="gawk is not installed")
+def test_gawk_pauses_without_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = tmp_path / "pause"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("CULPRIT_PAUSE", str(pipe))
+    writer = os.open(pipe, os.O_RDWR)
+    try:
+        times = read_times(tmp_path, "gawk", Path("/proc/loadavg"), 0.02, sleep="false")
+    finally:
+        os.close(writer)
+    assert 4 <= len(times) <= 12
+    assert times[-1] - times[0] >= 1.8
+
+
+@pytest.mark.skipif(shutil.which("gawk") is None, reason="gawk is not installed")
+def test_gawk_sleeps_where_the_pipe_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CULPRIT_PAUSE", str(tmp_path / "missing"))
+    times = read_times(tmp_path, "gawk", Path("/proc/loadavg"), 0.02)
+    assert 4 <= len(times) <= 12
+
+
+def read_times(
+    directory: Path, awk: str, file: Path, share: float, seconds: int = 2, sleep: str = "sleep"
+) -> list[float]:
     """Run the sampler for some seconds with five readings a second; return when it read, in seconds."""
+    sampler = directory / "sampler.awk"
+    source = Path(program.__file__).parent / "scripts" / "sampler.awk"
+    sampler.write_text(PAUSE + source.read_text(encoding="ascii"), encoding="ascii")
     output = directory / f"samples-{awk}-{share}"
     output.unlink(missing_ok=True)
     (directory / "go").touch()
@@ -58,7 +86,7 @@ def read_times(directory: Path, awk: str, file: Path, share: float, seconds: int
         "frac": "1",
         "tck": "100",
         "go": f"{directory}/go",
-        "nap": "sleep",
+        "nap": sleep,
     }
     subprocess.run(
         [
@@ -67,7 +95,7 @@ def read_times(directory: Path, awk: str, file: Path, share: float, seconds: int
             "-v",
             f"share={share}",
             "-f",
-            str(Path(program.__file__).parent / "scripts" / "sampler.awk"),
+            str(sampler),
         ],
         input=f"J 1 0.2 0 {seconds} {1 << 30} {output}\nF 1 {file}\n".encode(),
         check=True,
