@@ -26,7 +26,7 @@ from collectors.parse.proc import sampled
 from collectors.parse.tables import json_rows
 from collectors.parse.tables.cells import Cell, compute_pct, count_or_none, number_or_none
 from collectors.parse.tables.tokens import NAN
-from collectors.shell.network import PRELUDE
+from collectors.shell.network import LINKS_SH, LINKS_SHARE
 
 _MAX_BYTES = 16 << 20
 #: Bytes that a kind puts in front of each packet: outer IPv4 20, UDP 8, the tunnel's own header, inner Ethernet 14.
@@ -45,8 +45,6 @@ _HEADER_BYTES: Mapping[str, int] = {
     "fou": 28,
     "xfrm": 0,
 }
-
-_SH = PRELUDE + ip_links.SHELL + '\nlinks 0\nnap "$SECS"\nlinks 1\n'
 
 _COLUMNS = (
     *(Column("dev"), Column("kind"), Column("state"), Column("mtu", "bytes")),
@@ -125,7 +123,8 @@ COLLECTOR = Collector(
         Script(
             "ip",
             Needs(tools=("ip",), remedy="iproute2"),
-            sh=_SH,
+            sh=LINKS_SH,
+            share=LINKS_SHARE,
             command_line="ip -s -s -d -j link, now and after {seconds} s, in the target's network namespace",
             version="ip -V",
             stop="TERM",

@@ -28,48 +28,11 @@ from collectors.parse.proc import sampled
 from collectors.parse.proc.sampled import Samples
 from collectors.parse.tables.cells import Cell, count_or_none, counter_rate, number_or_none
 from collectors.parse.tables.tokens import NAN, parse_counter, parse_decimal, to_text
-from collectors.shell.network import PRELUDE
+from collectors.shell.network import LINKS_SH, LINKS_SHARE
 
 _MAX_BYTES = 16 << 20
 _MAX_COUNTERS = 200
 _SYSFS = re.compile(r"/sys/class/net/([^/]{1,64})/(statistics/)?(\w{1,40})")
-
-#: The card's own counters are of interest where their name mentions loss; `|| :` because many have none.
-_SH = (
-    PRELUDE
-    + ip_links.SHELL
-    + r"""
-counters() {
-    [ -z "$ns" ] || return 0
-    for d in /sys/class/net/*/device; do
-        d=${d%/device} d=${d##*/}
-        [ -e "/sys/class/net/$d/device" ] && [ $((n += 1)) -le 32 ] || continue
-        ethtool -S "$d" > .now 2> .err && [ "$(wc -l < .now)" -lt 5000 ] || continue
-        at "$1" "ethtool $d"
-        grep -i -E 'drop|err|miss|discard|crc|fifo|no_?buf|timeout' .now | head -n 200
-    done
-}
-links 0
-if [ -n "$ns" ]; then
-    at 0 host_links && ip -d -j -p link show | head -c 3000000
-else
-    at 0 hardware
-    for d in /sys/class/net/*/device; do
-        d=${d%/device} speed= duplex=
-        [ -e "$d/device" ] || continue
-        read -r speed < "$d/speed" 2> .err
-        read -r duplex < "$d/duplex" 2> .err
-        driver=$(readlink "$d/device/driver") || driver=
-        echo "${d##*/} ${speed:--} ${duplex:--} ${driver##*/}"
-    done
-fi >> samples
-n=0 && counters 0 >> samples
-nap "$SECS"
-links 1
-n=0 && counters 1 >> samples
-exit 0
-"""
-)
 
 _RX = ("errors", "dropped", "crc_errors", "frame_errors", "length_errors", "fifo_errors", "missed_errors")
 _TX = ("errors", "dropped", "carrier_errors", "fifo_errors")
@@ -264,7 +227,8 @@ COLLECTOR = Collector(
         Script(
             "ip",
             Needs(tools=("ip",), remedy="iproute2"),
-            sh=_SH,
+            sh=LINKS_SH,
+            share=LINKS_SHARE,
             command_line="ip -s -s -d -j link; ethtool -S of network cards; now and after {seconds} s",
             version="ip -V",
             stop="TERM",

@@ -1,7 +1,5 @@
 """What changed on the host in the last three days: packages, files in /etc, boots, services, new processes."""
 
-# ruff: noqa: E501 - a statement of the program for the host stays on one line
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -26,8 +24,8 @@ from collectors.contract import (
 )
 from collectors.parse.tables import field_lines
 from collectors.parse.tables.field_lines import FieldColumn, FieldLine
+from collectors.shell import processes
 
-_MAX_BYTES = 1 << 20
 _MAX_EVENTS = 100
 #: Changes of one kind within five minutes of each other are one piece of work.
 _TOGETHER_S = 300
@@ -37,38 +35,6 @@ _COLUMNS = (
     FieldColumn("kind", number=False),
     FieldColumn("what", number=False),
 )
-
-#: Names only: paths, packages, units, comms. Processes younger than five seconds are most likely our own.
-_SH = r"""
-LC_ALL=C
-export LC_ALL
-trap : TERM
-sleep "$SECS" & wait $!
-now=$(date '+%s %z')
-z=${now#* }
-now=${now% *}
-b=$(awk '/^btime/ { print $2 }' /proc/stat)
-h=$(getconf CLK_TCK 2>/dev/null || echo 100)
-printf 'change\tt=%s\tkind=boot\twhat=boot\n' "$b"
-cat /var/log/dpkg.log.1 /var/log/dpkg.log 2>/dev/null | tail -n 40000 | awk -v z="$z" -v from=$((now - 259200)) '
-  $3 ~ /^(install|upgrade|remove|purge)$/ { y = substr($1, 1, 4); m = substr($1, 6, 2); d = substr($1, 9, 2); if (m < 3) { y--; m += 12 }
-  t = (365 * y + int(y / 4) - int(y / 100) + int(y / 400) + int((153 * (m - 3) + 2) / 5) + d - 719469) * 86400
-  t += substr($2, 1, 2) * 3600 + substr($2, 4, 2) * 60 + substr($2, 7, 2) - (substr(z, 1, 1) "1") * (substr(z, 2, 2) * 3600 + substr(z, 4, 2) * 60)
-  if (t > from) printf "change\tt=%d\tkind=package\twhat=%s %s %s\n", t, $3, $4, $6 }' | tail -n 300
-command -v rpm >/dev/null && timeout 8 rpm -qa --qf 'change\tt=%{INSTALLTIME}\tkind=package\twhat=installed %{NAME} %{VERSION}-%{RELEASE}\n' 2>/dev/null | sort -t= -k2rn | head -n 300
-[ -f /lib/apk/db/installed ] && stat -c 'change	t=%Y	kind=package	what=apk database' /lib/apk/db/installed
-timeout 5 find /etc -xdev -maxdepth 5 -type f -mmin -4320 -exec stat -c 'change	t=%Y	kind=file	what=%n' {} + 2>/dev/null | head -n 200
-[ -d /run/systemd/system ] && timeout 4 systemctl show '*.service' -p Id,ActiveEnterTimestampMonotonic,NRestarts 2>/dev/null | awk -F= -v b="$b" '
-  $1 == "Id" { i = $2 } $1 ~ /^Active/ { a = $2 / 1e6 } $1 == "NRestarts" { n = $2 }
-  $0 == "" { p() } END { p() } function p() { if (i != "" && a > 120) printf "change\tt=%d\tkind=service\twhat=%s%s\n", b + a, i, (n > 0 ? " (" n " restarts)" : ""); i = ""; a = n = 0 }' | tail -n 100
-timeout 3 docker ps -a --format 'change	kind=container	at={{.CreatedAt}}	what={{.Names}} {{.Image}}' 2>/dev/null | head -n 100
-cat /proc/[0-9]*/stat 2>/dev/null | awk -v b="$b" -v h="$h" -v now="$now" '{
-  o = index($0, "("); r = $0; c = 0; while ((i = index(r, ")"))) { c += i; r = substr(r, i + 1) }
-  n = substr($0, o + 1, c - o - 1); split(substr($0, c + 2), f, " "); t = b + int(f[20] / h)
-  if (int(f[7] / 2097152) % 2 || t > now - 5) next
-  gsub(/[\t=]/, "_", n); printf "change\tt=%d\tkind=process\twhat=%s (%s)\n", t, n, $1 + 0 }' | sort -t= -k2rn | head -n 50
-printf 'end\tnow=%s\thours=72\n' "$now"
-"""
 
 
 def parse_changes(parts: Mapping[str, Part], context: Context) -> Parsed:
@@ -161,7 +127,8 @@ COLLECTOR = Collector(
         Script(
             "logs",
             Needs(tools=("awk", "find", "stat"), remedy="read access to /var/log and /etc"),
-            sh=_SH,
+            sh=processes.SH,
+            share=processes.SHARE,
             command_line="read dpkg.log or rpm -qa, find /etc -mmin -4320, /proc/*/stat, after {seconds} s",
             stop="TERM",
         ),
@@ -169,6 +136,6 @@ COLLECTOR = Collector(
     parse=parse_changes,
     cost=Cost(0.4, 500, Text("Logs and /etc are searched once, at the end.", "结束时检索一次日志与 /etc。")),
     seconds_max=600,
-    max_bytes=_MAX_BYTES,
+    max_bytes=processes.MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -1,7 +1,5 @@
 """Whether the host's clock is kept right, by whom, and how far off it is."""
 
-# ruff: noqa: E501 - a statement of the program for the host stays on one line
-
 from __future__ import annotations
 
 import math
@@ -21,8 +19,8 @@ from collectors.contract import (
 )
 from collectors.parse.tables import field_lines
 from collectors.parse.tables.field_lines import FieldColumn
+from collectors.shell import processes
 
-_MAX_BYTES = 64 << 10
 _COLUMNS = (
     FieldColumn("source", number=False),
     FieldColumn("synchronised", number=False),
@@ -30,26 +28,6 @@ _COLUMNS = (
     FieldColumn("error", "ms", source="error_ms"),
     FieldColumn("detail", number=False),
 )
-
-#: `adjtimex -p` in busybox prints `offset: 0 us`; util-linux has none, Debian's prints `offset: 0`. The status
-#: bit 0x40 is STA_UNSYNC, and 0x2000 means that the offset is in nanoseconds.
-_SH = r"""
-LC_ALL=C
-export LC_ALL
-trap : TERM
-sleep "$SECS" & wait $!
-run() { timeout 3 "$@" 2>/dev/null; }
-have() { command -v "$1" >/dev/null 2>&1; }
-({ have adjtimex && run adjtimex -p; } || run busybox adjtimex) | awk '/offset:/ && !/tick|freq/ { o = $2 } / status:/ { s = $2 } /maxerror:/ { m = $2 }
-  END { if (s == "") exit; printf "clock\tsource=kernel\tsynchronised=%s\toffset_ms=%.6f\terror_ms=%.3f\n", int(s / 64) % 2 ? "no" : "yes", int(s / 8192) % 2 ? o / 1e6 : o / 1e3, m / 1e3 }'
-have chronyc && run chronyc -n tracking | awk -F' *: *' '/^Leap/ { l = $2 } /^System time/ { split($2, a, " "); o = a[1] * 1000; if (a[3] == "slow") o = -o } /^Root disp/ { split($2, a, " "); d = a[1] * 1000 } /^Stratum/ { s = $2 }
-  END { if (l != "") printf "clock\tsource=chrony\tsynchronised=%s\toffset_ms=%.6f\terror_ms=%.3f\tdetail=stratum %s\n", l == "Not synchronised" ? "no" : "yes", o, d, s }'
-have ntpq && run ntpq -pn | awk '/^[*o]/ { printf "clock\tsource=ntpd\tsynchronised=yes\toffset_ms=%s\terror_ms=%s\tdetail=stratum %s\n", $9, $10, $3; f = 1 } END { if (NR > 2 && !f) print "clock\tsource=ntpd\tsynchronised=no" }'
-have timedatectl && run timedatectl show | awk -F= '{ v[$1] = $2 } END { if ("NTPSynchronized" in v) printf "clock\tsource=timedatectl\tsynchronised=%s\tdetail=NTP %s\n", v["NTPSynchronized"], v["NTP"] }'
-read -r c 2>/dev/null < /sys/devices/system/clocksource/clocksource0/current_clocksource && printf 'source\tname=%s\n' "$c"
-for n in $(grep -shxE 'chronyd|ntpd|systemd-timesyn|ptp4l|phc2sys|openntpd' /proc/[0-9]*/comm | sort -u); do printf 'daemon\tname=%s\n' "$n"; done
-echo "end"
-"""
 
 
 def parse_clock_sync(parts: Mapping[str, Part], context: Context) -> Parsed:
@@ -91,7 +69,8 @@ COLLECTOR = Collector(
         Script(
             "tools",
             Needs(tools=("awk", "timeout"), remedy="chrony, ntp or systemd-timesyncd"),
-            sh=_SH,
+            sh=processes.SH,
+            share=processes.SHARE,
             command_line="adjtimex -p; chronyc tracking; ntpq -pn; timedatectl show, after {seconds} s",
             stop="TERM",
         ),
@@ -99,6 +78,6 @@ COLLECTOR = Collector(
     parse=parse_clock_sync,
     cost=Cost(0.2, 50, Text("Four short questions, at the end.", "结束时查询四个简短状态。")),
     seconds_max=600,
-    max_bytes=_MAX_BYTES,
+    max_bytes=processes.MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),
 )

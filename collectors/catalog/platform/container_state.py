@@ -20,6 +20,7 @@ from collectors.contract import (
 )
 from collectors.parse.tables import tagged_tables
 from collectors.parse.tables.tagged_tables import TaggedRow
+from collectors.shell.processes import HAS_DOCKER
 
 _MAX_BYTES = 1 << 20
 _COLUMNS = (
@@ -74,7 +75,8 @@ exit 0
 
 def _detect_engine(name: str) -> str:
     template = _build_template((*_ENGINE_FIELDS, '""'))
-    return _build_script(f"{name} ps -aq", f"{name} inspect --type container -f '{template}'")
+    check = f'{HAS_DOCKER} || {{ echo "docker has no socket" >&2; exit 69; }}\n' if name == "docker" else ""
+    return check + _build_script(f"{name} ps -aq", f"{name} inspect --type container -f '{template}'")
 
 
 _CRICTL = _build_script(

@@ -15,15 +15,6 @@ from collectors.parse.tables.cells import counter_rate
 from collectors.parse.tables.json_rows import Object
 from collectors.parse.tables.tokens import NAN
 
-#: What scripts append to the prelude: `links TICK` reads all devices, and gives up the way where ip has no JSON.
-SHELL = r"""
-links() {
-    $ns ip -s -s -d -j -p link show > .now 2> .err
-    grep -q '"ifname"' .now || { cat .err >&2; echo "no JSON of ip" >&2; rm -f samples; exit 69; }
-    at "$1" links >> samples
-    head -c 3000000 .now >> samples
-}
-"""
 MAX_LINKS = 2_000
 
 

@@ -11,6 +11,7 @@ from collectors.registry import COLLECTORS
 from collectors.runner import program
 from collectors.runner.program import CollectorJob
 from collectors.tests.host.harness import SHELLS, Live, Room, script
+from collectors.tests.support import BytesPart, context
 
 MEMBERS = ("first", "two", "three")
 #: Each member gets the number of the process that ran the script.
@@ -98,6 +99,22 @@ def test_without_a_directory_each_member_writes_to_standard_output(room: Room) -
     assert live.end() == 0, live.lines
     assert live.parts()["first", "stdout"] == b"first= two=unset\n"
     assert live.parts()["two", "stdout"] == b"first=unset two=\n"
+
+
+@pytest.mark.parametrize(
+    "names", [("changes", "clock_sync", "scheduled_jobs"), ("links", "cni_facts"), ("cni_facts",)]
+)
+def test_real_collectors_that_share_a_script_get_their_own_data(room: Room, names: tuple[str, ...]) -> None:
+    jobs = [CollectorJob.of(COLLECTORS[name], 2) for name in names]
+    live = Live(jobs, room.limits())
+    assert live.end() == 0, live.lines
+    assert {outcome.state for outcome in live.outcomes().values()} == {"done"}
+    parts = live.parts()
+    for name in names:
+        own = {part: BytesPart(data) for (collector, part), data in parts.items() if collector == name}
+        parsed = COLLECTORS[name].parse(own, context())
+        assert parsed.readable, parsed.warnings
+        assert parsed.tables or parsed.facts or name == "scheduled_jobs"
 
 
 def test_the_text_of_a_shared_script_is_sent_once() -> None:
