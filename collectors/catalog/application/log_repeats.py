@@ -37,7 +37,8 @@ _REPEATS = (
 
 #: Of the target, else of the 30 processes that wrote most: regular files that are open for writing and grew, four to
 #: a process. What they grew by, 64 kB of it at most, is compared line by line; lines of fewer than eight bytes and
-#: repetitions within one file are normal. A file is read only where its process has another one. The files are reached through the process, in any namespace.
+#: repetitions within one file are normal. A file is read only where its process has another one. The files are reached
+#: through the process, in any namespace.
 _SH = (
     READ_END
     + r"""
@@ -48,14 +49,20 @@ trap : TERM
 P=${TARGET_PIDS-}
 wrote() { grep -Hs ^wchar: /proc/[0-9]*/io; }
 [ -n "$P" ] || wrote > .before
+# One program where the descriptors are few enough for a command.
 grown() {
-  for p in $P; do printf '%s\n' /proc/$p/fd/*; done | head -n 20000 | xargs stat -L -c '%n %s %d:%i %F' 2>/dev/null |
-    grep 'regular file' | head -n 4000
+  set --
+  for p in $P; do [ $# -gt 8000 ] || set -- "$@" /proc/$p/fd/*; done
+  if [ $# -le 8000 ]; then
+    stat -L -c '%n %s %d:%i %F' "$@" 2>/dev/null
+  else
+    for p in $P; do printf '%s\n' /proc/$p/fd/*; done | head -n 20000 | xargs stat -L -c '%n %s %d:%i %F' 2>/dev/null
+  fi
 }
 if [ -z "$P" ]; then
   sleep 1
-  P=$(wrote | awk -F '[/:]' 'NR == FNR { a[$3] = $NF; next } ($3 in a) && $NF > a[$3] { print $NF - a[$3], $3 }' .before - |
-    sort -nr | sed -n '1,30s/.* //p')
+  P=$(wrote | awk -F '[/:]' 'NR == FNR { a[$3] = $NF; next } ($3 in a) && $NF > a[$3] { d[$3] = $NF - a[$3] }
+    END { while (n++ < 30) { k = ""; for (p in d) if (k == "" || d[p] > d[k]) k = p; if (k == "") exit; print k; delete d[k] } }' .before -)
   SECS=$((SECS - 1))
 fi
 [ "$SECS" -ge 1 ] || SECS=1
@@ -64,40 +71,51 @@ sleep "$SECS" &
 wait $!
 grown > .last
 echo "looked	seconds=$SECS"
-awk 'NR == FNR { size[$1] = $2; node[$1] = $3; next }
+awk '$4 != "regular" { next } NR == FNR { if (m++ < 4000) { size[$1] = $2; node[$1] = $3 } next }
   ($1 in size) && node[$1] == $3 && $2 > size[$1] {
     split($1, w, "/")
     if ((w[3], $3) in had) next
     had[w[3], $3] = 1
     print w[3], $2 - size[$1], $1
-  }' .first .last | sort -k1,1n -k2,2nr | awk '$1 != p { if (n > 1) printf "%s", b; p = $1; n = 0; b = "" }
-  n++ < 4 { b = b $0 "\n" }
-  END { if (n > 1) printf "%s", b }' | while read -r p g f; do
-  grep -qs '^flags:.*[12]$' /proc/$p/fdinfo/${f##*/} && echo "$p $g $f"
-done > .grown
-name() { readlink "$1" | tr -d '\000-\037=' | cut -c1-200; }
+  }' .first .last | sort -k1,1n -k2,2nr | awk 'function emit(  i) { if (n > 1) for (i = 1; i <= n && i <= 4; i++) if (written(b[i])) print b[i] }
+  function written(l,  w, f, x, r) { split(l, w, "[ /]"); f = "/proc/" w[1] "/fdinfo/" w[7]
+    while ((getline x < f) > 0) if (x ~ /^flags:.*[12]$/) r = 1
+    close(f); return r }
+  $1 != p { emit(); p = $1; n = 0 } { b[++n] = $0 } END { emit() }' > .grown
+name() {
+  N=$(readlink "$1")
+  case $N in *[!\ -\<\>-~]*) N=$(printf %s "$N" | tr -d '\000-\037=') ;; esac
+  [ ${#N} -le 200 ] || N=$(printf %.200s "$N")
+}
+# Each file is read once, in a file of its own.
+end_of() {
+  E=.end.$p.${1##*/}
+  [ -e "$E" ] || read_end "$1" $2 > "$E" 2>/dev/null
+}
 while read -r p g f; do
-  a=$g
-  [ $a -le 65536 ] || a=65536
   while read -r q h o; do
     [ "$q" = "$p" ] && [ "$o" != "$f" ] || continue
     [ "$h" -lt "$g" ] || { [ "$h" = "$g" ] && [ "${o##*/}" -gt "${f##*/}" ]; } || continue
+    t=$g
+    [ $t -le 65536 ] || t=65536
+    end_of "$f" $t
+    A=$E
     t=$h
     [ $t -le 65536 ] || t=65536
-    [ -z "$a" ] || read_end "$f" $a > .a 2>/dev/null
-    a=
-    read_end "$o" $t > .b 2>/dev/null
+    end_of "$o" $t
     c=
     read -r c </proc/$p/comm
-    awk 'length < 8 { next } NR == FNR { if (!($0 in a)) n++; a[$0]; next } !($0 in b) { b[$0]; m++; r += ($0 in a) }
-      END { printf "%d %d %d", n, m, r }' .a .b > .counts
-    read -r n m r < .counts
-    [ "$m" -gt 0 ] || continue
+    set -- $(awk 'length < 8 { next } NR == FNR { if (!($0 in a)) n++; a[$0]; next } !($0 in b) { b[$0]; m++; r += ($0 in a) }
+      END { printf "%d %d %d", n, m, r }' $A $E)
+    [ "$2" -gt 0 ] || continue
+    name "$f"
+    M=$N
+    name "$o"
     printf 'pair\tpid=%s\tcomm=%s\tfile=%s\tother_file=%s\tlines=%s\tother_lines=%s\trepeated=%s\tshare=%s\tgrew=%s\tother_grew=%s\n' \
-      "$p" "$c" "$(name "$f")" "$(name "$o")" "$n" "$m" "$r" $((100 * r / m)) $((g / SECS)) $((h / SECS))
+      "$p" "$c" "$M" "$N" "$1" "$2" "$3" $((100 * $3 / $2)) $((g / SECS)) $((h / SECS))
   done < .grown
 done < .grown
-rm -f .a .b
+rm -f .end.*
 """
 )
 

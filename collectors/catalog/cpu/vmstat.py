@@ -55,8 +55,7 @@ _SH = """
 TZ=UTC0 LC_ALL=C
 export TZ LC_ALL
 wide='-t -w'
-vmstat $wide 1 1 >/dev/null 2>&1 || wide=-t
-vmstat $wide 1 1 >/dev/null 2>&1 || wide=
+vmstat $wide 1 1 >/dev/null 2>&1 || { wide=-t; vmstat $wide 1 1 >/dev/null 2>&1 || wide=; }
 read -r up rest < /proc/uptime && echo "$up" > started
 exec vmstat $wide 1 "$((SECS + 1))"
 """

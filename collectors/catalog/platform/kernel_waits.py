@@ -89,10 +89,9 @@ _MAX_ROWS = 200
 #: descriptor is read by lstat. Threads of all processes are checked at most six times; at most 20,000 of them.
 _SH = (
     r"""
-LC_ALL=C
+LC_ALL=C e=
 export LC_ALL
 trap 'e=1' TERM
-e=
 W='"""
     + "|".join(sorted(KIND_OF))
     + r"""'
@@ -107,7 +106,7 @@ look() {
   echo "@ $1 $u"
   grep -sm 2000 ' WRITE ' /proc/locks >>.writers
   # Every third look finds new tasks: to list them costs as much as to read them.
-  [ $(($1 % 3)) != 1 ] || T=$(echo /proc/[0-9]*/task/[0-9]*/wchan)
+  [ $(($1 % 3)) != 1 ] || { set -- /proc/[0-9]*/task/[0-9]*/wchan; T="$*"; }
   h=$(find_lines 200 -sHxE "$W" $T)
   [ -n "$h" ] || return 0
   [ ${#h} -le 8000 ] || h=$(echo "$h" | head -n 200)
@@ -130,7 +129,7 @@ awk '{ for (i = 7; $i != "-"; i++) { } }
     print "mount " $1 " " $(i + 1) " " substr($6, 1, 2) " " substr($(i + 3), 1, 2) \
       " " ($(i + 3) ~ /emergency_ro|shutdown/) " " $5
     if (++n == 500) exit }' /proc/self/mountinfo
-P=
+P= n=0; : >.writers
 # At most six looks. The pause is at least 50 times the duration of the last look.
 s=$(((SECS + 5) / 6))
 i=0
@@ -157,25 +156,26 @@ echo "@ end 0"
   grep -sH '' $s
   grep -sHE '^[0-9]+:([^:]*,)?(memory|blkio|name=systemd)?:/' "$@"
 }
-find_lines 100 -sHE '^(State:.*[Tt] \(|TracerPid:.*[1-9])' /proc/[0-9]*/status | head -n 100 >.held
-[ ! -s .held ] || { cat .held; awk -F: '{ t = $3; sub(/status$/, "comm", $1); print $1 }
+find_lines 100 -sHE '^(State:.*[Tt] \(|TracerPid:.*[1-9])' /proc/[0-9]*/status >.held
+[ ! -s .held ] || { head -n 100 .held; awk -F: 'NR > 100 { exit } { t = $3; sub(/status$/, "comm", $1); print $1 }
   $2 ~ /^T/ { gsub(/[^0-9]/, "", t); print "/proc/" t "/comm" }' .held | sort -u | xargs grep -sH '' /dev/null; }
 rm -f .held
 find /sys/fs/cgroup '(' -name freezer.state -o -name cgroup.events ')' 2>/dev/null | head -n 2000 |
-  xargs grep -sHxE 'FROZEN|frozen 1' /dev/null | sed 's|:[^:]*$||' | head -n 50 | while IFS= read -r g; do
-  c=
+  xargs grep -sHxE 'FROZEN|frozen 1' /dev/null | while IFS= read -r g && [ $((n += 1)) -le 50 ]; do
+  g=${g%:*} c=
   [ "${g##*/}" = cgroup.events ] || c=freezer
   read -r p x <"${g%/*}/cgroup.procs" 2>/dev/null &&
     sed -n "s|^[0-9]*:\([^:]*,\)*$c:/|frozen $p /|p" /proc/$p/cgroup 2>/dev/null
 done
-awk 'NR > 2000 { exit } { a[$1] = a[$1] "lock " $0 "\n" } $2 == "->" { w[$1] = 1 }
-  END { for (k in w) printf "%s", a[k] }' /proc/locks | head -n 200 >.locks
+# Locks with waiting processes; in .held those for writing that a process held in all of three or more looks.
+awk -v n=$i 'FILENAME == ".writers" { if (n < 3 || $2 == "->" || $5 !~ /^[0-9]+$/) next
+    $1 = ""; if (++c[$0] == n) print "held" $0 > ".held"; next }
+  FNR > 2000 { next } { a[$1] = a[$1] "lock " $0 "\n"; m[$1]++ } $2 == "->" { w[$1] = 1 }
+  END { for (k in w) if ((t += m[k]) <= 200) printf "%s", a[k] }' .writers /proc/locks >.locks
 [ ! -s .locks ] || {
   cat .locks
   awk '$3 != "->" && $6 ~ /^[0-9]+$/ { print "/proc/" $6 "/comm" }' .locks | sort -u | xargs grep -sH '' /dev/null
 }
-# Locks for writing that the same process held in each of three or more looks, and the files that they are on.
-awk -v n=$i 'n > 2 && $2 != "->" && $5 ~ /^[0-9]+$/ { $1 = ""; if (++c[$0] == n) print "held" $0 }' .writers >.held
 [ ! -s .held ] || {
   head -n 50 .held
   for p in $(cut -d ' ' -f 5 .held | sort -u | head -n 20); do

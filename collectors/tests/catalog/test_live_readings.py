@@ -139,3 +139,25 @@ def test_database_without_a_role_of_its_system_user_is_queried_as_another_role(
         rows = run("db_sessions", 1, OPT_SOCKET=str(database), OPT_PORT="5432")["db_sessions"]
         session.result()
     assert any("pg_sleep" in str(row["query"]) for row in rows)
+
+
+def test_a_log_that_repeats_another_log_is_reported(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "a, b = (open(name, 'w', buffering=1) for name in sys.argv[1:])\n"
+        "for n in range(600):\n"
+        " a.write(f'request {n} took {7 * n} ms\\n' + f'only here {n}\\n')\n"
+        " b.write(f'request {n} took {7 * n} ms\\n')\n"
+        " time.sleep(0.02)\n"
+    )
+    files = [str(tmp_path / name) for name in ("all.log", "some = of it.log")]
+    with subprocess.Popen([sys.executable, "-c", code, *files]) as writer:
+        while not Path(files[1]).exists():
+            time.sleep(0.02)
+        rows = run("log_repeats", 3, TARGET_PIDS=str(writer.pid))["log_repeats"]
+        writer.kill()
+    assert len(rows) == 1
+    assert (rows[0]["file"], rows[0]["other_file"]) == (files[0], files[1].replace("=", ""))
+    # The second file is read a moment after the first.
+    assert 90 <= float(str(rows[0]["share"])) <= 100
+    assert 20 < float(str(rows[0]["other_lines"])) < float(str(rows[0]["lines"]))
