@@ -24,11 +24,12 @@ _QUOTED = re.compile(r"'[^']*'")
 _SCRIPT_STARTS = 2.0
 #: What the runner starts itself: once, for each second (the pauses of guard and sampler, the sizes of files), and
 #: for each script that ends (to read, pack and send its files, which several scripts share).
-_RUNNER_STARTS, _RUNNER_STARTS_PER_S, _SEND_STARTS = 90.0, 4.0, 1.5
+_RUNNER_STARTS, _RUNNER_STARTS_PER_S, _SEND_STARTS = 90.0, 2.0, 1.5
 #: A start and a reading in a run cost more than those in the loop of the preflight check: caches are cold, the shell
 #: that forks is larger, the awk programs are longer, and what was read is parsed, written, packed and sent. Ratios of
 #: CPU times; the last runs on a host correct them.
-_START_FACTOR, _READ_FACTOR = 2.1, 1.7
+_START_FACTOR, _READ_FACTOR = 1.95, 1.25
+_SOCKETS_AGAIN = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class HostSize:
     processes: float = 200.0
     threads: float = 400.0
     sockets: float = 200.0
+    open_files: float = 2000.0
     cgroups: float = 100.0
     start_us: float = 1000.0
     read_us: float = 10.0
@@ -62,36 +64,38 @@ class HostSize:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a collector reads: times that it reads a file of each process, thread, control group, and each socket.
+    """What a collector reads: times that it reads a file of each process, thread, control group, socket and open file.
 
     `starts_per_s` are program starts for each second, in addition to those that stand in the script. At most
-    `processes` processes are read if that is not 0.
+    `most_processes` processes are read if that is not 0. `sockets_again` is for up to 10,000 sockets: pauses between
+    these readings grow with their duration.
     """
 
     starts_per_s: float = 0.0
     processes: float = 0.0
     threads: float = 0.0
     sockets: float = 0.0
+    sockets_again: float = 0.0
+    open_files: float = 0.0
     cgroups: float = 0.0
     most_processes: float = 0.0
 
 
 #: Counted in the scripts. A socket is two lines of up to 40 words that two programs handle, about as much as one
-#: or two files; three readings see it.
+#: or two files; three readings see it. To find the owners of sockets, ss reads the links of all descriptors twice; the
+#: kernel counts those that processes share only once.
 WORK: Mapping[str, Work] = {
     "proc_top": Work(processes=2),
     "proc_io": Work(processes=4),
     "proc_schedstat": Work(processes=2, threads=2),
-    "proc_threads": Work(starts_per_s=2.5, threads=4),
+    "proc_threads": Work(starts_per_s=1.5, threads=4),
     "kernel_waits": Work(starts_per_s=0.8, threads=5, processes=2),
-    "scheduled_jobs": Work(processes=1),
-    "clock_sync": Work(processes=1),
+    "processes": Work(processes=1),
     "proc_mem": Work(starts_per_s=1.0, processes=7, most_processes=400),
     "fd_table": Work(processes=4),
     "limits": Work(processes=1),
     "log_repeats": Work(processes=2),
-    "changes": Work(processes=1),
-    "sockets": Work(starts_per_s=3.0, sockets=4.7),
+    "sockets": Work(starts_per_s=2.0, sockets=4.1, sockets_again=2.7, open_files=0.6),
     "cgroups": Work(cgroups=8),
 }
 
@@ -140,7 +144,8 @@ def _forecast_collector(collector: Collector, share: str, seconds: int, size: Ho
     processes = min(size.processes, work.most_processes or size.processes)
     reads = (
         files + work.processes * processes + work.threads * size.threads
-        + work.sockets * size.sockets + work.cgroups * size.cgroups
+        + work.sockets * size.sockets + work.sockets_again * min(size.sockets, _SOCKETS_AGAIN)
+        + work.open_files * size.open_files + work.cgroups * size.cgroups
     )  # fmt: skip
     return starts * _compute_start_s(size) + _READ_FACTOR * reads * size.read_us / 1e6
 

@@ -26,7 +26,7 @@ def parse_preflight(text: bytes) -> Facts:
     sudo
     perf_event_paranoid kptr_restrict dmesg_restrict ptrace_scope perf_max_sample_rate lockdown virtualisation
     container pmu tools{name: version} broken_tools other_perf files unreadable
-    processes threads sockets cgroups start_us read_us
+    processes threads sockets open_files cgroups start_us read_us
     space[{path, writable, free_bytes, free_inodes, kind}] clock{the runner's record} traced took_ms complete
     """
     lines = _split_lines(text)
@@ -130,6 +130,7 @@ _SINGLE: Mapping[str, tuple[str, Callable[[bytes], object]]] = {
     "processes": ("processes", parse_whole),
     "threads": ("threads", parse_whole),
     "sockets": ("sockets", parse_whole),
+    "open_files": ("open_files", parse_whole),
     "cgroups": ("cgroups", parse_whole),
     "start_us": ("start_us", parse_whole),
     "read_us": ("read_us", _read_decimal),

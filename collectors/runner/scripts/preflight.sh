@@ -193,6 +193,8 @@ done 2>/dev/null <<X
 $(cat /proc/net/sockstat /proc/net/sockstat6 2>/dev/null)
 X
 print_fact "sockets $n"
+set -- $(cat /proc/sys/fs/file-nr 2>/dev/null)
+print_fact "open_files ${1-}"
 n=0
 while read -r key line value rest; do
   case $value in *[!0-9]* | '') ;; *) [ "$value" -le "$n" ] || n=$value ;; esac

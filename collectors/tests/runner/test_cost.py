@@ -31,7 +31,9 @@ def test_programs_are_counted_outside_of_awk_text() -> None:
     assert count_starts("echo /bin/cat; cat_x=1; $cat") == 0
 
 
-@pytest.mark.parametrize("field", ["processes", "threads", "sockets", "cgroups", "start_us", "read_us"])
+@pytest.mark.parametrize(
+    "field", ["processes", "threads", "sockets", "open_files", "cgroups", "start_us", "read_us"]
+)
 def test_a_larger_or_slower_host_costs_more_and_no_more_than_in_proportion(field: str) -> None:
     large = replace(SMALL, **{field: 10 * getattr(SMALL, field)})
     small_s, large_s = (sum(forecast_cpu_s(LOOK, size).values()) for size in (SMALL, large))
@@ -64,4 +66,5 @@ def test_the_preflight_check_measures_the_size_of_this_host() -> None:
     assert 50 < HostSize.of(facts).start_us < 50_000
     assert facts["threads"] >= facts["processes"] * 0.9 or os.getpid() == 1
     assert sys.maxsize > facts["sockets"] >= 0 < facts["cgroups"]
+    assert facts["open_files"] > 100
     assert facts["took_ms"] < 10_000

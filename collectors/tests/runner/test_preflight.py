@@ -48,6 +48,7 @@ def test_every_shell_finds_the_same_facts(shell: str) -> None:
         "processes",
         "threads",
         "sockets",
+        "open_files",
         "start_us",
         "read_us",
     }
