@@ -1,10 +1,11 @@
 """Cost of a first look: CPU seconds by collector, against another checkout, against its forecast, and on larger hosts.
 
-    ./culprit bench look_cost [--pairs 2] [--seconds 10] [--base FOLDER] [--processes 100 2000] [--sockets 100 20000]
+    ./culprit bench look_cost [--pairs 2] [--seconds 10] [--base FOLDER] [--processes 200 1000] [--sockets 1000 50000]
 
 Each size adds sleeping processes or sockets of loopback connections to this machine, takes its size as the preflight
 check does, forecasts, and measures a triage of this checkout (and of the one in FOLDER, in turns). The cost of a size
-is also given as a ratio to that of the smallest. CPU is what the kernel charged all processes of the run with.
+is also given as a ratio to that of the smallest, and that of this checkout as a ratio to the other one, in pairs.
+CPU is what the kernel charged all processes of the run with.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.support.own_capture import PR_SET_CHILD_SUBREAPER, run_capture, set_process_option
+from bench.support.own_capture import (
+    PR_SET_CHILD_SUBREAPER,
+    retry_occupied,
+    run_capture,
+    set_process_option,
+)
 from collectors.contract import Script
 from collectors.plans import PLANS, scale_plan
 from collectors.registry import COLLECTORS
@@ -107,7 +113,7 @@ def measure_look(seconds: int) -> LookCost:
         forecast_s = sum(cost.forecast_cpu_s(chosen, size).values())
     jobs = [program.CollectorJob.of(COLLECTORS[name], duration) for name, duration in chosen.items()]
     before = read_starts()
-    captured = run_capture(jobs, str(uuid.uuid4()))
+    captured = retry_occupied(lambda: run_capture(jobs, str(uuid.uuid4())))
     by_collector = dict(getattr(captured, "collectors_s", {}))
     return LookCost(captured.cpu_s, forecast_s, by_collector, read_starts() - before)
 
@@ -140,12 +146,19 @@ def print_size(label: str, results: list[LookCost], base: list[LookCost], smalle
     forecast_s = statistics.median(look.forecast_s for look in results)
     ratios = [look.forecast_s / look.cpu_s for look in results]
     before = f"{statistics.median(look.cpu_s for look in base):.2f}" if base else "-"
+    pairs = [look.cpu_s / other.cpu_s for look, other in zip(results, base, strict=False)]
     starts = round(statistics.median(look.starts for look in results))
     print(
-        f"| {label} | {before} | {cpu_s:.2f} | {cpu_s / (smallest or cpu_s):.2f} | {forecast_s:.2f} |"
-        f" {statistics.median(ratios):.2f} [{min(ratios):.2f}-{max(ratios):.2f}] | {starts} |"
+        f"| {label} | {before} | {cpu_s:.2f} | {format_range(pairs)} | {cpu_s / (smallest or cpu_s):.2f} |"
+        f" {forecast_s:.2f} | {format_range(ratios)} | {starts} | {os.getloadavg()[0]:.0f} |",
+        flush=True,
     )
     return cpu_s
+
+
+def format_range(ratios: list[float]) -> str:
+    """Return the median of some ratios and their range, `-` for none."""
+    return f"{statistics.median(ratios):.2f} [{min(ratios):.2f}-{max(ratios):.2f}]" if ratios else "-"
 
 
 def main() -> None:
@@ -154,8 +167,8 @@ def main() -> None:
     ask.add_argument("--pairs", type=int, default=2)
     ask.add_argument("--seconds", type=int, default=10)
     ask.add_argument("--base", type=Path)
-    ask.add_argument("--processes", type=int, nargs="+", default=[100, 2000])
-    ask.add_argument("--sockets", type=int, nargs="*", default=[100, 20_000])
+    ask.add_argument("--processes", type=int, nargs="+", default=[200, 1000, 5000])
+    ask.add_argument("--sockets", type=int, nargs="*", default=[1000, 10_000, 50_000])
     chosen = ask.parse_args()
     set_process_option(PR_SET_CHILD_SUBREAPER, 1)
     here = Path(__file__).parents[2]
@@ -164,9 +177,10 @@ def main() -> None:
         f"Triage of {chosen.seconds} s, {len(PLANS['triage'].collectors)} collectors, {scripts} with a script.\n"
     )
     print(
-        "| added | before, CPU s | CPU s | ratio | forecast, CPU s | forecast / measured [range] | processes started |"
+        "| added | before, CPU s | CPU s | to before [range] | to the smallest | forecast, CPU s "
+        "| forecast / measured [range] | processes started | load average |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     smallest = 0.0
     results: list[LookCost] = []
     sizes = [
