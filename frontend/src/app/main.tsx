@@ -4,29 +4,23 @@ import "./theme.css";
 import "./global.css";
 import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { ApiError } from "../lib/api";
+import { meQuery } from "../lib/queries";
 import { startI18n } from "../lib/text/i18n";
+import { queryClient } from "./queryClient";
 import { reloadOnMissingPart } from "./reloadOnMissingPart";
 import { router } from "./router";
 import { theme } from "./theme";
 
-const queries = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 5_000,
-      retry: (count, error) =>
-        !(error instanceof ApiError && (error.status < 500 || error.overloaded)) && count < 2,
-      refetchOnWindowFocus: false,
-    },
-  },
-});
 const scheme = localStorageColorSchemeManager({ key: "culprit.scheme" });
 
 reloadOnMissingPart();
+// The page, who is signed in and the texts come at the same time.
+void queryClient.prefetchQuery(meQuery);
+void router.load();
 await startI18n();
 const root = document.getElementById("root");
 if (root)
@@ -39,7 +33,7 @@ if (root)
         colorSchemeManager={scheme}
         defaultColorScheme="auto"
       >
-        <QueryClientProvider client={queries}>
+        <QueryClientProvider client={queryClient}>
           <Notifications position="bottom-right" autoClose={5000} limit={3} />
           <RouterProvider router={router} />
         </QueryClientProvider>

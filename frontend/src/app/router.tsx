@@ -1,5 +1,6 @@
+import type { QueryClient } from "@tanstack/react-query";
 import {
-  createRootRoute,
+  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
@@ -11,11 +12,16 @@ import { formatSearch, parseSearch, type Search } from "../core/search";
 import type { PageRoute } from "../lib/manifest";
 import { NotFound, ScreenError } from "./ErrorScreens";
 import { type FEATURES, MANIFESTS } from "./features";
+import { queryClient } from "./queryClient";
 import { Shell } from "./Shell";
 
 const keep = (search: Record<string, unknown>): Search => search as Search;
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: ScreenError });
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFound,
+  errorComponent: ScreenError,
+});
 
 const login = createRoute({
   getParentRoute: () => root,
@@ -49,11 +55,15 @@ const shell = createRoute({
   validateSearch: keep,
 });
 
-const page = <const Path extends string>(path: Path, { load }: PageRoute) =>
+const page = <const Path extends string>(path: Path, { load, prepare }: PageRoute) =>
   createRoute({
     getParentRoute: () => shell,
     path,
     validateSearch: keep,
+    // While the code of the page loads. A link that the pointer rests on loads the code alone.
+    loader: ({ context, params, location, cause }) => {
+      if (cause !== "preload") prepare?.(context.queries, params, location.search as Search);
+    },
     component: lazyRouteComponent(async () => ({ default: await load() })),
   });
 
@@ -75,9 +85,10 @@ const nowhere = createRoute({ getParentRoute: () => shell, path: "$", component:
 const routeTree = root.addChildren([login, loginLink, proved, shell.addChildren({ ...pages, nowhere })]);
 
 /** The router of one browser tab; tests make their own over a history in memory. */
-export const createAppRouter = (history?: RouterHistory) =>
+export const createAppRouter = (queries: QueryClient, history?: RouterHistory) =>
   createRouter({
     routeTree,
+    context: { queries },
     ...(history ? { history } : {}),
     parseSearch,
     stringifySearch: formatSearch,
@@ -88,7 +99,7 @@ export const createAppRouter = (history?: RouterHistory) =>
     defaultNotFoundComponent: NotFound,
   });
 
-export const router = createAppRouter();
+export const router = createAppRouter(queryClient);
 
 declare module "@tanstack/react-router" {
   interface Register {

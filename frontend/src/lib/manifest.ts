@@ -1,11 +1,15 @@
+import type { QueryClient } from "@tanstack/react-query";
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType } from "react";
+import type { Search } from "../core/search";
 import type { DialogName } from "./dialogs";
 import type { PlainTextKey } from "./text/useTranslation";
 
 /** A page of a feature, loaded when it is first opened. */
 export interface PageRoute {
   load: () => Promise<ComponentType>;
+  /** Requests what the page draws first, under the keys of its own queries. */
+  prepare?: (queries: QueryClient, params: Readonly<Record<string, string>>, search: Search) => void;
 }
 
 /** Groups of navigation items that one menu holds. */

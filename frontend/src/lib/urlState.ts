@@ -42,6 +42,13 @@ export function choiceField<T extends string>(choices: readonly T[], fallback: T
 
 type Values<F> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
+/** The values of fields in an address. */
+export function parseFields<F extends Record<string, Field<unknown>>>(fields: F, search: Search): Values<F> {
+  const out: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(fields)) out[key] = field.parse(search[key]);
+  return out as Values<F>;
+}
+
 /**
  * The part of the address that a screen understands, as values, and a setter that leaves the rest alone.
  * `fields` must be a constant. `push` makes a step that Back returns from.
@@ -55,11 +62,7 @@ export function useUrlState<F extends Record<string, Field<unknown>>>(
     .map((key) => search[key] ?? "\u0000")
     .join("\u0001");
   // biome-ignore lint/correctness/useExhaustiveDependencies: `relevant` represents the search values that count
-  const values = useMemo(() => {
-    const out: Record<string, unknown> = {};
-    for (const [key, field] of Object.entries(fields)) out[key] = field.parse(search[key]);
-    return out as Values<F>;
-  }, [relevant, fields]);
+  const values = useMemo(() => parseFields(fields, search), [relevant, fields]);
   const set = useCallback(
     (patch: Partial<Values<F>>, how: { push?: boolean } = {}) => {
       void navigate({

@@ -15,19 +15,21 @@ import { useMe } from "../lib/queries";
 
 /** Renders the whole application at an address; answers with its router. */
 export function openScreen(path: string) {
-  const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }));
-  renderAt(router);
+  const queries = createQueries();
+  const router = createAppRouter(queries, createMemoryHistory({ initialEntries: [path] }));
+  renderAt(router, queries);
   return router;
 }
 
 /** Renders one part of a page, for who is signed in: a whole page takes seconds to draw. */
 export function openPart(part: ReactNode): void {
   const routeTree = createRootRoute({ component: () => (useMe().data ? part : null) });
-  renderAt(createRouter({ routeTree, history: createMemoryHistory() }));
+  renderAt(createRouter({ routeTree, history: createMemoryHistory() }), createQueries());
 }
 
-function renderAt(router: AnyRouter): void {
-  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+const createQueries = () => new QueryClient({ defaultOptions: { queries: { retry: false } } });
+
+function renderAt(router: AnyRouter, queries: QueryClient): void {
   render(
     <MantineProvider theme={theme} defaultColorScheme="dark" env="test">
       <QueryClientProvider client={queries}>

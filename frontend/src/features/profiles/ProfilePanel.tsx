@@ -1,4 +1,3 @@
-import { useElementSize } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import type { Profile } from "../../client/models";
@@ -9,6 +8,7 @@ import { type FlameNode, matchingIds, pathTo, patternOf } from "../../core/profi
 import { exactPattern, type FrameAct, frameAct } from "../../core/profiles/frameKeys";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
+import { useWindowWidth } from "../../lib/windowWidth";
 import type { Point } from "../../widgets/flame-graph/drawing";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
 import { SampleHeatmap } from "../../widgets/flame-graph/SampleHeatmap";
@@ -24,7 +24,7 @@ import {
 import { FilterBar } from "./FilterBar";
 import { FrameDetails, frameTitle } from "./FrameDetails";
 import { FunctionsTable } from "./FunctionsTable";
-import { PROFILE_FIELDS, type ProfileState, toChanges, toFilter } from "./filter";
+import { drawsTree, PROFILE_FIELDS, type ProfileState, toFilter, toSelection, toTreeView } from "./filter";
 import classes from "./Profile.module.css";
 import { CallTree } from "./panel/CallTree";
 import { FrameMenu } from "./panel/FrameMenu";
@@ -35,7 +35,6 @@ import { GUTTER_PX, SampleTracks } from "./panel/SampleTracks";
 import { SandwichView } from "./panel/SandwichView";
 import { useProfileKeys } from "./panel/useProfileKeys";
 
-const GRID_PX = 50;
 /** A pin stores its address up to a length; a longer path is in the pin's frames alone. */
 const MAX_PIN_VIEW = 3500;
 
@@ -44,17 +43,16 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const [state, set] = useUrlState(PROFILE_FIELDS);
-  const { ref, width: exact } = useElementSize<HTMLDivElement>();
-  const width = Math.round(exact / GRID_PX) * GRID_PX;
+  const width = useWindowWidth();
   const [hover, setHover] = useState<{ node: FlameNode; total: number } | null>(null);
   const [menu, setMenu] = useState<{ node: FlameNode; at: Point } | null>(null);
   const filter = useMemo(() => toFilter(state as ProfileState), [state]);
-  const selection = useMemo(() => ({ ...filter, ...toChanges(state) }), [filter, state]);
+  const selection = useMemo(() => toSelection(state), [state]);
   const callers = state.view === "callers";
   const isSandwich = state.view === "sandwich";
-  const hasTree = !isSandwich && state.view !== "table";
+  const hasTree = drawsTree(state.view);
   const isTabular = state.view === "table" || state.view === "both";
-  const tree = useTree(profile.id, selection, { width, path: state.at, root: state.root, callers }, hasTree);
+  const tree = useTree(profile.id, selection, toTreeView(state, width), hasTree);
   const heat = useHeat(profile.id, filter, profile.samples ?? 0, true);
   const tracksBy = state.tracks === "none" ? undefined : state.tracks;
   const tracks = useSampleTracks(profile.id, filter, tracksBy ?? "thread", tracksBy !== undefined);
@@ -143,10 +141,11 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
         searchError={state.q ? matches.error : null}
         onCompare={state.b && state.c ? compareBrushes : undefined}
         comparing={diff.isPending}
+        isDrawn={!hasTree || !tree.isPending}
       />
       <ErrorLine error={diff.error} />
       <MissingSymbols profile={profile} selection={filter} />
-      <div ref={ref} className={classes.body}>
+      <div className={classes.body}>
         {heat.data ? (
           <div style={{ paddingLeft: tracksBy && whole ? GUTTER_PX : 0 }}>
             <SampleHeatmap

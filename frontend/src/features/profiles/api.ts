@@ -1,4 +1,4 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { RequestBody } from "../../client/paths";
 import type { components } from "../../client/schema";
 import type { Heat } from "../../core/charts/heat";
@@ -22,24 +22,28 @@ export type FunctionChange = Schemas["ComparedFunctionResponse"];
 const waiting = (state: string | undefined) => state === "queued" || state === "running";
 const POLL_MS = 1000;
 
+export const profileQuery = (id: string) =>
+  queryOptions({ queryKey: [...keys.profiles, id], queryFn: () => get(`/profiles/${id}`) });
+
 export const useProfile = (id: string) =>
   useQuery({
-    queryKey: [...keys.profiles, id],
-    queryFn: () => get(`/profiles/${id}`),
+    ...profileQuery(id),
     refetchInterval: (query) => (waiting(query.state.data?.state) ? POLL_MS : false),
   });
 
 /** Which samples, and how their stacks are changed. */
 export type Selection = Filter & Changes;
 
-/** `width` is the drawing's in px: the server leaves out what would be narrower than half a pixel. */
-export const useTree = (
-  id: string,
-  selection: Selection,
-  view: { width: number; path: readonly string[]; root?: number | undefined; callers: boolean },
-  enabled: boolean,
-) =>
-  useQuery({
+/** What of a tree is drawn. `width` is in px: the server leaves out what would be narrower than half a pixel. */
+export interface TreeView {
+  width: number;
+  path: readonly string[];
+  root?: number | undefined;
+  callers: boolean;
+}
+
+export const treeQuery = (id: string, selection: Selection, view: TreeView) =>
+  queryOptions({
     queryKey: [...keys.profiles, id, "tree", selection, view],
     queryFn: ({ signal }) =>
       get(
@@ -53,7 +57,12 @@ export const useTree = (
         },
         signal,
       ),
-    enabled: enabled && view.width > 0,
+  });
+
+export const useTree = (id: string, selection: Selection, view: TreeView, enabled: boolean) =>
+  useQuery({
+    ...treeQuery(id, selection, view),
+    enabled,
     placeholderData: (present, query) => {
       if (!present || !query || !isSameView(query.queryKey.slice(-2), [selection, view])) return present;
       return zoomWithin(present, view.path) ?? present;

@@ -86,6 +86,21 @@ export function toChanges(state: {
   };
 }
 
+/** The filter and the changes of stacks together. */
+export const toSelection = (state: Parameters<typeof toFilter>[0] & Parameters<typeof toChanges>[0]) => ({
+  ...toFilter(state),
+  ...toChanges(state),
+});
+
+/** Whether a view draws the tree of all stacks. */
+export const drawsTree = (view: View): boolean => view !== "sandwich" && view !== "table";
+
+/** Which part of the tree is drawn, from which side, and for how many px. */
+export const toTreeView = (
+  state: { at: readonly string[]; root: number | undefined; view: View },
+  width: number,
+) => ({ width, path: state.at, root: state.root, callers: state.view === "callers" });
+
 /** The filter as the part of an address that opens the profile with it. */
 export function toSearch(filter: Filter): Record<string, string | undefined> {
   const { from_ns, to_ns } = filter;

@@ -1,10 +1,14 @@
 import { Flame } from "lucide-react";
 import { defineFeature } from "../../lib/manifest";
+import { prepareProfile } from "./prepareProfile";
 
 export const manifest = defineFeature({
   routes: {
     "/profiles": { load: () => import("./ProfilesPage").then((module) => module.ProfilesPage) },
-    "/profiles/$profileId": { load: () => import("./ProfilePage").then((module) => module.ProfilePage) },
+    "/profiles/$profileId": {
+      load: () => import("./ProfilePage").then((module) => module.ProfilePage),
+      prepare: prepareProfile,
+    },
     "/compare": { load: () => import("./ComparePage").then((module) => module.ComparePage) },
     "/comparisons/$diffId": {
       load: () => import("./ComparisonPage").then((module) => module.ComparisonPage),

@@ -1,6 +1,6 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize, useMergedRef } from "@mantine/hooks";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { type ColorBy, fillOf, frameLabel } from "../../core/profiles/colors";
 import {
   deltaExtent,
@@ -39,8 +39,8 @@ interface Props {
   onFrameKey?: ((node: FlameNode, key: string) => boolean) | undefined;
 }
 
-/** Up to this many frames, d3-flame-graph redraws within 100 ms; a canvas also does with 10,000 (docs/decisions/0043). */
-export const MAX_D3_FRAMES = 1000;
+/** Up to this many frames, d3-flame-graph redraws within 30 ms; a canvas also does with 5,000 (docs/decisions/0043). */
+export const MAX_D3_FRAMES = 300;
 
 const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "previous", ArrowRight: "next" } as const;
 
@@ -49,9 +49,13 @@ export function FlameGraph(props: Props) {
   const { tree, path, inverted, matches, differential = false, colorBy = "kind" } = props;
   const { onZoom, onFocus, title, onMenu } = props;
   const scheme = useComputedColorScheme("dark");
-  const { ref, width } = useElementSize<HTMLDivElement>();
+  const { ref, width: observed } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLDivElement>(null);
   const outer = useRef<HTMLDivElement>(null);
+  // Observers report after the first paint, which would be without the drawing.
+  const [first, setFirst] = useState(0);
+  useLayoutEffect(() => setFirst(outer.current?.clientWidth ?? 0), []);
+  const width = Math.floor(observed) || first;
   const [cursor, setCursor] = useState<FlameNode["id"] | null>(null);
   const visibleTree = useMemo(() => underAncestors(path, tree), [path, tree]);
   const calls = useRef({ onZoom, onFocus, title, onMenu });

@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { useState } from "react";
 import type { Profile } from "../../../client/models";
 import { moduleName } from "../../../core/profiles/colors";
 import { percent } from "../../../core/text/format";
@@ -20,7 +21,8 @@ export function MissingSymbols({ profile, selection }: { profile: Profile; selec
   const [state, set] = useUrlState(PROFILE_FIELDS);
   const hasUnknown = (profile.unknown_share ?? 0) >= NOTEWORTHY;
   const isCut = (profile.truncated_share ?? 0) >= NOTEWORTHY;
-  const query = useUnnamed(profile.id, selection, hasUnknown);
+  const [isOpen, setOpen] = useState(false);
+  const query = useUnnamed(profile.id, selection, hasUnknown && isOpen);
   if (!hasUnknown && !isCut) return null;
   const reasons = query.data ? byReason(query.data) : [];
   const title = [
@@ -30,7 +32,11 @@ export function MissingSymbols({ profile, selection }: { profile: Profile; selec
     .filter(Boolean)
     .join(" · ");
   return (
-    <details className={classes.missing} data-testid="missing-symbols">
+    <details
+      className={classes.missing}
+      data-testid="missing-symbols"
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>{title}</summary>
       <ul>
         {reasons.map(({ reason, explanation, weight, modules }) => (

@@ -1,0 +1,19 @@
+import type { QueryClient } from "@tanstack/react-query";
+import type { Search } from "../../core/search";
+import { parseFields } from "../../lib/urlState";
+import { windowWidth } from "../../lib/windowWidth";
+import { profileQuery, treeQuery } from "./api";
+import { drawsTree, PROFILE_FIELDS, toSelection, toTreeView } from "./filter";
+
+/** Request a profile and its tree for an address. */
+export function prepareProfile(
+  queries: QueryClient,
+  { profileId }: Readonly<Record<string, string>>,
+  search: Search,
+): void {
+  if (!profileId) return;
+  const state = parseFields(PROFILE_FIELDS, search);
+  void queries.prefetchQuery(profileQuery(profileId));
+  if (drawsTree(state.view))
+    void queries.prefetchQuery(treeQuery(profileId, toSelection(state), toTreeView(state, windowWidth())));
+}
