@@ -1,8 +1,10 @@
 //! The native reader of Culprit: perf.data as columns and a trie, without text in between.
+#![deny(unsafe_code)]
 
 pub mod bytes;
 pub mod error;
 pub mod inlined_frames;
+pub mod mapped;
 pub mod modules;
 pub mod off_cpu;
 pub mod order;

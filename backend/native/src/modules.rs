@@ -1,14 +1,14 @@
 //! Programs and libraries of a capture, and the frames of their addresses.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ahash::RandomState;
 use memmap2::Mmap;
 
 use crate::bytes::{u32_at, u64_at};
 use crate::error::Result;
+use crate::mapped::map_file;
 use crate::processes::ModuleId;
 use crate::symbols::jitdump::JitDump;
 use crate::symbols::kernel::{read_kallsyms, split_module};
@@ -213,7 +213,7 @@ impl Modules {
     /// Go forward to a time in the dump of a process. Return whether names of addresses changed.
     pub fn advance_jit(&mut self, pid: u32, time: u64) -> bool {
         let Some(folder) = &self.sources.perf_maps else { return false };
-        let open = || JitDump::open(map_file(&folder.join(format!("jit-{pid}.dump")))?, self.is_monotonic);
+        let open = || JitDump::open(map_file(&folder.join(format!("jit-{pid}.dump"))).ok()?, self.is_monotonic);
         self.jit.entry(pid).or_insert_with(open).as_mut().is_some_and(|dump| dump.advance(time))
     }
 
@@ -404,14 +404,14 @@ impl Modules {
     fn read_file(&self, path: &[u8], file: &FileId) -> Option<SymbolTable> {
         let find_debug = |id: &[u8]| self.find_debug_file(id, file);
         if let (Some(store), Some(key)) = (&self.sources.store, file.key()) {
-            let stored = map_file(&store.join(key));
+            let stored = map_file(&store.join(key)).ok();
             if let Some(symbols) = stored.and_then(|bytes| elf::read_elf(&bytes, find_debug)) {
                 return Some(symbols.table);
             }
         }
         let root = self.sources.root.as_ref()?;
         let inside = std::str::from_utf8(path).ok()?.strip_prefix('/')?;
-        let symbols = elf::read_elf(&map_file(&root.join(inside))?, find_debug)?;
+        let symbols = elf::read_elf(&map_file(&root.join(inside)).ok()?, find_debug)?;
         let is_same = match (file, symbols.build_id.as_deref()) {
             (FileId::BuildId(expected), Some(own)) => expected.starts_with(own) || own.starts_with(expected),
             _ => false,
@@ -441,20 +441,10 @@ impl Modules {
         let name = to_hexadecimal(build_id);
         let (folder, file) = name.split_at_checked(2)?;
         let root = self.sources.root.as_ref()?;
-        map_file(&root.join("usr/lib/debug/.build-id").join(folder).join(format!("{file}.debug")))
+        map_file(&root.join("usr/lib/debug/.build-id").join(folder).join(format!("{file}.debug"))).ok()
     }
 }
 
 pub fn to_hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The bytes of a file.
-pub fn map_file(path: &Path) -> Option<Mmap> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    // SAFETY: the files are those of the symbol store or of this host, which no process shortens while they are read.
-    unsafe { Mmap::map(&file).ok() }
 }

@@ -7,8 +7,10 @@ use crate::error::{ReadError, Result};
 use crate::perf::file::Header;
 use crate::perf::records::{Record, Records, kind, record_at};
 
-/// Bytes that compressed records may unpack to.
+/// Bytes that compressed records may unpack to, and how many of them each byte of a file may become: records of perf
+/// become a tenth to a fiftieth, a repeated byte less than a thousandth.
 const UNPACKED_MAX: u64 = 4 << 30;
+const UNPACKED_SHARE_MAX: u64 = 300;
 /// The header of an empty block that ends a zstd frame (RFC 8878, 3.1.1.2).
 const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
@@ -39,9 +41,10 @@ impl<'a> Areas<'a> {
             let stream = ruzstd::decoding::StreamingDecoder::new(Pieces { pieces: packed, at: 0 })
                 .map_err(|error| ReadError::damaged(format!("its compressed records: {error}")))?;
             // What was unpacked in front of a damaged place counts.
-            let _ = stream.take(UNPACKED_MAX).read_to_end(&mut unpacked);
-            if unpacked.len() as u64 >= UNPACKED_MAX {
-                return Err(ReadError::Limit("unpacked", UNPACKED_MAX));
+            let limit = UNPACKED_MAX.min(UNPACKED_SHARE_MAX * file.len() as u64);
+            let _ = stream.take(limit).read_to_end(&mut unpacked);
+            if unpacked.len() as u64 >= limit {
+                return Err(ReadError::Limit("unpacked", limit));
             }
         }
         Ok(Self { file, unpacked })

@@ -1,7 +1,6 @@
 //! What Python sees: `read_perf_data(path, ...)` returns columns as bytes, for `numpy.frombuffer`.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
@@ -11,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::{ReadError, Result};
+use crate::mapped::map_file;
 use crate::modules::{Inlining, SymbolSources, UsedModule};
 use crate::off_cpu::read_off_cpu;
 use crate::profile::{Columns, Profile, read_profile};
@@ -56,7 +56,7 @@ fn read_perf_data<'py>(
         true => read_off_cpu(bytes, sources, limits, &pids),
         false => read_profile(bytes, sources, limits),
     };
-    let profile = py.detach(|| read(&map_file(&path)?)).map_err(to_exception)?;
+    let profile = py.detach(|| read(&map_recording(&path)?)).map_err(to_exception)?;
     to_dictionary(py, profile)
 }
 
@@ -73,14 +73,9 @@ fn list_perf_modules<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, P
     Ok(into)
 }
 
-fn map_file(path: &Path) -> Result<Mmap> {
-    let failed = |error: std::io::Error| ReadError::Io(error.to_string());
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.len() == 0 {
-        return Err(ReadError::damaged("it is empty"));
-    }
-    // SAFETY: the file is the caller's own copy, which no process shortens while it is read.
-    unsafe { Mmap::map(&file) }.map_err(failed)
+fn map_recording(path: &Path) -> Result<Mmap> {
+    let bytes = map_file(path).map_err(|error| ReadError::Io(error.to_string()))?;
+    if bytes.is_empty() { Err(ReadError::damaged("it is empty")) } else { Ok(bytes) }
 }
 
 fn to_exception(error: ReadError) -> PyErr {
@@ -102,7 +97,7 @@ fn to_exception(error: ReadError) -> PyErr {
 /// `read_perf_data` does; `no_samples` means that no switch was recorded.
 #[pyfunction]
 fn read_perf_sched(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let schedule = py.detach(|| read_schedule(&map_file(&path)?)).map_err(to_exception)?;
+    let schedule = py.detach(|| read_schedule(&map_recording(&path)?)).map_err(to_exception)?;
     let into = PyDict::new(py);
     into.set_item("t_ns", to_bytes(py, schedule.time)?)?;
     into.set_item("len_ns", to_bytes(py, schedule.length)?)?;

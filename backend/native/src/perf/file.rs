@@ -14,6 +14,7 @@ const FILE_HEADER_SIZE: u64 = 104;
 const FEATURE_BITS: usize = 256;
 /// Events of one capture; perf itself allows more, but a profile has at most 255.
 const EVENTS_MAX: usize = 255;
+/// Of all events together: an event has one for each CPU, and events may claim the same part of the file.
 const IDS_MAX: usize = 1 << 20;
 const UPDATE_NAME: u64 = 2;
 
@@ -41,6 +42,8 @@ pub struct Event {
 pub struct Header<'a> {
     pub events: Vec<Event>,
     by_id: HashMap<u64, usize, ahash::RandomState>,
+    /// New names of events by ID, in the order of a stream.
+    renamed: Vec<(u64, &'a [u8])>,
     /// Build IDs by the path of the program or library.
     pub build_ids: HashMap<Vec<u8>, Vec<u8>>,
     pub tracing_data: Option<&'a [u8]>,
@@ -163,7 +166,8 @@ impl<'a> Header<'a> {
         if self.events.len() >= EVENTS_MAX {
             return Err(ReadError::Limit("events", EVENTS_MAX as u64));
         }
-        let ids = ids.chunks_exact(8).take(IDS_MAX).filter_map(|id| u64_at(id, 0)).collect();
+        let known: usize = self.events.iter().map(|event| event.ids.len()).sum();
+        let ids = ids.chunks_exact(8).take(IDS_MAX - known).filter_map(|id| u64_at(id, 0)).collect();
         let name = attribute.default_name();
         self.events.push(Event { attribute, name, ids });
         Ok(())
@@ -172,10 +176,7 @@ impl<'a> Header<'a> {
     fn rename_event(&mut self, record: &Record<'a>) {
         let mut cursor = Cursor::new(record.payload);
         if let (Some(UPDATE_NAME), Some(id)) = (cursor.u64(), cursor.u64()) {
-            let name = String::from_utf8_lossy(cursor.text()).into_owned();
-            if let Some(event) = self.events.iter_mut().find(|event| event.ids.contains(&id)) {
-                event.name = name;
-            }
+            self.renamed.push((id, cursor.text()));
         }
     }
 
@@ -256,6 +257,11 @@ impl<'a> Header<'a> {
         }
         for (place, event) in self.events.iter().enumerate() {
             self.by_id.extend(event.ids.iter().map(|id| (*id, place)));
+        }
+        for (id, name) in self.renamed.drain(..) {
+            if let Some(place) = self.by_id.get(&id) {
+                self.events[*place].name = String::from_utf8_lossy(name).into_owned();
+            }
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use memmap2::Mmap;
 use object::read::{Object, ObjectSection};
 
-use crate::modules::{FileId, SymbolSources, map_file, to_hexadecimal};
+use crate::mapped::map_file;
+use crate::modules::{FileId, SymbolSources, to_hexadecimal};
 
 /// Bytes of a separate file whose checksum is computed.
 const LINKED_MAX: usize = 512 << 20;
@@ -20,11 +21,11 @@ pub struct Program {
 
 /// Open the files of a program: a stored one, or one that is installed and has the same build ID.
 pub fn open_program(sources: &SymbolSources, path: &[u8], file: &FileId) -> Option<Program> {
-    let stored = || map_file(&sources.store.as_ref()?.join(file.key()?));
+    let stored = || map_file(&sources.store.as_ref()?.join(file.key()?)).ok();
     let installed = || {
         let FileId::BuildId(expected) = file else { return None };
         let inside = std::str::from_utf8(path).ok()?.strip_prefix('/')?;
-        map_file(&sources.root.as_ref()?.join(inside)).filter(|bytes| has_build_id(bytes, expected))
+        map_file(&sources.root.as_ref()?.join(inside)).ok().filter(|bytes| has_build_id(bytes, expected))
     };
     // A stored file may have nothing but symbols.
     let bytes = [stored(), installed()].into_iter().flatten().find(|bytes| is_program(bytes))?;
@@ -60,7 +61,7 @@ fn find_debug_file(sources: &SymbolSources, path: &[u8], bytes: &[u8]) -> Option
     let id = file.build_id().ok().flatten();
     let by_id = id.into_iter().flat_map(|id| list_places(sources, id));
     let is_same = |map: &Mmap| id.is_some_and(|id| has_build_id(map, id));
-    if let Some(map) = by_id.filter_map(|place| map_file(&place)).find(is_same) {
+    if let Some(map) = by_id.filter_map(|place| map_file(&place).ok()).find(is_same) {
         return Some(map);
     }
     let (name, checksum) = file.gnu_debuglink().ok().flatten()?;
@@ -68,7 +69,7 @@ fn find_debug_file(sources: &SymbolSources, path: &[u8], bytes: &[u8]) -> Option
     let root = sources.root.as_ref()?;
     let folder = Path::new(std::str::from_utf8(path).ok()?.strip_prefix('/')?).parent()?;
     let places = [folder.to_owned(), folder.join(".debug"), Path::new("usr/lib/debug").join(folder)];
-    let maps = places.iter().filter_map(|place| map_file(&root.join(place).join(name)));
+    let maps = places.iter().filter_map(|place| map_file(&root.join(place).join(name)).ok());
     maps.filter(|map| map.len() <= LINKED_MAX).find(|map| compute_checksum(map) == checksum)
 }
 
