@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from collectors.profiles.trie import I32, I64
+from culprit.domain.profiles.grouping import group_values
 from culprit.domain.profiles.stacks import ProfileView, find_outermost
 
 MAX_FACET_VALUES = 500
@@ -32,16 +33,18 @@ def compute_facets(view: ProfileView) -> ProfileFacets:
     weight = table.weight[view.rows]
     comms = table.comms.all()
     pid = table.pid[view.rows]
-    cpus, by_cpu, _ = _sum_by_key(table.cpu[view.rows].astype(np.int64), weight)
-    pids, by_pid, _ = _sum_by_key(pid.astype(np.int64), weight)
-    threads = table.tid[view.rows].astype(np.int64) << 32 | table.comm[view.rows]
-    keys, by_thread, first = _sum_by_key(threads, weight)
+    cpus, by_cpu, _ = _sum_by_group(*group_values(table.cpu[view.rows]), weight)
+    pids, by_pid, _ = _sum_by_group(*group_values(pid), weight)
+    comm = table.comm[view.rows]
+    # A thread that changed its name is listed once with each.
+    tids, by_tid = group_values(table.tid[view.rows])
+    _, by_thread, row_of = _sum_by_group(*group_values(by_tid * max(1, len(comms)) + comm), weight)
     return ProfileFacets(
         [(cpu, w) for cpu, w in zip(cpus, by_cpu, strict=True) if cpu >= 0],
         [(p, profile.processes[p], w) for p, w in zip(pids, by_pid, strict=True)],
         [
-            (key >> 32, int(pid[row]), comms[key & 0xFFFFFFFF], w)
-            for key, w, row in zip(keys, by_thread, first, strict=True)
+            (int(tids[by_tid[row]]), int(pid[row]), comms[int(comm[row])], w)
+            for w, row in zip(by_thread, row_of, strict=True)
         ],
         _sum_by_module(view),
     )
@@ -130,13 +133,13 @@ def compute_sample_tracks(view: ProfileView, by: TrackKey, bins: int = 240, limi
     return SampleTracks(start, bin_ns, tracks, len(distinct))
 
 
-def _sum_by_key(keys: I64, weight: I64) -> tuple[list[int], list[int], list[int]]:
-    """Return the distinct keys, heaviest first, their weights, and the first row of each."""
-    distinct, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    sums = np.zeros(len(distinct), np.int64)
+def _sum_by_group(distinct: I64, group: I64, weight: I64) -> tuple[list[int], list[int], list[int]]:
+    """Return the distinct values, heaviest first, their weights, and the first row of each."""
+    sums, rows = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
     np.add.at(sums, group, weight)
+    rows[group[::-1]] = np.arange(len(group) - 1, -1, -1)
     order = np.argsort(-sums, kind="stable")[:MAX_FACET_VALUES]
-    return distinct[order].tolist(), sums[order].tolist(), first[order].tolist()
+    return distinct[order].tolist(), sums[order].tolist(), rows[order].tolist()
 
 
 def _find_heaviest(group: I64, value: I32, weight: I64) -> I64:

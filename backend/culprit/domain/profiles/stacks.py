@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from collectors.profiles.samples import SampleTable
 from collectors.profiles.trie import I32, I64, FrameKind, StackTrie
+from culprit.domain.profiles.grouping import group_values
 from culprit.domain.profiles.patterns import match_names
 from culprit.domain.profiles.tree import MAX_DEPTH, MAX_NODES, MAX_WIDTH, RenderedTree, TreePathStep
 
@@ -85,13 +86,14 @@ class StackProfile:
     def processes(self) -> dict[int, str]:
         """pid → the name of its main thread, or of its busiest one where that was never seen."""
         t = self.table
-        keys, counts = np.unique(
-            (t.pid.astype(np.int64) << 21 | t.comm) << 1 | (t.tid == t.pid), return_counts=True
-        )
+        pids, by_pid = group_values(t.pid)
+        names = max(1, len(t.comms))
+        keys, by_key = group_values((by_pid * names + t.comm) << 1 | (t.tid == t.pid))
+        counts = np.bincount(by_key, minlength=len(keys))
         best: dict[int, tuple[int, int, int]] = {}
         for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
-            rank = (key & 1, count, key >> 1 & 0x1FFFFF)
-            best[key >> 22] = max(best.get(key >> 22, rank), rank)
+            pid, rank = int(pids[(key >> 1) // names]), (key & 1, count, (key >> 1) % names)
+            best[pid] = max(best.get(pid, rank), rank)
         comms = t.comms.all()
         return {pid: comms[rank[2]] for pid, rank in best.items()}
 

@@ -29,15 +29,15 @@ interface Props {
   searchError: unknown;
   onCompare?: (() => void) | undefined;
   comparing: boolean;
-  /** The drawing is there: what the fields list was not requested before it. */
-  isDrawn: boolean;
+  /** The drawing is there: what can be chosen is requested after it. */
+  isRendered: boolean;
 }
 
 /** View, process, thread, CPU and search; everything is in the address. */
-export function FilterBar({ profile, filter, matches, searchError, onCompare, comparing, isDrawn }: Props) {
+export function FilterBar({ profile, filter, matches, searchError, onCompare, comparing, isRendered }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(PROFILE_FIELDS);
-  const facets = useFacets(profile.id, filter, isDrawn).data;
+  const facets = useFacets(profile.id, filter, isRendered).data;
   const total = facets?.cpus.reduce((sum, item) => sum + item.weight, 0) ?? 0;
   const share = (weight: number) => percent(total > 0 ? weight / total : 0);
   const threads = facets?.threads.filter((item) => state.pid === undefined || item.pid === state.pid) ?? [];

@@ -141,7 +141,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
         searchError={state.q ? matches.error : null}
         onCompare={state.b && state.c ? compareBrushes : undefined}
         comparing={diff.isPending}
-        isDrawn={!hasTree || !tree.isPending}
+        isRendered={!hasTree || !tree.isFetching}
       />
       <ErrorLine error={diff.error} />
       <MissingSymbols profile={profile} selection={filter} />
