@@ -1,11 +1,8 @@
 // Opens the same profile here and in speedscope, and notes when each was painted. Started by bench/screens/open_profile.py.
 import { createReadStream, existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import path from "node:path";
-
-const options = JSON.parse(process.env.BENCH);
-const { chromium } = createRequire(`${options.e2e}/package.json`)("@playwright/test");
+import { launchBrowser, options, signIn, VIEW, waitForProfile } from "./profile_pages.mjs";
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain" };
 
@@ -14,7 +11,9 @@ function painted(side) {
   if (window.benchPainted) return window.benchPainted;
   const flame = document.querySelector('[data-testid="flame"]');
   const isReady =
-    side === "ours" ? Number(flame?.dataset.frames) > 0 : /Left Heavy/.test(document.body?.textContent ?? "");
+    side === "ours"
+      ? Number(flame?.dataset.frames) > 0 && flame.querySelector("svg, canvas")
+      : /Left Heavy/.test(document.body?.textContent ?? "");
   if (!window.benchWaits && isReady) {
     window.benchWaits = true;
     // A message sent in the frame's callback is delivered after that frame was laid out and painted.
@@ -52,21 +51,13 @@ async function open(context, url, side) {
   return { ms, heap };
 }
 
-const browser = await chromium.launch({
-  executablePath: options.chromium,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
-});
-process.on("SIGTERM", () => browser.close().finally(() => process.exit(143)));
+const browser = await launchBrowser();
 let server;
 try {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+  const context = await browser.newContext(VIEW);
   const page = await context.newPage();
-  await page.goto(options.login_url);
-  await page.getByLabel("New password").fill("a long enough pass phrase");
-  await page.getByLabel("Repeat password").fill("a long enough pass phrase");
-  await page.getByRole("button", { name: "Set password and continue" }).click();
-  await page.getByRole("navigation", { name: "Main" }).waitFor();
-  const profile = await built(page);
+  await signIn(page);
+  const profile = await waitForProfile(page);
   const answer = await page.request.get(`${options.url}/api/v1/profiles/${profile.id}/export?format=folded`, {
     timeout: 120_000,
   });
@@ -77,7 +68,7 @@ try {
   server = await serve(options.speedscope, options.folded);
   const base = `http://127.0.0.1:${server.address().port}`;
   const ours = `${options.url}/profiles/${profile.id}`;
-  const theirs = `${base}/index.html#profileURL=${encodeURIComponent(`${base}/profile.txt`)}`;
+  const theirs = `${base}/index.html#profileURL=${encodeURIComponent(`${base}/profile.txt`)}&view=left-heavy`;
   const pairs = [];
   // The first pair is left out of the figures: the browser fills its cache, the server opens the profile.
   for (let n = -1; n < options.pairs; n += 1) {
@@ -88,16 +79,4 @@ try {
 } finally {
   server?.close();
   await browser.close();
-}
-
-/** The imported profile, as soon as a task has built it. */
-async function built(page) {
-  for (const end = Date.now() + 180_000; Date.now() < end; ) {
-    const answer = await page.request.get(`${options.url}/api/v1/profiles?run=${options.run}`);
-    const [profile] = (await answer.json()).items;
-    if (profile?.state === "ready") return profile;
-    if (profile && !["queued", "running"].includes(profile.state)) throw new Error(JSON.stringify(profile));
-    await new Promise((done) => setTimeout(done, 500));
-  }
-  throw new Error("the profile was not built in three minutes");
 }

@@ -1,10 +1,12 @@
 """From the address of a profile to its painted flame graph, compared with speedscope, in a real browser.
 
-    ./culprit bench open_profile [--samples 1000000] [--pairs 5] [--text FILE]
+    ./culprit bench open_profile [--pairs 5] [--recording FILE | --samples 1000000]
 
-The profile is that of `./culprit bench redraw`. speedscope (from npm) opens it as folded stacks, the smallest form that
-it reads; the page of Culprit requests it from the server, which has it in its cache. The same Chromium opens both in
-turns, each in a new page with a filled cache. The clock runs in the page, from the navigation to the painted frame.
+The profile is a recording of this machine for a minute, about a million samples, or a made one. speedscope (from npm)
+opens it as folded stacks, the smallest form that it reads, in the view that draws what Culprit draws ("Left Heavy").
+Folded stacks are without time, threads and CPUs, so this is the easier task. The page of Culprit requests a tree from
+the server, which has the profile in its cache. The same Chromium opens both in turns, each in a new page with a filled
+cache. The clock runs in the page, from the navigation to the painted frame.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pathlib import Path
 from culprit.launcher.install import locked_packages as install
 from culprit.launcher.paths import ROOT
 
-from bench.screens.redraw import UP_S, import_text, print_progress, profile_text
+from bench.screens.profile_imports import UP_S, import_recording, prepare_recording
 from bench.support import platforms
 
 GOAL = 0.25
@@ -38,9 +40,9 @@ def install_speedscope(folder: Path) -> Path:
 def main() -> None:
     """Measure, and print a table for docs/figures.md."""
     ask = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    ask.add_argument("--samples", type=int, default=1_000_000)
+    ask.add_argument("--samples", type=int, help="make a recording of this size instead of recording")
     ask.add_argument("--pairs", type=int, default=5)
-    ask.add_argument("--text", type=Path, help="use this perf script text instead of capturing")
+    ask.add_argument("--recording", type=Path, help="use this perf.data instead of recording")
     chosen = ask.parse_args()
     platforms.stop_on_term()
     load = os.getloadavg()[0]
@@ -51,15 +53,14 @@ def main() -> None:
         home = top / "home"
         chromium = platforms.prepare_browser()
         speedscope = install_speedscope(top / "npm")
-        text, _ = profile_text(top, chosen.samples, chosen.text)
-        print_progress(f"{chosen.samples:,} samples in {text.stat().st_size / 1e6:.0f} MB")
+        recording = prepare_recording(top, chosen.samples, chosen.recording)
         stack.callback(platforms.purge_data, ROOT, home)
         with platforms.running_platform(ROOT, home, top / "up.log", UP_S) as platform:
             requested = {
                 "chromium": chromium,
                 "url": platform["url"],
                 "login_url": platform["login_url"],
-                "run": import_text(home, platform["url"], text),
+                "run": import_recording(home, platform["url"], recording),
                 "pairs": chosen.pairs,
                 "speedscope": str(speedscope),
                 "folded": str(top / "folded.txt"),

@@ -1,8 +1,6 @@
 // Drags ranges on the time strip of a profile and notes in the page when each was drawn. Started by bench/screens/redraw.py.
-import { createRequire } from "node:module";
-
-const options = JSON.parse(process.env.BENCH);
-const { chromium } = createRequire(`${options.e2e}/package.json`)("@playwright/test");
+import { readFileSync } from "node:fs";
+import { launchBrowser, options, readPageMemory, signIn, VIEW, waitForProfile } from "./profile_pages.mjs";
 
 /** Runs in the page before its own scripts: keeps, for the last release of the pointer, what followed. */
 function watch() {
@@ -69,22 +67,14 @@ const random = () => {
   return seed / 2 ** 32;
 };
 
-const browser = await chromium.launch({
-  executablePath: options.chromium,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
-});
-process.on("SIGTERM", () => browser.close().finally(() => process.exit(143)));
+const browser = await launchBrowser();
 const brushes = [];
 try {
-  const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+  const page = await browser.newPage(VIEW);
   page.setDefaultTimeout(60_000);
   await page.addInitScript(watch);
-  await page.goto(options.login_url);
-  await page.getByLabel("New password").fill("a long enough pass phrase");
-  await page.getByLabel("Repeat password").fill("a long enough pass phrase");
-  await page.getByRole("button", { name: "Set password and continue" }).click();
-  await page.getByRole("navigation", { name: "Main" }).waitFor();
-  const profile = await built(page);
+  await signIn(page);
+  const profile = await waitForProfile(page);
   const ready = Date.now();
   await page.goto(`${options.url}/profiles/${profile.id}`);
   await page.locator('[data-testid="flame"] :is(svg, canvas)').first().waitFor();
@@ -107,19 +97,11 @@ try {
       throw error;
     }
   }
-  console.log(JSON.stringify({ samples: profile.samples, ready, brushes }));
+  const memory = await readPageMemory(browser, (pid) => {
+    const [, kib] = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"));
+    return Number(kib) * 1024;
+  });
+  console.log(JSON.stringify({ samples: profile.samples, ready, memory, brushes }));
 } finally {
   await browser.close();
-}
-
-/** The imported profile, as soon as a task has built it. */
-async function built(page) {
-  for (const end = Date.now() + 180_000; Date.now() < end; ) {
-    const answer = await page.request.get(`${options.url}/api/v1/profiles?run=${options.run}`);
-    const [profile] = (await answer.json()).items;
-    if (profile?.state === "ready") return profile;
-    if (profile && !["queued", "running"].includes(profile.state)) throw new Error(JSON.stringify(profile));
-    await new Promise((done) => setTimeout(done, 500));
-  }
-  throw new Error("the profile was not built in three minutes");
 }

@@ -1,6 +1,7 @@
 """perf.data → drawn flame graph, its text → table, and → schedule, compared with perf and inferno.
 
-    ./culprit bench perf_data [--pairs 5] [--only fp10k fp100k deep100k fp1M dwarf2k sched1M] [--json FILE]
+    ./culprit bench perf_data [--pairs 5] [--only fp10k fp100k deep100k fp1M dwarf2k dwarf10k sched1M]
+        [--json FILE]
 
 Recordings are of this machine under a real workload. A and B take turns on the same file; CPU is that of all processes.
 A is a child of a warm process, as in the product, which reads perf.data with symbols of this machine and a stored copy
@@ -60,6 +61,7 @@ RECORDINGS = {
     "deep100k": Recording(12, ("-F", "4999", "-a", "-g", *CLOCK)),
     "fp1M": Recording(62, ("-F", "9999", "-a", "-g", "-m", "4096", *CLOCK)),
     "dwarf2k": Recording(2, ("-F", "999", "--buildid-all", "--call-graph", "dwarf,16384", *CLOCK)),
+    "dwarf10k": Recording(8, ("-F", "999", "--buildid-all", "--call-graph", "dwarf,16384", *CLOCK)),
     "sched1M": Recording(6, ("-m", "8192"), is_schedule=True),
 }
 
