@@ -433,7 +433,7 @@ impl Modules {
 
     /// Debugging symbols apart from their program: stored as `KEY-debug`, or installed as `-dbg` packages do.
     fn find_debug_file(&self, build_id: &[u8], file: &FileId) -> Option<Mmap> {
-        let stored = || map_file(&self.sources.store.as_ref()?.join(format!("{}-debug", file.key()?)));
+        let stored = || map_file(&self.sources.store.as_ref()?.join(format!("{}-debug", file.key()?))).ok();
         stored().or_else(|| self.find_installed_debug_file(build_id))
     }
 
