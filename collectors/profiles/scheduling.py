@@ -33,18 +33,22 @@ KIND = "sched"
 STATES = "RSDTtXZPI?"
 """prev_state letters; the code of a state is its index. R is runnable: the task was preempted."""
 
-CUT_START, CUT_END = 1, 2
-"""Flags of a slice: it began before the first event of its CPU, or went on after the last."""
+CUT_START, CUT_END, CUT_SELECTION = 1, 2, 4
+"""Flags of a slice: it began before the first event of its CPU, went on after the last, or after a selected time."""
 
 OTHER, WOKEN, PREEMPTED = 0, 1, 2
 """What a wait began with; OTHER is not known (the slice has no delay)."""
+
+NOT_KNOWN, IN_THREAD, IN_SOFT_INTERRUPT, IN_HARD_INTERRUPT = 0, 1, 2, 3
+"""In what a thread was woken. The text of `perf script` does not tell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchedEvents:
     """Raw events. Switches [n]: `t_ns`, `cpu`, `prev`, `next` (thread ids), `state` (index into STATES).
 
-    Wakings [m]: `wake_t_ns`, `wake_tid`. `comm`, `pid`, `prio`: by thread id, as last seen.
+    Wakings [m]: `wake_t_ns`, `wake_tid`, and where they happened: `waker_tid`, `wake_cpu`. `comm`, `pid`, `prio`: by
+    thread id, as last seen.
     """
 
     t_ns: Times
@@ -54,6 +58,8 @@ class SchedEvents:
     state: U8
     wake_t_ns: Times
     wake_tid: I32
+    waker_tid: I32
+    wake_cpu: I32
     comm: dict[int, str]
     pid: dict[int, int]
     prio: dict[int, int]
@@ -94,7 +100,8 @@ class TaskRow:
 class SchedTable:
     """Slices [n] in order of their begin: `t_ns` switched in, `len_ns` on the CPU, `cpu`, `task` (index
     below), `state` on leaving, `delay_ns` waited before (-1 unknown), `origin` of the wait, `cut` flags. Idle
-    is a gap.
+    is a gap. If it was woken: `waker` (index of the task that ran there, -1 where that CPU was idle), `wake_cpu`
+    (-1: not woken, or not known) and `wake_context` (NOT_KNOWN to IN_HARD_INTERRUPT).
 
     Tasks [k]: `tid`, `pid` (-1 unknown), `prio`, `comm`, `open_wait_ns`. `lost`, `events`, `inconsistent`
     (switches that do not follow from the one before on their CPU) and `unreadable` (lines) limit how far
@@ -109,6 +116,9 @@ class SchedTable:
     delay_ns: I64
     origin: U8
     cut: U8
+    waker: I32
+    wake_cpu: I32
+    wake_context: U8
     tid: I32
     pid: I32
     prio: I32
@@ -138,14 +148,40 @@ class SchedTable:
             open_wait_ns=open_wait_ns, t0_ns=t0, t1_ns=t1,
         )  # fmt: skip
 
+    def select_range(self, from_ns: int, to_ns: int) -> SchedTable:
+        """Return what happened in [from_ns, to_ns): slices are cut to it, waits are those that ended in it.
+
+        All tasks stay, also those that did not run then. Waits that are open at the end of the capture count if the
+        range reaches it.
+        """
+        stop = np.minimum(self.t_ns + self.len_ns, to_ns)
+        rows = np.flatnonzero((self.t_ns < to_ns) & (self.t_ns + self.len_ns >= from_ns))
+        begins, goes_on = self.t_ns[rows] >= from_ns, self.t_ns[rows] + self.len_ns[rows] >= to_ns
+        start = np.maximum(self.t_ns[rows], from_ns)
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _SLICES}
+        columns |= {
+            "t_ns": start,
+            "len_ns": stop[rows] - start,
+            "delay_ns": np.where(begins, columns["delay_ns"], -1),
+            "cut": columns["cut"] | np.where(goes_on, CUT_SELECTION, 0).astype(np.uint8),
+        }
+        open_wait_ns = self.open_wait_ns if to_ns > self.t1_ns else np.zeros_like(self.open_wait_ns)
+        return replace(
+            self,
+            **columns,
+            open_wait_ns=open_wait_ns,
+            t0_ns=max(self.t0_ns, from_ns),
+            t1_ns=min(self.t1_ns, to_ns),
+        )
+
     def tasks(self) -> list[TaskRow]:
         """One row per task that ran, longest total wait first."""
         k = len(self.tid)
-        whole = self.cut == 0
+        whole = self.cut & (CUT_START | CUT_END) == 0
         runtime, cut_ns = np.zeros(k, np.int64), np.zeros(k, np.int64)
         np.add.at(runtime, self.task[whole], self.len_ns[whole])
         np.add.at(cut_ns, self.task[~whole], self.len_ns[~whole])
-        switches = np.bincount(self.task[self.cut != CUT_END], minlength=k)
+        switches = np.bincount(self.task[self.cut & (CUT_END | CUT_SELECTION) == 0], minlength=k)
         waited = np.flatnonzero(self.delay_ns >= 0)
         order = waited[np.lexsort((self.delay_ns[waited], self.task[waited]))]
         edges = np.searchsorted(self.task[order], np.arange(k + 1))
@@ -191,7 +227,8 @@ class SchedTable:
         file = column_file.read_columns(path, KIND, VERSION)
         try:
             a, meta = file.arrays, file.meta
-            fields: dict[str, Any] = {name: a[name] for name in (*_SLICES, *_TASKS)}
+            fields: dict[str, Any] = {name: a[name] for name in (*_SLICES, *_TASKS) if name not in _WAKINGS}
+            fields |= {name: a.get(name, _without_wakings(name, len(a["t_ns"]))) for name in _WAKINGS}
             fields |= {name: int(meta[name]) for name in _META}
             comm = Strings(a["comm.blob"], a["comm.offsets"])
             table = cls(**fields, comm=comm, cpus=tuple(meta["cpus"]))
@@ -201,7 +238,12 @@ class SchedTable:
         sizes = [len(getattr(table, name)) == n for name in _SLICES] + [
             len(getattr(table, name)) == k for name in _TASKS
         ]
-        if not all(sizes) or len(table.comm) != k or (n and (table.task.min() < 0 or table.task.max() >= k)):
+        places = (
+            (table.task.min() < 0, table.task.max() >= k, table.waker.min() < -1, table.waker.max() >= k)
+            if n
+            else ()
+        )
+        if not all(sizes) or len(table.comm) != k or any(places):
             raise DamagedFileError("inconsistent: tasks")
         if any(getattr(table, name).dtype.str != _TYPES[name] for name in (*_SLICES, *_TASKS)):
             raise DamagedFileError("inconsistent: types")
@@ -209,13 +251,19 @@ class SchedTable:
         if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] > len(comm.blob):
             raise DamagedFileError("inconsistent: strings")
         if n and (
-            table.state.max() >= len(STATES) or table.origin.max() > PREEMPTED or table.len_ns.min() < 0
+            table.state.max() >= len(STATES)
+            or table.origin.max() > PREEMPTED
+            or table.wake_context.max() > IN_HARD_INTERRUPT
+            or table.len_ns.min() < 0
         ):
             raise DamagedFileError("inconsistent: slices")
         return table
 
 
-_SLICES = ("t_ns", "len_ns", "cpu", "task", "state", "delay_ns", "origin", "cut")
+_WAKINGS = ("waker", "wake_cpu", "wake_context")
+"""Files of earlier versions do not have these columns."""
+
+_SLICES = ("t_ns", "len_ns", "cpu", "task", "state", "delay_ns", "origin", "cut", *_WAKINGS)
 _TASKS = ("tid", "pid", "prio", "open_wait_ns")
 _TYPES = {
     "t_ns": "<i8",
@@ -226,7 +274,12 @@ _TYPES = {
     "task": "<i4",
 }
 _TYPES |= {"tid": "<i4", "pid": "<i4", "prio": "<i4", "state": "|u1", "origin": "|u1", "cut": "|u1"}
+_TYPES |= {"waker": "<i4", "wake_cpu": "<i4", "wake_context": "|u1"}
 _META = ("t0_ns", "t1_ns", "events", "lost", "inconsistent", "unreadable")
+
+
+def _without_wakings(name: str, count: int) -> Any:
+    return np.full(count, NOT_KNOWN, np.uint8) if name == "wake_context" else np.full(count, -1, np.int32)
 
 
 def build_sched_table(events: SchedEvents) -> SchedTable:
@@ -234,7 +287,8 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
     order = np.lexsort((events.t_ns, events.cpu))
     t, cpu = events.t_ns[order], events.cpu[order]
     prev, following, state = events.prev[order], events.next[order], events.state[order]
-    delay, origin, open_wait = _compute_waits(events, order)
+    delay, origin, waking, open_wait = _compute_waits(events, order)
+    wakers, wake_cpus = np.r_[events.waker_tid, -1], np.r_[events.wake_cpu, -1]
     every = np.r_[events.t_ns, events.wake_t_ns]
     t0, t1 = (int(every.min()), int(every.max())) if len(every) else (0, 0)
     same = cpu[1:] == cpu[:-1]
@@ -252,12 +306,16 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
         "delay_ns": (np.where(matches, delay[begin], -1), unknown, delay[last]),
         "origin": (np.where(matches, origin[begin], OTHER), unknown * 0, origin[last]),
         "cut": (begin * 0, unknown * 0 + CUT_START, unknown * 0 + CUT_END),
+        "waking": (np.where(matches, waking[begin], -1), unknown, waking[last]),
     }
     c: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
     keep = np.flatnonzero(c["tid"] != 0)
     keep = keep[np.argsort(c["t_ns"][keep], kind="stable")]
     tids, task = np.unique(c["tid"][keep], return_inverse=True)
     ids = tids.tolist()
+    waker = wakers[c["waking"][keep]]
+    place = np.minimum(np.searchsorted(tids, waker), max(len(tids) - 1, 0))
+    has_run = tids[place] == waker if len(tids) else np.zeros(0, bool)
     return SchedTable(
         t_ns=c["t_ns"][keep].astype(np.int64),
         len_ns=(c["end"] - c["t_ns"])[keep].astype(np.int64),
@@ -267,6 +325,9 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
         delay_ns=c["delay_ns"][keep].astype(np.int64),
         origin=c["origin"][keep].astype(np.uint8),
         cut=c["cut"][keep].astype(np.uint8),
+        waker=np.where(has_run, place, -1).astype(np.int32),
+        wake_cpu=wake_cpus[c["waking"][keep]].astype(np.int32),
+        wake_context=np.full(len(keep), NOT_KNOWN, np.uint8),
         tid=tids.astype(np.int32),
         pid=np.array([events.pid.get(i, -1) for i in ids], np.int32),
         prio=np.array([events.prio.get(i, -1) for i in ids], np.int32),
@@ -285,9 +346,9 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
 _OUT, _WAKE, _IN = 0, 1, 2
 
 
-def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, dict[int, int]]:
-    """For each switch in `order`: how long the task switched in had waited (-1 unknown) and what the wait
-    began with; and how long each thread that still waits at the end has waited.
+def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, I64, dict[int, int]]:
+    """For each switch in `order`: how long the task switched in had waited (-1 unknown), what the wait began with, and
+    the index of the waking (-1 where there was none); and how long each thread that waits at the end has waited.
 
     All events of a thread are put in order; a stretch begins where it is switched out. Within a stretch it
     waits from its beginning if it was preempted, else from the first waking.
@@ -317,6 +378,11 @@ def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, dict[int, 
     delay, origin = np.full(n, -1, np.int64), np.zeros(n, np.uint8)
     delay[row[entries]] = np.where(known, t[entries] - np.where(known, ready[stretch[entries]], 0), -1)
     origin[row[entries]] = np.where(known, kind[stretch[entries]], OTHER)
+    first_waking = np.full(len(head), -1, np.int64)
+    woken_stretches, at_first = np.unique(stretch[wakes], return_index=True)
+    first_waking[woken_stretches] = row[wakes[at_first]]
+    waking = np.full(n, -1, np.int64)
+    waking[row[entries]] = np.where(known & ~preempted[stretch[entries]], first_waking[stretch[entries]], -1)
     entered = np.zeros(len(head), bool)
     entered[stretch[entries]] = True
     # An earlier stretch without an entry is one in which the thread ran when the capture began.
@@ -324,4 +390,4 @@ def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, dict[int, 
     waiting = np.flatnonzero(is_last & ~entered & (ready < never) & (tid[head] != 0))
     end = int(t.max()) if len(t) else 0
     open_wait = dict(zip(tid[head[waiting]].tolist(), (end - ready[waiting]).tolist(), strict=True))
-    return delay[order], origin[order], open_wait
+    return delay[order], origin[order], waking[order], open_wait

@@ -107,6 +107,9 @@ fn read_perf_sched(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>>
     into.set_item("delay_ns", to_bytes(py, schedule.delay)?)?;
     into.set_item("origin", to_bytes(py, schedule.origin)?)?;
     into.set_item("cut", to_bytes(py, schedule.cut)?)?;
+    into.set_item("waker", to_bytes(py, schedule.waker)?)?;
+    into.set_item("wake_cpu", to_bytes(py, schedule.wake_cpu)?)?;
+    into.set_item("wake_context", to_bytes(py, schedule.wake_context)?)?;
     into.set_item("tid", to_bytes(py, schedule.tid)?)?;
     into.set_item("pid", to_bytes(py, schedule.pid)?)?;
     into.set_item("prio", to_bytes(py, schedule.priority)?)?;

@@ -25,6 +25,11 @@ const OTHER: u8 = 0;
 const WOKEN: u8 = 1;
 const PREEMPTED: u8 = 2;
 
+/// Where a thread was woken: in a thread, in a soft or in a hard interrupt.
+const IN_THREAD: u8 = 1;
+const IN_SOFT_INTERRUPT: u8 = 2;
+const IN_HARD_INTERRUPT: u8 = 3;
+
 /// What the scheduler did, as columns of slices and of tasks.
 #[derive(Default)]
 pub struct Schedule {
@@ -36,6 +41,11 @@ pub struct Schedule {
     pub delay: Vec<i64>,
     pub origin: Vec<u8>,
     pub cut: Vec<u8>,
+    /// The thread that ran where this one was woken; -1 where that CPU was idle, or it is not known.
+    pub waker: Vec<i32>,
+    /// The CPU on which it was woken; -1 where it was not.
+    pub wake_cpu: Vec<i32>,
+    pub wake_context: Vec<u8>,
     pub tid: Vec<i32>,
     pub pid: Vec<i32>,
     pub priority: Vec<i32>,
@@ -54,7 +64,7 @@ pub struct Schedule {
 /// What a sample of an event means.
 enum Reading {
     Switch { previous: [Field; 4], next: [Field; 3] },
-    Waking { comm: Field, tid: Field, priority: Field },
+    Waking { comm: Field, tid: Field, priority: Field, flags: Option<Field> },
 }
 
 /// Read a recording of `perf sched record`, or any with `sched_switch`.
@@ -114,6 +124,7 @@ fn list_readings(header: &Header<'_>) -> Vec<Option<Reading>> {
                 comm: point.field("comm")?,
                 tid: point.field("pid")?,
                 priority: point.field("prio")?,
+                flags: point.field("common_flags"),
             }),
             _ => None,
         }
@@ -127,9 +138,27 @@ struct Task {
     priority: i32,
     comm: [u8; 16],
     /// When it could run, and why; None while it runs or sleeps.
-    ready: Option<(i64, u8)>,
+    ready: Option<Ready>,
     has_run: bool,
 }
+
+/// The begin of a wait.
+#[derive(Clone, Copy)]
+struct Ready {
+    since: i64,
+    origin: u8,
+    wake: Wake,
+}
+
+/// Who woke a thread, where.
+#[derive(Clone, Copy)]
+struct Wake {
+    tid: i32,
+    cpu: i32,
+    context: u8,
+}
+
+const NO_WAKE: Wake = Wake { tid: -1, cpu: -1, context: 0 };
 
 /// What runs on a CPU.
 struct Running {
@@ -137,6 +166,7 @@ struct Running {
     since: i64,
     delay: i64,
     origin: u8,
+    wake: Wake,
 }
 
 #[derive(Default)]
@@ -170,13 +200,16 @@ impl Builder {
                 self.name_process(sample);
                 self.switch(sample.cpu?, time, tid, state, next_tid);
             }
-            Reading::Waking { comm, tid, priority } => {
+            Reading::Waking { comm, tid, priority, flags } => {
+                let context = flags.and_then(|field| field.number(raw)).map_or(0, context_of);
                 let tid = tid.number(raw)? as i32;
                 self.name(tid, comm.text(raw)?, priority.number(raw)? as i32);
                 self.name_process(sample);
                 let task = self.tasks.get_mut(&tid)?;
                 if !task.has_run && task.ready.is_none() {
-                    task.ready = Some((time, WOKEN));
+                    let cpu = sample.cpu.map_or(-1, |cpu| cpu as i32);
+                    let wake = Wake { tid: sample.tid as i32, cpu, context };
+                    task.ready = Some(Ready { since: time, origin: WOKEN, wake });
                 }
             }
         }
@@ -205,43 +238,46 @@ impl Builder {
             Some(slice) => {
                 let is_same = slice.tid == tid;
                 self.schedule.inconsistent += u64::from(!is_same);
-                let (delay, origin) = if is_same { (slice.delay, slice.origin) } else { (-1, OTHER) };
-                self.push(cpu, slice.since, time, tid, state, delay, origin, 0);
+                let known = if is_same { slice } else { Running { delay: -1, origin: OTHER, wake: NO_WAKE, ..slice } };
+                self.push(cpu, &Running { tid, ..known }, time, state, 0);
             }
             None => {
                 let start = self.schedule.start;
-                self.push(cpu, start, time, tid, state, -1, OTHER, CUT_START);
+                let slice = Running { tid, since: start, delay: -1, origin: OTHER, wake: NO_WAKE };
+                self.push(cpu, &slice, time, state, CUT_START);
                 self.schedule.cpus.push(cpu as i32);
             }
         }
         if let Some(task) = self.tasks.get_mut(&tid) {
             task.has_run = false;
-            task.ready = (state == RUNNABLE).then_some((time, PREEMPTED));
+            task.ready = (state == RUNNABLE).then_some(Ready { since: time, origin: PREEMPTED, wake: NO_WAKE });
         }
-        let mut slice = Running { tid: next, since: time, delay: -1, origin: OTHER };
+        let mut slice = Running { tid: next, since: time, delay: -1, origin: OTHER, wake: NO_WAKE };
         if let Some(task) = self.tasks.get_mut(&next) {
-            if let Some((since, origin)) = task.ready.take().filter(|_| next != 0) {
-                (slice.delay, slice.origin) = (time - since, origin);
+            if let Some(ready) = task.ready.take().filter(|_| next != 0) {
+                (slice.delay, slice.origin, slice.wake) = (time - ready.since, ready.origin, ready.wake);
             }
             task.has_run = true;
         }
         self.running.insert(cpu, slice);
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn push(&mut self, cpu: u32, start: i64, end: i64, tid: i32, state: u8, delay: i64, origin: u8, cut: u8) {
-        if tid == 0 {
+    fn push(&mut self, cpu: u32, slice: &Running, end: i64, state: u8, cut: u8) {
+        if slice.tid == 0 {
             return;
         }
         let columns = &mut self.schedule;
-        columns.time.push(start);
-        columns.length.push(end - start);
+        columns.time.push(slice.since);
+        columns.length.push(end - slice.since);
         columns.cpu.push(cpu as i32);
-        columns.task.push(tid);
+        columns.task.push(slice.tid);
         columns.state.push(state);
-        columns.delay.push(delay);
-        columns.origin.push(origin);
+        columns.delay.push(slice.delay);
+        columns.origin.push(slice.origin);
         columns.cut.push(cut);
+        columns.waker.push(slice.wake.tid);
+        columns.wake_cpu.push(slice.wake.cpu);
+        columns.wake_context.push(slice.wake.context);
     }
 
     fn finish(mut self, header: &Header<'_>) -> Result<Schedule> {
@@ -252,7 +288,7 @@ impl Builder {
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
         running.sort_by_key(|(cpu, _)| *cpu);
         for (cpu, slice) in running {
-            self.push(cpu, slice.since, end, slice.tid, UNKNOWN_STATE, slice.delay, slice.origin, CUT_END);
+            self.push(cpu, &slice, end, UNKNOWN_STATE, CUT_END);
         }
         let mut ran: Vec<i32> = self.schedule.task.clone();
         ran.sort_unstable();
@@ -262,13 +298,16 @@ impl Builder {
         for task in &mut self.schedule.task {
             *task = places[task];
         }
+        for waker in &mut self.schedule.waker {
+            *waker = places.get(waker).copied().unwrap_or(-1);
+        }
         for tid in ran {
             let task = self.tasks.get(&tid);
             self.schedule.tid.push(tid);
             self.schedule.pid.push(task.map_or(-1, |task| task.pid));
             self.schedule.priority.push(task.map_or(-1, |task| task.priority));
             let ready = task.and_then(|task| task.ready);
-            self.schedule.open_wait.push(ready.map_or(0, |(since, _)| end - since));
+            self.schedule.open_wait.push(ready.map_or(0, |ready| end - ready.since));
             let name = task.map_or(&[][..], |task| crate::bytes::Cursor::new(&task.comm).text());
             self.schedule.comms.push(printable(name, 64));
         }
@@ -295,6 +334,9 @@ impl Builder {
         pick(&mut columns.delay, &order);
         pick(&mut columns.origin, &order);
         pick(&mut columns.cut, &order);
+        pick(&mut columns.waker, &order);
+        pick(&mut columns.wake_cpu, &order);
+        pick(&mut columns.wake_context, &order);
     }
 }
 
@@ -313,6 +355,17 @@ fn state_of(bits: i64) -> u8 {
             7 => 8, // I
             _ => UNKNOWN_STATE,
         },
+    }
+}
+
+/// In what a thread was woken, of the flags of a tracepoint (`enum trace_flag_type` of Linux).
+fn context_of(flags: i64) -> u8 {
+    const HARD: i64 = 0x08;
+    const SOFT: i64 = 0x10;
+    match flags {
+        flags if flags & HARD != 0 => IN_HARD_INTERRUPT,
+        flags if flags & SOFT != 0 => IN_SOFT_INTERRUPT,
+        _ => IN_THREAD,
     }
 }
 
@@ -353,5 +406,14 @@ mod tests {
         assert_eq!(builder.schedule.task, [7, 8, 7]);
         assert_eq!(builder.schedule.delay, [-1, -1, 50]);
         assert_eq!(builder.schedule.origin, [OTHER, OTHER, PREEMPTED]);
+    }
+
+    #[test]
+    fn flags_tell_interrupts_from_threads() {
+        let contexts = [0x00, 0x01, 0x10, 0x08, 0x19, -128].map(context_of);
+        assert_eq!(
+            contexts,
+            [IN_THREAD, IN_THREAD, IN_SOFT_INTERRUPT, IN_HARD_INTERRUPT, IN_HARD_INTERRUPT, IN_THREAD]
+        );
     }
 }

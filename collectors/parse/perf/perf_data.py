@@ -41,10 +41,28 @@ def _load() -> Any:
 # Parsers are children of a process that has loaded what they need.
 _load()
 _PIECE = 1 << 20
-_SLICES = ("t_ns", "len_ns", "cpu", "task", "state", "delay_ns", "origin", "cut")
+_SLICES = (
+    "t_ns",
+    "len_ns",
+    "cpu",
+    "task",
+    "state",
+    "delay_ns",
+    "origin",
+    "cut",
+    "waker",
+    "wake_cpu",
+    "wake_context",
+)
 _TASKS = ("tid", "pid", "prio", "open_wait_ns")
 _TYPES = {"t_ns": np.int64, "weight": np.int64, "event": np.uint8, "len_ns": np.int64, "delay_ns": np.int64}
-_TYPES |= {"open_wait_ns": np.int64, "state": np.uint8, "origin": np.uint8, "cut": np.uint8}
+_TYPES |= {
+    "open_wait_ns": np.int64,
+    "state": np.uint8,
+    "origin": np.uint8,
+    "cut": np.uint8,
+    "wake_context": np.uint8,
+}
 _TYPES |= {"frames.kind": np.uint8, "frames.flags": np.uint8}
 
 

@@ -69,7 +69,7 @@ def parse_perf_sched(source: Readable, limits: ReaderLimits = DEFAULT) -> SchedE
 class _Reader:
     def __init__(self) -> None:
         self.switches = tuple(array(code) for code in "qiiiB")  # t_ns, cpu, prev, next, state
-        self.wakings = tuple(array(code) for code in "qi")  # t_ns, tid
+        self.wakings = tuple(array(code) for code in "qiii")  # t_ns, tid, waker, cpu
         self.comm: dict[bytes, bytes] = {}
         self.pid: dict[bytes, bytes] = {}
         self.prio: dict[bytes, bytes] = {}
@@ -144,11 +144,13 @@ class _Reader:
     def _wakings(self, result: list[tuple[bytes, ...]]) -> None:
         if not result:
             return
-        _, _, _, seconds, fraction, comm, woken, prio = zip(*result, strict=True)
+        _, waker, cpu, seconds, fraction, comm, woken, prio = zip(*result, strict=True)
         self.comm.update(zip(woken, comm, strict=True))
         self.prio.update(zip(woken, prio, strict=True))
         self.wakings[0].extend(_parse_times(seconds, fraction))
         self.wakings[1].extend(map(_parse_ids, woken))
+        self.wakings[2].extend(map(_parse_ids, waker))
+        self.wakings[3].extend(map(int, cpu))
 
     def finish(self) -> SchedEvents:
         """The events. Raises where there is no switch."""
@@ -163,6 +165,8 @@ class _Reader:
             state=state,
             wake_t_ns=np.array(self.wakings[0]),
             wake_tid=np.array(self.wakings[1]),
+            waker_tid=np.array(self.wakings[2]),
+            wake_cpu=np.array(self.wakings[3]),
             comm={_parse_ids(k): to_printable(v.decode("utf-8", "replace")) for k, v in self.comm.items()},
             pid={_parse_ids(k): _parse_ids(v) for k, v in self.pid.items()},
             prio={_parse_ids(k): int(v) for k, v in self.prio.items()},

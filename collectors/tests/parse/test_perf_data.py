@@ -9,12 +9,21 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from collectors.parse.perf import perf_data, perf_sched, perf_script
 from collectors.profiles.limits import ImportRefusedError, ReaderLimits, WrongFormatError
 from collectors.profiles.samples import SampleTable
-from collectors.profiles.scheduling import SchedTable, build_sched_table
+from collectors.profiles.scheduling import (
+    IN_HARD_INTERRUPT,
+    IN_SOFT_INTERRUPT,
+    IN_THREAD,
+    NOT_KNOWN,
+    WOKEN,
+    SchedTable,
+    build_sched_table,
+)
 from collectors.profiles.trie import FrameKind
 from collectors.tests.recorded_profiles import captured, source
 
@@ -159,6 +168,8 @@ def list_slices(table: SchedTable) -> list[tuple[int, ...]]:
         table.state,
         table.delay_ns,
         table.origin,
+        np.r_[table.tid, -1][table.waker],
+        table.wake_cpu,
     )
     return sorted(zip(*(column.tolist() for column in (*columns, table.cut)), strict=True))
 
@@ -179,6 +190,29 @@ def test_a_schedule_is_that_of_the_text_reader(tmp_path: Path) -> None:
     assert list_slices(ours) == list_slices(theirs)
     assert list_tasks(ours) == list_tasks(theirs)
     assert (ours.lost, ours.inconsistent, ours.cpus) == (theirs.lost, theirs.inconsistent, theirs.cpus)
+
+
+def test_the_reader_knows_which_threads_interrupts_wake(tmp_path: Path) -> None:
+    path = tmp_path / "sched.data"
+    command = [
+        "perf",
+        "sched",
+        "record",
+        "-o",
+        str(path),
+        "--",
+        "sh",
+        "-c",
+        "for i in 1 2 3 4 5; do sleep 0.02; done",
+    ]
+    if subprocess.run(command, capture_output=True, check=False, cwd=tmp_path).returncode:
+        pytest.skip("perf cannot record the scheduler here")
+    table = perf_data.read_schedule(path)
+    woken = (table.origin == WOKEN) & (table.wake_cpu >= 0)
+    assert set(table.wake_context[woken].tolist()) <= {IN_THREAD, IN_SOFT_INTERRUPT, IN_HARD_INTERRUPT}
+    assert set(table.wake_context[~woken].tolist()) <= {NOT_KNOWN}
+    sleeps = woken & np.isin(table.task, [i for i, name in enumerate(table.comm.all()) if name == "sleep"])
+    assert np.count_nonzero(table.wake_context[sleeps] == IN_HARD_INTERRUPT) >= 5, "timers end sleeps"
 
 
 @pytest.mark.parametrize("name", ["cpu.txt"])

@@ -2964,7 +2964,7 @@ export interface paths {
         };
         /**
          * Get Scheduler
-         * @description Every task of a run: how long it ran, and how long it waited for a CPU.
+         * @description Every task of a run, or of a range of it: how long it ran, and how long it waited for a CPU.
          */
         get: operations["profiles_get_scheduler"];
         put?: never;
@@ -2983,10 +2983,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Cpu Tracks
-         * @description Who ran on each CPU, at most about two segments per pixel.
+         * Get Scheduler Tracks
+         * @description Who ran on each CPU, or when each thread ran and waited, at most about two segments per pixel; who woke whom.
+         *
+         *     `tid` limits wake-ups to those of one thread, and puts it and its wakers first.
          */
-        get: operations["profiles_get_cpu_tracks"];
+        get: operations["profiles_get_scheduler_tracks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5940,32 +5942,6 @@ export interface components {
             cpu: number;
             /** Segments */
             segments: number[][];
-        };
-        /**
-         * CpuTrackTask
-         * @description A thread that ran on a CPU.
-         */
-        CpuTrackTask: {
-            /** Pid */
-            pid: number;
-            /** Task */
-            task: string;
-            /** Tid */
-            tid: number;
-        };
-        /**
-         * CpuTracksResponse
-         * @description Who ran on each CPU in a range.
-         */
-        CpuTracksResponse: {
-            /** Cpus */
-            cpus: components["schemas"]["CpuTrackResponse"][];
-            /** T0 Ns */
-            t0_ns: number;
-            /** T1 Ns */
-            t1_ns: number;
-            /** Tasks */
-            tasks: components["schemas"]["CpuTrackTask"][];
         };
         /**
          * Cpuset
@@ -12805,6 +12781,42 @@ export interface components {
             waits: number;
         };
         /**
+         * SchedulerTrackTask
+         * @description A thread that is in the drawing.
+         */
+        SchedulerTrackTask: {
+            /** Pid */
+            pid: number;
+            /** Task */
+            task: string;
+            /** Tid */
+            tid: number;
+        };
+        /**
+         * SchedulerTracksResponse
+         * @description Who ran where in a range. `threads` is empty in tracks by CPU, `cpus` in tracks by thread.
+         *
+         *     `threads` are those with the most time on a CPU and in the queue for one, `wakeups` those with the longest delay.
+         */
+        SchedulerTracksResponse: {
+            /** Cpus */
+            cpus: components["schemas"]["CpuTrackResponse"][];
+            /** T0 Ns */
+            t0_ns: number;
+            /** T1 Ns */
+            t1_ns: number;
+            /** Tasks */
+            tasks: components["schemas"]["SchedulerTrackTask"][];
+            /** Threads */
+            threads: components["schemas"]["ThreadTrackResponse"][];
+            /** Threads Total */
+            threads_total: number;
+            /** Wakeups */
+            wakeups: components["schemas"]["WakeupResponse"][];
+            /** Wakeups Total */
+            wakeups_total: number;
+        };
+        /**
          * ScopeRequest
          * @description The capture scope on each host.
          *
@@ -13670,6 +13682,19 @@ export interface components {
             tid: number;
             /** Weight */
             weight: number;
+        };
+        /**
+         * ThreadTrackResponse
+         * @description One thread. Segments are [offset_ns, len_ns, CPU, slices drawn as one]; waits for a CPU are [offset_ns, len_ns,
+         *     1 after a wake-up or 2 after it was preempted, waits drawn as one].
+         */
+        ThreadTrackResponse: {
+            /** Segments */
+            segments: number[][];
+            /** Task */
+            task: number;
+            /** Waits */
+            waits: number[][];
         };
         /**
          * ThresholdOverrideRequest
@@ -15265,6 +15290,32 @@ export interface components {
             by: components["schemas"]["PersonRef"] | null;
             /** Reason */
             reason: string;
+        };
+        /**
+         * WakeupResponse
+         * @description `task` was woken by `waker` on CPU `from_cpu`, and ran `delay_ns` later on CPU `to_cpu`.
+         *
+         *     `task` and `waker` are indexes into tasks; `waker` is null where that CPU was idle. In an interrupt, `waker` is the
+         *     thread that was interrupted. `context` is `unknown` in recordings that were sent as text.
+         */
+        WakeupResponse: {
+            /** At Ns */
+            at_ns: number;
+            /**
+             * Context
+             * @enum {string}
+             */
+            context: "unknown" | "thread" | "soft_interrupt" | "hard_interrupt";
+            /** Delay Ns */
+            delay_ns: number;
+            /** From Cpu */
+            from_cpu: number;
+            /** Task */
+            task: number;
+            /** To Cpu */
+            to_cpu: number;
+            /** Waker */
+            waker: number | null;
         };
         /**
          * WatcherCapture
@@ -26680,7 +26731,10 @@ export interface operations {
     };
     profiles_get_scheduler: {
         parameters: {
-            query?: never;
+            query?: {
+                from_ns?: number | null;
+                to_ns?: number | null;
+            };
             header?: never;
             path: {
                 run_id: string;
@@ -26742,9 +26796,11 @@ export interface operations {
             };
         };
     };
-    profiles_get_cpu_tracks: {
+    profiles_get_scheduler_tracks: {
         parameters: {
             query?: {
+                by?: "cpu" | "thread";
+                tid?: number | null;
                 from_ns?: number | null;
                 to_ns?: number | null;
                 width?: number;
@@ -26763,7 +26819,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CpuTracksResponse"];
+                    "application/json": components["schemas"]["SchedulerTracksResponse"];
                 };
             };
             /** @description Refused */

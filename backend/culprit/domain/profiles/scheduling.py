@@ -1,12 +1,10 @@
-"""Questions to a scheduler capture: how long tasks waited, how many waited at once, who ran where."""
+"""Questions to a scheduler capture: how long tasks waited, and how many waited at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from collectors.profiles.scheduling import PREEMPTED, SchedTable
 from collectors.profiles.trie import I64
@@ -70,79 +68,6 @@ def compute_run_queue(table: SchedTable, bins: int = 600) -> RunQueueLength:
     return RunQueueLength(
         table.t0_ns, int(bin_ns), [round(m, 3) for m in (area / bin_ns).tolist()], peak.tolist()
     )
-
-
-TrackSegment = list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class CpuTrack:
-    """One CPU: segments [offset_ns, len_ns, task index, slices]; gaps are idle.
-
-    `slices` above 1 means that many short slices were drawn as one; the task is the one that ran longest in
-    it.
-    """
-
-    cpu: int
-    segments: list[TrackSegment]
-
-
-def build_cpu_tracks(table: SchedTable, from_ns: int, to_ns: int, width: int = 1200) -> list[CpuTrack]:
-    """Who ran on each CPU in [from_ns, to_ns), with no more than about two segments per pixel and CPU.
-
-    Slices narrower than a pixel are drawn together with their neighbours in that pixel, as long as what they
-    ran together: a track shows how much of a pixel was busy, never more.
-    """
-    span = max(1, to_ns - from_ns)
-    pixel = max(1, span // max(1, min(width, MAX_WIDTH)))
-    start = np.maximum(table.t_ns, from_ns)
-    stop = np.minimum(table.t_ns + table.len_ns, to_ns)
-    inside = np.flatnonzero(stop > start)
-    out: list[CpuTrack] = []
-    for cpu in table.cpus:
-        own = inside[table.cpu[inside] == cpu]
-        own = own[np.argsort(start[own], kind="stable")]
-        out.append(
-            CpuTrack(
-                cpu,
-                _build_segments(
-                    start[own] - from_ns, (stop - start)[own], table.task[own].astype(np.int64), pixel
-                ),
-            )
-        )
-    return out
-
-
-def _build_segments(offset: I64, length: I64, task: I64, pixel: int) -> list[TrackSegment]:
-    """Slices of one CPU in order, those narrower than a pixel joined per pixel."""
-    wide = length >= pixel
-    rows = [
-        [o, n, t, 1]
-        for o, n, t in zip(offset[wide].tolist(), length[wide].tolist(), task[wide].tolist(), strict=True)
-    ]
-    small = ~wide
-    if small.any():
-        column = offset[small] // pixel
-        pairs, which = np.unique(np.stack([column, task[small]], axis=1), axis=0, return_inverse=True)
-        ran = np.zeros(len(pairs), np.int64)
-        np.add.at(ran, which.reshape(-1), length[small])
-        order = np.lexsort((ran, pairs[:, 0]))
-        last: npt.NDArray[Any] = np.r_[pairs[order][1:, 0] != pairs[order][:-1, 0], True]
-        columns, first, counts = np.unique(column, return_index=True, return_counts=True)
-        total = np.zeros(len(columns), np.int64)
-        np.add.at(total, np.searchsorted(columns, column), length[small])
-        rows += [
-            list(row)
-            for row in zip(
-                offset[small][first].tolist(),
-                total.tolist(),
-                pairs[order][last, 1].tolist(),
-                counts.tolist(),
-                strict=True,
-            )
-        ]
-        rows.sort()
-    return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""HTTP endpoints of profiles, comparisons and scheduler events."""
+"""HTTP endpoints of profiles and comparisons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from culprit.accounts.idempotency import Once
 from culprit.domain.profiles.facets import TrackKey
 from culprit.domain.profiles.tree import MAX_DEPTH
 from culprit.domain.series.tracks import MAX_WIDTH
-from culprit.evidence.profiles import comparison_work, comparisons, queries, scheduling, service
+from culprit.evidence.profiles import comparison_work, comparisons, queries, service
 from culprit.evidence.profiles.comparison_schemas import (
     ComparedFunctionsResponse,
     ComparisonCreate,
@@ -25,7 +25,6 @@ from culprit.evidence.profiles.comparison_schemas import (
     ComparisonTreeResponse,
     ComparisonWorkResponse,
 )
-from culprit.evidence.profiles.scheduling_schemas import CpuTracksResponse, SchedulerResponse
 from culprit.evidence.profiles.schemas import (
     FrameName,
     FunctionTableResponse,
@@ -368,29 +367,3 @@ def get_comparison_work(comparison_id: UUID, db: DbDep, actor: CurrentActor) -> 
     """Requests during each side, from the application series of their runs."""
     row = comparisons.get_comparison(db, actor, comparison_id)
     return comparison_work.measure_work(db, artifact_store(), actor, row)
-
-
-@router.get("/runs/{run_id}/sched", response_model=SchedulerResponse)
-def get_scheduler(run_id: UUID, db: DbDep, actor: CurrentActor) -> Response:
-    """Every task of a run: how long it ran, and how long it waited for a CPU."""
-    run, profile = scheduling.get_scheduler_profile(db, actor, run_id)
-    release_connection(db)
-    return fast_json(scheduling.summarize_schedule(artifact_store(), run, profile))
-
-
-@router.get("/runs/{run_id}/sched/tracks", response_model=CpuTracksResponse)
-def get_cpu_tracks(
-    run_id: UUID,
-    db: DbDep,
-    actor: CurrentActor,
-    *,
-    from_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
-    to_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
-    width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200,
-) -> Response:
-    """Who ran on each CPU, at most about two segments per pixel."""
-    _, profile = scheduling.get_scheduler_profile(db, actor, run_id)
-    release_connection(db)
-    return fast_json(
-        scheduling.build_tracks(artifact_store(), profile, from_ns=from_ns, to_ns=to_ns, width=width)
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -9,11 +10,13 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from culprit.domain.profiles.scheduling import build_cpu_tracks, compute_delay_histogram, compute_run_queue
+from culprit.domain.profiles.scheduling import compute_delay_histogram, compute_run_queue
+from culprit.domain.profiles.scheduling_tracks import build_cpu_tracks, build_thread_tracks, list_wakeups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.parse.perf import perf_sched
+from collectors.profiles import column_file
 from collectors.profiles.column_file import DamagedFileError
 from collectors.profiles.limits import ImportRefusedError, LimitExceededError
 from collectors.profiles.scheduling import CUT_END, CUT_START, PREEMPTED, WOKEN, SchedTable, build_sched_table
@@ -84,6 +87,63 @@ def test_tracks_show_what_ran_and_no_more(table):
     middle = (table.t0_ns + table.t1_ns) // 2
     halves = [build_cpu_tracks(table, table.t0_ns, middle), build_cpu_tracks(table, middle, table.t1_ns)]
     assert sum(s[1] for half in halves for track in half for s in track.segments) == table.len_ns.sum()
+
+
+def test_thread_tracks_have_all_time_of_their_threads(table):
+    for width in (10, 300, 8000):
+        threads = build_thread_tracks(table, table.t0_ns, table.t1_ns, width, most=1000)
+        assert threads.total == len(threads.tracks) == len(table.tid)
+        for track in threads.tracks:
+            own = table.task == track.task
+            waited = table.delay_ns[own & (table.delay_ns > 0)].sum() + table.open_wait_ns[track.task]
+            assert sum(s[1] for s in track.segments) == table.len_ns[own].sum()
+            assert sum(s[1] for s in track.waits) == waited
+            assert {s[2] for s in track.segments} <= set(table.cpu[own].tolist())
+            assert len(track.segments) <= 2 * width + 2
+    few = build_thread_tracks(table, table.t0_ns, table.t1_ns, 300, most=3, first=[-1, 5])
+    assert (few.tracks[0].task, len(few.tracks), few.total) == (5, 3, len(table.tid))
+    middle = (table.t0_ns + table.t1_ns) // 2
+    halves = [
+        build_thread_tracks(table, begin, end, most=1000)
+        for begin, end in ((table.t0_ns, middle), (middle, table.t1_ns))
+    ]
+    ran = [s for half in halves for track in half.tracks for s in track.segments]
+    assert sum(s[1] for s in ran) == table.len_ns.sum()
+
+
+def test_wakeups_lead_from_where_a_thread_was_woken_to_where_it_ran(table):
+    everything = list_wakeups(table, table.t0_ns, table.t1_ns, 10**6)
+    woken = (table.origin == WOKEN) & (table.wake_cpu >= 0)
+    assert everything.total == len(everything.longest) == np.count_nonzero(woken) > 100
+    for wakeup in everything.longest:
+        if wakeup.waker < 0:
+            continue
+        # The waker has the CPU at that time. Events of one nanosecond may be on either side of a switch.
+        there = (table.task == wakeup.waker) & (table.cpu == wakeup.from_cpu)
+        assert (there & (table.t_ns <= wakeup.at_ns) & (table.t_ns + table.len_ns >= wakeup.at_ns)).any()
+    longest = list_wakeups(table, table.t0_ns, table.t1_ns, 10)
+    assert longest.total == everything.total
+    assert sorted(w.delay_ns for w in longest.longest) == sorted(w.delay_ns for w in everything.longest)[-10:]
+    task = longest.longest[0].task
+    own = list_wakeups(table, table.t0_ns, table.t1_ns, 10**6, task)
+    assert own.longest == [w for w in everything.longest if task in (w.task, w.waker)]
+    assert list_wakeups(table, table.t0_ns, table.t1_ns, 10, -1).total == 0
+
+
+def test_parts_of_the_time_add_up_to_the_whole(table):
+    edges = [
+        table.t0_ns,
+        *np.quantile(table.t_ns, [0.2, 0.5, 0.51, 0.9]).astype(int).tolist(),
+        table.t1_ns + 1,
+    ]
+    parts = [table.select_range(begin, end) for begin, end in itertools.pairwise(edges)]
+    for tid in table.tid.tolist():
+        rows = [row for part in parts for row in part.tasks() if row.tid == tid]
+        (whole,) = [row for row in table.tasks() if row.tid == tid]
+        for name in ("runtime_ns", "cut_ns", "switches", "waits", "delay_sum_ns", "open_wait_ns"):
+            assert sum(getattr(row, name) for row in rows) == getattr(whole, name), name
+        assert max(row.delay_max_ns for row in rows) == whole.delay_max_ns
+    assert table.select_range(0, 1).tasks()[0].switches == 0
 
 
 def test_histogram_and_queue_hold_every_wait(table):
@@ -179,11 +239,23 @@ def test_other_text_is_refused():
 
 def test_the_file_gives_back_the_table(tmp_path, table):
     table.save(tmp_path / "s")
-    assert SchedTable.load(tmp_path / "s").tasks() == table.tasks()
+    loaded = SchedTable.load(tmp_path / "s")
+    assert loaded.tasks() == table.tasks()
+    assert list_wakeups(loaded, 0, 1 << 62, 10**6) == list_wakeups(table, 0, 1 << 62, 10**6)
     data = (tmp_path / "s").read_bytes()
     (tmp_path / "s").write_bytes(data[:-100])
     with pytest.raises(DamagedFileError):
         SchedTable.load(tmp_path / "s")
+
+
+def test_a_file_of_before_has_no_wakeups(tmp_path, table):
+    table.save(tmp_path / "new")
+    now = column_file.read_columns(tmp_path / "new", "sched", 1)
+    arrays = {name: array for name, array in now.arrays.items() if not name.startswith("wake")}
+    column_file.write_columns(tmp_path / "old", "sched", 1, now.meta, arrays)
+    loaded = SchedTable.load(tmp_path / "old")
+    assert loaded.tasks() == table.tasks()
+    assert list_wakeups(loaded, 0, 1 << 62, 10).total == 0
 
 
 EVENTS = st.lists(
@@ -254,6 +326,8 @@ def test_malformed_input_raises_nothing_else(noise, at):
         return
     result.tasks()
     build_cpu_tracks(result, result.t0_ns, result.t1_ns)
+    build_thread_tracks(result, result.t0_ns, result.t1_ns)
+    list_wakeups(result, result.t0_ns, result.t1_ns, 10)
 
 
 @pytest.mark.skipif(not shutil.which("perf"), reason="perf is not installed")

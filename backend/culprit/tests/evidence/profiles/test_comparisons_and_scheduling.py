@@ -297,6 +297,19 @@ def test_scheduler_events(as_, session, db, config):
     tracks = client.get(f"/api/v1/runs/{waiting.run_id}/sched/tracks?width=100").json()
     assert [cpu["cpu"] for cpu in tracks["cpus"]] == [0]
     assert {task["task"] for task in tracks["tasks"]} == {"web", "db"}
+    first = body["t0_ns"]
+    part = client.get(f"/api/v1/runs/{waiting.run_id}/sched?from_ns={first}&to_ns={first + 1_500_000}").json()
+    assert [(row["task"], row["runtime_ms"], row["waits"]) for row in part["tasks"]] == [("web", 1.5, 0)]
+    assert client.get(f"/api/v1/runs/{waiting.run_id}/sched?from_ns=9&to_ns=9").status_code == 409
+    (wakeup,) = tracks["wakeups"]
+    tasks = [task["task"] for task in tracks["tasks"]]
+    assert (tasks[wakeup["waker"]], tasks[wakeup["task"]]) == ("web", "db")
+    assert (wakeup["delay_ns"], wakeup["context"]) == (3_000_000, "unknown")
+    threads = client.get(f"/api/v1/runs/{waiting.run_id}/sched/tracks?by=thread&tid=7").json()
+    assert [threads["tasks"][track["task"]]["task"] for track in threads["threads"]] == ["db", "web"]
+    assert threads["cpus"] == [] and threads["threads_total"] == 2
+    assert [wait[1] for wait in threads["threads"][0]["waits"]] == [3_000_000]
+    assert client.get(f"/api/v1/runs/{waiting.run_id}/sched/tracks?tid=99").json()["wakeups_total"] == 0
     answer = client.get(f"/api/v1/profiles/{profile.id}/tree")
     assert (answer.status_code, answer.json()["key"]) == (409, "profile.no_stacks")
 

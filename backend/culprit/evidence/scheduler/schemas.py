@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Literal
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -75,18 +76,51 @@ class CpuTrackResponse(BaseModel):
     segments: list[list[int]]
 
 
-class CpuTrackTask(BaseModel):
-    """A thread that ran on a CPU."""
+class ThreadTrackResponse(BaseModel):
+    """One thread. Segments are [offset_ns, len_ns, CPU, slices drawn as one]; waits for a CPU are [offset_ns, len_ns,
+    1 after a wake-up or 2 after it was preempted, waits drawn as one].
+    """
+
+    task: int
+    segments: list[list[int]]
+    waits: list[list[int]]
+
+
+class SchedulerTrackTask(BaseModel):
+    """A thread that is in the drawing."""
 
     task: str
     pid: int
     tid: int
 
 
-class CpuTracksResponse(BaseModel):
-    """Who ran on each CPU in a range."""
+class WakeupResponse(BaseModel):
+    """`task` was woken by `waker` on CPU `from_cpu`, and ran `delay_ns` later on CPU `to_cpu`.
+
+    `task` and `waker` are indexes into tasks; `waker` is null where that CPU was idle. In an interrupt, `waker` is the
+    thread that was interrupted. `context` is `unknown` in recordings that were sent as text.
+    """
+
+    at_ns: int
+    delay_ns: int
+    task: int
+    waker: int | None
+    from_cpu: int
+    to_cpu: int
+    context: Literal["unknown", "thread", "soft_interrupt", "hard_interrupt"]
+
+
+class SchedulerTracksResponse(BaseModel):
+    """Who ran where in a range. `threads` is empty in tracks by CPU, `cpus` in tracks by thread.
+
+    `threads` are those with the most time on a CPU and in the queue for one, `wakeups` those with the longest delay.
+    """
 
     t0_ns: int
     t1_ns: int
     cpus: list[CpuTrackResponse]
-    tasks: list[CpuTrackTask]
+    threads: list[ThreadTrackResponse]
+    threads_total: int
+    tasks: list[SchedulerTrackTask]
+    wakeups: list[WakeupResponse]
+    wakeups_total: int

@@ -1,0 +1,1 @@
+"""The events of the scheduler: who ran, who waited for a CPU, and who woke whom."""

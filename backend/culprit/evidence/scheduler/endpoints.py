@@ -1,0 +1,56 @@
+"""HTTP endpoints of scheduler events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from culprit.accounts.dependencies import CurrentActor
+from culprit.domain.series.tracks import MAX_WIDTH
+from culprit.evidence.scheduler import service
+from culprit.evidence.scheduler.schemas import SchedulerResponse, SchedulerTracksResponse
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import release_connection
+from culprit.infra.request_dependencies import DbDep
+from culprit.web.http.json_response import fast_json
+
+router = APIRouter(tags=["profiles"])
+
+
+@router.get("/runs/{run_id}/sched", response_model=SchedulerResponse)
+def get_scheduler(
+    run_id: UUID,
+    db: DbDep,
+    actor: CurrentActor,
+    *,
+    from_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
+    to_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
+) -> Response:
+    """Every task of a run, or of a range of it: how long it ran, and how long it waited for a CPU."""
+    run, profile = service.get_scheduler_profile(db, actor, run_id)
+    release_connection(db)
+    return fast_json(service.summarize_schedule(artifact_store(), run, profile, from_ns=from_ns, to_ns=to_ns))
+
+
+@router.get("/runs/{run_id}/sched/tracks", response_model=SchedulerTracksResponse)
+def get_scheduler_tracks(
+    run_id: UUID,
+    db: DbDep,
+    actor: CurrentActor,
+    *,
+    by: Literal["cpu", "thread"] = "cpu",
+    tid: Annotated[int | None, Query(ge=1, le=1 << 31)] = None,
+    from_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
+    to_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
+    width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200,
+) -> Response:
+    """Who ran on each CPU, or when each thread ran and waited, at most about two segments per pixel; who woke whom.
+
+    `tid` limits wake-ups to those of one thread, and puts it and its wakers first.
+    """
+    _, profile = service.get_scheduler_profile(db, actor, run_id)
+    release_connection(db)
+    drawing = service.TrackRange(from_ns=from_ns, to_ns=to_ns, width=width)
+    return fast_json(service.build_tracks(artifact_store(), profile, drawing, by=by, tid=tid))
