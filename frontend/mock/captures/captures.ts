@@ -111,7 +111,7 @@ route("GET", "/runs/:id/events", (_, runId) => ok(eventsOfRun(runId ?? "", live.
 route("GET", "/runs/:id/sched", () => ok(sched()));
 route("GET", "/runs/:id/sched/tracks", ({ query }) => {
   const from = Number(query.get("from_ns") || 1_795_228_400e9);
-  return ok(schedTracks(from, Number(query.get("to_ns") || from + 5e9)));
+  return ok(schedTracks(from, Number(query.get("to_ns") || from + 5e9), query.get("by")));
 });
 route("GET", "/artifacts/:id/lines", ({ query }, artifactId) => {
   const from = Number(query.get("from") ?? 1);

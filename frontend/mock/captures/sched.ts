@@ -1,4 +1,4 @@
-import type { Sched, SchedTracks } from "../../src/features/runs/api.ts";
+import type { Sched, SchedTracks } from "../../src/widgets/scheduler/api.ts";
 import { hash } from "../server/noise.ts";
 
 const TASKS = [
@@ -52,21 +52,45 @@ export const sched = (): Sched => ({
   checked_against: { tool: "perf sched timehist", switches: 471_186, parsed_switches: 471_186, run_ms: null },
 });
 
-export function schedTracks(fromNs: number, toNs: number, cpus = 16): SchedTracks {
+export function schedTracks(fromNs: number, toNs: number, by: string | null, cpus = 16): SchedTracks {
+  const span = toNs - fromNs;
+  const threads = by === "thread";
+  const tasks = TASKS.map((task, i) => ({ task, pid: 4000 + i, tid: 4000 + i }));
+  const segmentsOf = (name: string, at: number, indexes: number): number[][] => {
+    const segments: number[][] = [];
+    let offset = 0;
+    for (let i = 0; offset < span && i < 400; i += 1) {
+      const length = (span / 160) * (0.2 + 2 * hash(name, at, i));
+      if (hash("idle", at, i) > 0.25)
+        segments.push([offset, length, Math.floor(hash("index", at, i) * indexes), 1]);
+      offset += length;
+    }
+    return segments;
+  };
   return {
     t0_ns: fromNs,
     t1_ns: toNs,
-    tasks: TASKS.map((task, i) => ({ task, pid: 4000 + i, tid: 4000 + i })),
-    cpus: Array.from({ length: cpus }, (_, cpu) => {
-      const segments: number[][] = [];
-      let at = 0;
-      for (let i = 0; at < toNs - fromNs && i < 400; i += 1) {
-        const length = ((toNs - fromNs) / 160) * (0.2 + 2 * hash("len", cpu, i));
-        if (hash("idle", cpu, i) > 0.25)
-          segments.push([at, length, Math.floor(hash("task", cpu, i) * TASKS.length)]);
-        at += length;
-      }
-      return { cpu, segments };
-    }),
+    tasks,
+    cpus: threads
+      ? []
+      : Array.from({ length: cpus }, (_, cpu) => ({ cpu, segments: segmentsOf("cpu", cpu, TASKS.length) })),
+    threads: threads
+      ? TASKS.map((_, task) => ({
+          task,
+          segments: segmentsOf("thread", task, cpus),
+          waits: [[span * 0.1 * hash("wait", task), span / 200, 1, 1]],
+        }))
+      : [],
+    threads_total: threads ? TASKS.length : 0,
+    wakeups: Array.from({ length: 20 }, (_, i) => ({
+      offset_ns: span * hash("wake", i),
+      delay_ns: (span / 100) * hash("delay", i),
+      task: Math.floor(hash("woken", i) * TASKS.length),
+      waker: Math.floor(hash("waker", i) * TASKS.length),
+      from_cpu: Math.floor(hash("from", i) * cpus),
+      to_cpu: Math.floor(hash("to", i) * cpus),
+      context: i % 3 === 0 ? ("hard_interrupt" as const) : ("thread" as const),
+    })),
+    wakeups_total: 20,
   };
 }

@@ -15293,14 +15293,12 @@ export interface components {
         };
         /**
          * WakeupResponse
-         * @description `task` was woken by `waker` on CPU `from_cpu`, and ran `delay_ns` later on CPU `to_cpu`.
+         * @description `task` was woken by `waker` on CPU `from_cpu`, `offset_ns` after `t0_ns`, and ran `delay_ns` later on `to_cpu`.
          *
          *     `task` and `waker` are indexes into tasks; `waker` is null where that CPU was idle. In an interrupt, `waker` is the
          *     thread that was interrupted. `context` is `unknown` in recordings that were sent as text.
          */
         WakeupResponse: {
-            /** At Ns */
-            at_ns: number;
             /**
              * Context
              * @enum {string}
@@ -15310,6 +15308,8 @@ export interface components {
             delay_ns: number;
             /** From Cpu */
             from_cpu: number;
+            /** Offset Ns */
+            offset_ns: number;
             /** Task */
             task: number;
             /** To Cpu */

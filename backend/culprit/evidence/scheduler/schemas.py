@@ -95,13 +95,13 @@ class SchedulerTrackTask(BaseModel):
 
 
 class WakeupResponse(BaseModel):
-    """`task` was woken by `waker` on CPU `from_cpu`, and ran `delay_ns` later on CPU `to_cpu`.
+    """`task` was woken by `waker` on CPU `from_cpu`, `offset_ns` after `t0_ns`, and ran `delay_ns` later on `to_cpu`.
 
     `task` and `waker` are indexes into tasks; `waker` is null where that CPU was idle. In an interrupt, `waker` is the
     thread that was interrupted. `context` is `unknown` in recordings that were sent as text.
     """
 
-    at_ns: int
+    offset_ns: int
     delay_ns: int
     task: int
     waker: int | None

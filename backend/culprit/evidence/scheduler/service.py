@@ -178,7 +178,7 @@ def build_tracks(
         "tasks": [
             {"task": comms[i], "pid": int(schedule.pid[i]), "tid": int(schedule.tid[i])} for i in place
         ],
-        "wakeups": [_wakeup_to_json(wakeup, place) for wakeup in wakeups.longest],
+        "wakeups": [_wakeup_to_json(wakeup, begin, place) for wakeup in wakeups.longest],
         "wakeups_total": wakeups.total,
     }
 
@@ -199,9 +199,9 @@ def _find_task(schedule: SchedTable, tid: int | None) -> int | None:
     return at if at < len(schedule.tid) and int(schedule.tid[at]) == tid else -1
 
 
-def _wakeup_to_json(wakeup: Wakeup, place: Mapping[int, int]) -> Json:
+def _wakeup_to_json(wakeup: Wakeup, begin: int, place: Mapping[int, int]) -> Json:
     return {
-        "at_ns": wakeup.at_ns,
+        "offset_ns": wakeup.at_ns - begin,
         "delay_ns": wakeup.delay_ns,
         "task": place[wakeup.task],
         "waker": place.get(wakeup.waker),

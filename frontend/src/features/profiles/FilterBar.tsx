@@ -144,6 +144,12 @@ function DisplayMenu() {
         </fieldset>
         <Checkbox
           size="xs"
+          label={t("profile.metrics")}
+          checked={state.metrics}
+          onChange={(event) => set({ metrics: event.currentTarget.checked })}
+        />
+        <Checkbox
+          size="xs"
           label={t("profile.fold")}
           checked={state.norec}
           onChange={(event) => set({ norec: event.currentTarget.checked, at: [] })}

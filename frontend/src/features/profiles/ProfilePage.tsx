@@ -7,6 +7,7 @@ import { formatRange } from "../../core/time/range";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useTimeState } from "../../lib/urlState";
+import { SchedulerPanel } from "../../widgets/scheduler/SchedulerPanel";
 import { useProfile } from "./api";
 import { ExportMenu } from "./ExportMenu";
 import { ProfilePanel } from "./ProfilePanel";
@@ -35,7 +36,7 @@ export function ProfilePage() {
         )
       }
       meta={profile && <ProfileQuality profile={profile} />}
-      actions={profile?.state === "ready" && <ExportMenu profile={profile} />}
+      actions={profile?.state === "ready" && profile.kind !== "sched" && <ExportMenu profile={profile} />}
     >
       {query.error && !profile && <ErrorState error={query.error} retry={() => void query.refetch()} />}
       {!profile && !query.error && <BlockSkeleton height={480} />}
@@ -47,7 +48,12 @@ export function ProfilePage() {
       {profile?.state === "failed" && (
         <EmptyState title={t("profile.failed")}>{sentence(profile.failure)}</EmptyState>
       )}
-      {profile?.state === "ready" && <ProfilePanel profile={profile} />}
+      {profile?.state === "ready" &&
+        (profile.kind === "sched" ? (
+          <SchedulerPanel runId={profile.run_id} hostId={profile.host?.id} hasKeys />
+        ) : (
+          <ProfilePanel profile={profile} />
+        ))}
     </Page>
   );
 }

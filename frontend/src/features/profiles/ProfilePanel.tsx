@@ -8,11 +8,13 @@ import { type FlameNode, matchingIds, pathTo, patternOf } from "../../core/profi
 import { exactPattern, type FrameAct, frameAct } from "../../core/profiles/frameKeys";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
+import { useSelectionKeys } from "../../lib/useSelectionKeys";
 import { useWindowWidth } from "../../lib/windowWidth";
 import type { Point } from "../../widgets/flame-graph/drawing";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
 import { SampleHeatmap } from "../../widgets/flame-graph/SampleHeatmap";
 import { PinButton } from "../../widgets/pins/PinButton";
+import { MetricTracks } from "../../widgets/timeline/MetricTracks";
 import {
   useCreateComparison,
   useFunctions,
@@ -33,7 +35,6 @@ import { MissingSymbols } from "./panel/MissingSymbols";
 import { ModuleLegend } from "./panel/ModuleLegend";
 import { GUTTER_PX, SampleTracks } from "./panel/SampleTracks";
 import { SandwichView } from "./panel/SandwichView";
-import { useProfileKeys } from "./panel/useProfileKeys";
 
 /** A pin stores its address up to a length; a longer path is in the pin's frames alone. */
 const MAX_PIN_VIEW = 3500;
@@ -55,6 +56,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   const tree = useTree(profile.id, selection, toTreeView(state, width), hasTree);
   const heat = useHeat(profile.id, filter, profile.samples ?? 0, true);
   const tracksBy = state.tracks === "none" ? undefined : state.tracks;
+  const metricsOf = state.metrics ? profile.host?.id : undefined;
   const tracks = useSampleTracks(profile.id, filter, tracksBy ?? "thread", tracksBy !== undefined);
   const top = useFunctions(profile.id, selection, isTabular || (isSandwich && !state.fn));
   const matches = useSearchMatches(profile.id, selection, state.q, true);
@@ -80,7 +82,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
     );
   };
   const whole = heat.data && heat.data.colNs > 0 ? heatRange(heat.data) : undefined;
-  useProfileKeys({
+  useSelectionKeys({
     whole,
     brush: state.b,
     onBrush: (b) => set({ b }),
@@ -147,7 +149,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       <MissingSymbols profile={profile} selection={filter} />
       <div className={classes.body}>
         {heat.data ? (
-          <div style={{ paddingLeft: tracksBy && whole ? GUTTER_PX : 0 }}>
+          <div style={{ paddingLeft: (tracksBy || metricsOf) && whole ? GUTTER_PX : 0 }}>
             <SampleHeatmap
               heat={heat.data}
               brush={state.b}
@@ -184,6 +186,17 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
               />
             )}
           </Loaded>
+        )}
+        {metricsOf && whole && (
+          <MetricTracks
+            hostId={metricsOf}
+            range={whole}
+            gutter={GUTTER_PX}
+            brush={state.b}
+            baseline={state.c}
+            onBrush={(b) => set({ b }, { push: true })}
+            onBaseline={(c) => set({ c }, { push: true })}
+          />
         )}
         <FramePath
           profile={profile}

@@ -43,6 +43,7 @@ export const PROFILE_FIELDS = {
   group: flagField,
   color: choiceField<ColorBy>(COLORS, "kind"),
   tracks: choiceField<TracksBy>(TRACKS, "none"),
+  metrics: flagField,
   view: choiceField<View>(VIEWS, "flame"),
   idle: flagField,
 };

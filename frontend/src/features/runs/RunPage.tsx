@@ -14,13 +14,13 @@ import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
 import { RunCharts } from "../../widgets/charts/RunCharts";
+import { SchedulerPanel } from "../../widgets/scheduler/SchedulerPanel";
 import { BaselineRunSelect } from "./BaselineRunSelect";
 import { ResultTables } from "./ResultTables";
 import { RunArtifacts } from "./RunArtifacts";
 import { RunCollectors } from "./RunCollectors";
 import { RunFindingsPanel } from "./RunFindingsPanel";
 import { RunProfiles } from "./RunProfiles";
-import { SchedPanel } from "./SchedPanel";
 import { SeriesPanel } from "./SeriesPanel";
 
 /** `before` is the run that the pictures compare this one with. */
@@ -143,7 +143,9 @@ function Parts({ run }: { run: Run }) {
       <Panel title={t("run.collectors")} flush>
         <RunCollectors run={run} />
       </Panel>
-      {run.profiles.some((p) => p.kind === "sched" && p.state === "ready") && <SchedPanel runId={run.id} />}
+      {run.profiles.some((p) => p.kind === "sched" && p.state === "ready") && (
+        <SchedulerPanel runId={run.id} hostId={run.host?.id} />
+      )}
       {!isActive(run.state) && <SeriesPanel runId={run.id} />}
       <ResultTables runId={run.id} tables={run.tables} />
       <Panel title={t("run.artifacts")} headerExtra={t("run.artifactsAside")} flush>

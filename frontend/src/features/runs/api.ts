@@ -4,7 +4,4 @@ import type { components } from "../../client/schema";
 
 type Schemas = components["schemas"];
 export type ArtifactInfo = Schemas["ArtifactResponse"];
-export type Sched = Schemas["SchedulerResponse"];
-export type SchedTracks = Schemas["CpuTracksResponse"];
-export type SchedTask = Schemas["SchedulerTaskResponse"];
 export type SeriesSummary = Schemas["SeriesSummaryResponse"];

@@ -21,10 +21,11 @@ interface Props {
   baseline: Range | undefined;
   onBrush: (range: Range) => void;
   onBaseline: (range: Range) => void;
-  onZoom: (factor: number, at: number) => void;
-  onPan: (share: number) => void;
+  /** Without zoom and pan, the axis stays as it is. */
+  onZoom?: (factor: number, at: number) => void;
+  onPan?: (share: number) => void;
   onPick: (picked: TimeSelection) => void;
-  onEnter: (t: number) => void;
+  onEnter?: (t: number) => void;
 }
 
 interface Drag {
@@ -45,7 +46,7 @@ export function BrushOverlay(props: Props) {
   const { onZoom, onPan } = props;
   useEffect(() => {
     const node = layer.current;
-    if (!node) return;
+    if (!node || !onZoom || !onPan) return;
     const wheel = (event: WheelEvent) => {
       const box = node.getBoundingClientRect();
       if (event.ctrlKey || event.metaKey) {
@@ -92,7 +93,7 @@ export function BrushOverlay(props: Props) {
         const now = drag.current;
         if (!now) return;
         if (now.kind === "pan") {
-          props.onPan((now.last - event.clientX) / width);
+          props.onPan?.((now.last - event.clientX) / width);
           now.last = event.clientX;
         } else if (Math.abs(x - now.x) > 3)
           setDrawing({
@@ -118,7 +119,7 @@ export function BrushOverlay(props: Props) {
         setDrawing(undefined);
       }}
       onPointerLeave={() => cursor.set(undefined)}
-      onDoubleClick={(event) => props.onEnter(toTime(xOf(event), range, width))}
+      onDoubleClick={(event) => props.onEnter?.(toTime(xOf(event), range, width))}
     >
       <Band
         kind="baseline"

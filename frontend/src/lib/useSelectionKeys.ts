@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
-import { pan, type Range, span, zoomAt } from "../../../core/time/range";
-import { timeAction } from "../../../core/time/timekeys";
+import { pan, type Range, span, zoomAt } from "../core/time/range";
+import { timeAction } from "../core/time/timekeys";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
@@ -14,7 +14,7 @@ interface Hands {
 }
 
 /** W/S and A/D change the selected time, 0 selects all of it, Esc gives back. */
-export function useProfileKeys(hands: Hands): void {
+export function useSelectionKeys(hands: Hands): void {
   const now = useRef(hands);
   now.current = hands;
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { compact, count, duration } from "../../core/text/format";
-import classes from "./CpuTracks.module.css";
+import classes from "./Scheduler.module.css";
 
 interface Props {
   /** Lower edges of the buckets in microseconds, ascending. */

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import {
+  arrowsOf,
+  longestWakeups,
+  rowsOf,
+  type SchedulerTracksData,
+  segmentAt,
+  type Wakeup,
+  wakeupOf,
+} from "./schedulerTracks";
+
+const wakeup = (over: Partial<Wakeup>): Wakeup => ({
+  offset_ns: 100,
+  delay_ns: 50,
+  task: 1,
+  waker: 0,
+  from_cpu: 0,
+  to_cpu: 3,
+  context: "thread",
+  ...over,
+});
+const tasks = [
+  { task: "web", pid: 42, tid: 42 },
+  { task: "db", pid: 7, tid: 8 },
+];
+const byCpu: SchedulerTracksData = {
+  t0_ns: 0,
+  cpus: [
+    { cpu: 0, segments: [[0, 120, 0, 1]] },
+    { cpu: 3, segments: [[150, 50, 1, 1]] },
+  ],
+  threads: [],
+  tasks,
+  wakeups: [],
+};
+const byThread: SchedulerTracksData = {
+  ...byCpu,
+  cpus: [],
+  threads: [
+    { task: 1, segments: [[150, 50, 3, 1]], waits: [[100, 50, 1, 1]] },
+    { task: 0, segments: [[0, 120, 0, 1]], waits: [] },
+  ],
+};
+
+describe("tracks of the scheduler", () => {
+  it("lead from the CPU of the wake-up to where the thread runs", () => {
+    const [arrow] = arrowsOf(rowsOf(byCpu), [wakeup({})]);
+    expect(arrow).toMatchObject({ fromRow: 0, fromNs: 100, toRow: 1, toNs: 150 });
+  });
+
+  it("lead between threads at the time of the wake-up", () => {
+    const rows = rowsOf(byThread);
+    expect(rows.map((row) => row.label)).toEqual(["db 8", "web 42"]);
+    const [arrow] = arrowsOf(rows, [wakeup({})]);
+    expect(arrow).toMatchObject({ fromRow: 1, fromNs: 100, toRow: 0, toNs: 100 });
+  });
+
+  it("do not blame the thread that a device or timer interrupted", () => {
+    const [arrow] = arrowsOf(rowsOf(byThread), [wakeup({ context: "hard_interrupt" })]);
+    expect(arrow?.fromRow).toBeUndefined();
+  });
+
+  it("leave out what is not drawn", () => {
+    expect(arrowsOf(rowsOf(byCpu), [wakeup({ to_cpu: 9 })])).toEqual([]);
+    expect(arrowsOf(rowsOf(byThread), [wakeup({ task: 5 })])).toEqual([]);
+    expect(arrowsOf(rowsOf(byThread), [wakeup({ waker: null })])[0]?.fromRow).toBeUndefined();
+  });
+
+  it("name the segment under the pointer, and a narrow one within the slack", () => {
+    const segments = [
+      [0, 10, 0, 1],
+      [20, 1, 1, 1],
+    ];
+    expect(segmentAt(segments, 9)).toBe(segments[0]);
+    expect(segmentAt(segments, 10)).toBeUndefined();
+    expect(segmentAt(segments, 19, 2)).toBe(segments[1]);
+    expect(segmentAt(segments, 22, 2)).toBe(segments[1]);
+    expect(segmentAt([], 5, 100)).toBeUndefined();
+  });
+
+  it("draw the wake-ups with the longest waits", () => {
+    const list = [1, 5, 3].map((delay_ns) => wakeup({ delay_ns }));
+    expect(longestWakeups(list, 2).map((item) => item.delay_ns)).toEqual([5, 3]);
+    expect(longestWakeups(list, 3)).toBe(list);
+  });
+
+  it("know which wake-up a slice follows", () => {
+    const list = [wakeup({ task: 0 }), wakeup({})];
+    expect(wakeupOf(list, 1, 150)).toBe(list[1]);
+    expect(wakeupOf(list, 1, 151.5)).toBeUndefined();
+  });
+});

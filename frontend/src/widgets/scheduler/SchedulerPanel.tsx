@@ -1,0 +1,124 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { BlockSkeleton, Loaded } from "../../components/EmptyState";
+import { Panel } from "../../components/Page";
+import { StatusIcon } from "../../components/StatusIcon";
+import { count, milliseconds, percent } from "../../core/text/format";
+import { overlaps, type Range } from "../../core/time/range";
+import { get, keys } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
+import { intField, rangeField, useUrlState } from "../../lib/urlState";
+import { useSelectionKeys } from "../../lib/useSelectionKeys";
+import { MetricTracks } from "../timeline/MetricTracks";
+import type { Sched } from "./api";
+import { DelayHistogram } from "./DelayHistogram";
+import classes from "./Scheduler.module.css";
+import { SchedulerTracksPanel } from "./SchedulerTracksPanel";
+import { TasksTable } from "./TasksTable";
+
+const MUCH_LOST = 0.01;
+
+/** The names of the drawings are to the left of their axis, which they share. */
+const GUTTER_PX = 156;
+
+const FIELDS = { b: rangeField, wake: intField };
+
+interface Props {
+  runId: string;
+  hostId: string | undefined;
+  /** Whether the keys of time work anywhere on the page, not only in the tracks. */
+  hasKeys?: boolean;
+}
+
+/** Who ran, who waited for a CPU, how long, and who woke whom: all for the selected time. */
+export function SchedulerPanel({ runId, hostId, hasKeys = false }: Props) {
+  const { t } = useTranslation();
+  const [state, set] = useUrlState(FIELDS);
+  const query = useScheduler(runId, undefined);
+  const sched = query.data;
+  const whole = sched && { from: sched.t0_ns, to: sched.t1_ns + 1 };
+  // A selection of another drawing on the page may be of another time.
+  const range = state.b && whole && overlaps(state.b, whole) ? state.b : undefined;
+  const selected = useScheduler(runId, range);
+  useSelectionKeys({
+    whole: hasKeys ? whole : undefined,
+    brush: range,
+    onBrush: (b) => set({ b }),
+    onEscape: () => {
+      if (!hasKeys) return;
+      if (state.wake !== undefined) set({ wake: undefined }, { push: true });
+      else if (state.b) set({ b: undefined }, { push: true });
+    },
+  });
+  return (
+    <Panel title={t("sched.title")} flush headerExtra={sched && <Quality sched={sched} />}>
+      <Loaded query={query} skeleton={<BlockSkeleton height={360} />}>
+        {() =>
+          whole && (
+            <>
+              <SchedulerTracksPanel runId={runId} whole={whole} range={range} gutter={GUTTER_PX} />
+              {hostId && (
+                <MetricTracks
+                  hostId={hostId}
+                  range={whole}
+                  brush={range}
+                  gutter={GUTTER_PX}
+                  onBrush={(b) => set({ b }, { push: true })}
+                  onBaseline={(b) => set({ b }, { push: true })}
+                />
+              )}
+              <Loaded inPlace query={range ? selected : query}>
+                {(data) => (
+                  <div className={classes.sched}>
+                    <TasksTable
+                      data={data}
+                      isSelection={range !== undefined}
+                      chosen={state.wake}
+                      onChoose={(wake) => set({ wake }, { push: true })}
+                    />
+                    <DelayHistogram
+                      edgesUs={data.histogram.edges_us}
+                      counts={data.histogram.counts}
+                      label={t("sched.histogram")}
+                    />
+                  </div>
+                )}
+              </Loaded>
+            </>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function useScheduler(runId: string, range: Range | undefined) {
+  return useQuery({
+    queryKey: [...keys.run(runId), "sched", range],
+    queryFn: ({ signal }) =>
+      get(
+        `/runs/${runId}/sched`,
+        range ? { from_ns: Math.round(range.from), to_ns: Math.round(range.to) } : {},
+        signal,
+      ),
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: range ? keepPreviousData : undefined,
+  });
+}
+
+function Quality({ sched }: { sched: Sched }) {
+  const { t } = useTranslation();
+  const check = sched.checked_against;
+  return (
+    <>
+      <span className="num">{milliseconds(sched.duration_ms)}</span>
+      <StatusIcon tone={sched.lost_share > MUCH_LOST ? "warn" : "ok"}>
+        {t("sched.lost", { count: sched.lost, share: percent(sched.lost_share) })}
+      </StatusIcon>
+      {check && (
+        <StatusIcon tone={check.switches === check.parsed_switches ? "ok" : "warn"}>
+          {t("sched.checked", { parsed: count(check.parsed_switches), perf: count(check.switches) })}
+        </StatusIcon>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,243 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
+import {
+  arrowsOf,
+  rowsOf,
+  type SchedulerRow,
+  type SchedulerTracksData,
+  segmentAt,
+  type Wakeup,
+  wakeupOf,
+} from "../../core/charts/schedulerTracks";
+import { cx } from "../../core/cx";
+import { duration } from "../../core/text/format";
+import { ordered, pan, type Range, span, toTime, toX, zoomAt } from "../../core/time/range";
+import { useTimeFormat } from "../../lib/text/useFormat";
+import { type Translate, useTranslation } from "../../lib/text/useTranslation";
+import { paintArrows, paintRows, rowHeight } from "./draw";
+import classes from "./Scheduler.module.css";
+
+interface Props {
+  data: SchedulerTracksData;
+  range: Range;
+  whole: Range;
+  label: string;
+  /** How wide the names are, in px: the same for all drawings of that time. */
+  gutter: number;
+  /** Those that are drawn as arrows. */
+  wakeups: readonly Wakeup[];
+  /** The thread whose wake-ups are drawn. */
+  chosen: number | undefined;
+  onRange(range: Range): void;
+  onChoose(tid: number | undefined): void;
+}
+
+const MAX_PX = 400;
+const CLICK_PX = 3;
+
+/** One track per CPU or thread. Drag zooms, W/S and A/D zoom and pan; a click chooses a thread. */
+export function SchedulerTracks(props: Props) {
+  const { data, range, whole, label, gutter, wakeups, chosen, onRange, onChoose } = props;
+  const { t } = useTranslation();
+  const { ref, width } = useElementSize<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const scheme = useComputedColorScheme("dark");
+  const time = useTimeFormat();
+  const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
+  const [hover, setHover] = useState("");
+  const rows = useMemo(() => rowsOf(data), [data]);
+  const arrows = useMemo(() => arrowsOf(rows, wakeups), [rows, wakeups]);
+  const inner = Math.max(1, width - gutter);
+  const rowPx = rowHeight(rows.length);
+  const height = rows.length * rowPx;
+
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context || width < 1) return;
+    const ratio = window.devicePixelRatio || 1;
+    element.width = Math.round(inner * ratio);
+    element.height = Math.round(height * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, inner, height);
+    const surface = { context, range, width: inner, rowPx, dark: scheme === "dark" };
+    paintRows(surface, data, rows);
+    paintArrows(surface, data.t0_ns, arrows);
+  }, [data, rows, arrows, range, inner, rowPx, height, width, scheme]);
+
+  const at = (event: PointerEvent) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    return { t: toTime(event.clientX - box.left, range, inner), y: event.clientY - box.top };
+  };
+  const pixel = span(range) / inner;
+  const hit = (here: { t: number; y: number }) => {
+    const row = rows[Math.floor(here.y / rowPx)];
+    const offset = here.t - data.t0_ns;
+    const segment = row && segmentAt(row.segments, offset, pixel);
+    const task = row?.task ?? (segment ? segment[2] : undefined);
+    const wait = row && !segment ? segmentAt(row.waits, offset, pixel) : undefined;
+    return { row, segment, wait, task };
+  };
+  const onPointerMove = (event: PointerEvent) => {
+    const here = at(event);
+    if (drag) setDrag({ ...drag, to: here.t });
+    else setHover(describe(t, data, hit(here), time.time(here.t, 1e3)));
+  };
+  const onPointerUp = (event: PointerEvent) => {
+    if (!drag) return;
+    const next = ordered(drag.from, drag.to);
+    setDrag(null);
+    if (span(next) > CLICK_PX * pixel) {
+      onRange(next);
+      return;
+    }
+    const { task } = hit(at(event));
+    const tid = task === undefined ? undefined : data.tasks[task]?.tid;
+    onChoose(tid === chosen ? undefined : tid);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const middle = (range.from + range.to) / 2;
+    const next = {
+      w: () => zoomAt(range, middle, 0.5, whole),
+      s: () => zoomAt(range, middle, 2, whole),
+      a: () => pan(range, -0.25, whole),
+      d: () => pan(range, 0.25, whole),
+      Escape: () => whole,
+    }[event.key];
+    if (!next || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    onRange(next());
+  };
+  const brush = drag ? ordered(drag.from, drag.to) : null;
+  return (
+    <div className={classes.tracks}>
+      <div ref={ref} className={classes.scroll} style={{ maxHeight: MAX_PX }}>
+        <div className={classes.gutter} style={{ width: gutter }}>
+          {rows.map((row) => (
+            <RowName key={row.key} row={row} height={rowPx} data={data} chosen={chosen} onChoose={onChoose} />
+          ))}
+        </div>
+        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with its own keys has no element of its own */}
+        <div
+          className={classes.surface}
+          style={{ width: inner, height }}
+          role="group"
+          aria-label={label}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: zoomed and panned by keys
+          tabIndex={0}
+          onPointerDown={(event) => {
+            if (event.button !== 0) return;
+            event.currentTarget.setPointerCapture(event.pointerId);
+            const { t: start } = at(event);
+            setDrag({ from: start, to: start });
+          }}
+          onPointerMove={onPointerMove}
+          onPointerUp={onPointerUp}
+          onPointerLeave={() => setHover("")}
+          onDoubleClick={() => onRange(whole)}
+          onKeyDown={onKeyDown}
+          data-testid="scheduler-tracks"
+          data-arrows={arrows.length}
+        >
+          <canvas ref={canvas} style={{ width: inner, height }} aria-hidden />
+          {brush && (
+            <div
+              className={classes.brush}
+              style={{
+                left: toX(brush.from, range, inner),
+                width: toX(brush.to, range, inner) - toX(brush.from, range, inner),
+              }}
+            />
+          )}
+        </div>
+      </div>
+      <div className={classes.detail}>
+        <span className="mono">
+          {hover || t(data.threads.length > 0 ? "sched.threadHint" : "sched.hint")}
+        </span>
+        <span className="num dim">
+          {time.time(range.from, 1e6)} + {duration(span(range))}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function RowName(props: {
+  row: SchedulerRow;
+  height: number;
+  data: SchedulerTracksData;
+  chosen: number | undefined;
+  onChoose(tid: number | undefined): void;
+}) {
+  const { row, height, data, chosen, onChoose } = props;
+  const tid = row.task === undefined ? undefined : data.tasks[row.task]?.tid;
+  if (tid === undefined)
+    return (
+      <div className={classes.rowName} style={{ height, lineHeight: `${height}px` }}>
+        {row.label}
+      </div>
+    );
+  return (
+    <button
+      type="button"
+      className={cx(classes.rowName, tid === chosen && classes.chosen)}
+      style={{ height, lineHeight: `${height}px` }}
+      title={row.label}
+      aria-pressed={tid === chosen}
+      onClick={() => onChoose(tid === chosen ? undefined : tid)}
+    >
+      {row.label}
+    </button>
+  );
+}
+
+interface Hit {
+  row: SchedulerRow | undefined;
+  segment: readonly number[] | undefined;
+  wait: readonly number[] | undefined;
+  task: number | undefined;
+}
+
+const PREEMPTED = 2;
+
+/** What is under the pointer in one line: who, where, when, how long, and who woke it. */
+function describe(t: Translate, data: SchedulerTracksData, hit: Hit, when: string): string {
+  const { row, segment, wait, task } = hit;
+  if (!row) return "";
+  const who = task === undefined ? "" : nameOf(data, task);
+  if (!segment && !wait) return [row.task === undefined ? row.label : who, when].join(" · ");
+  const [offset = 0, length = 0, index = 0, joined = 1] = segment ?? wait ?? [];
+  const state = segment
+    ? t("sched.ranOn", { cpu: row.cpu ?? index, time: duration(length) })
+    : t(index === PREEMPTED ? "sched.preempted" : "sched.waited", { time: duration(length) });
+  const wakeup =
+    segment && task !== undefined && joined <= 1 ? wakeupOf(data.wakeups, task, offset) : undefined;
+  return [
+    who,
+    when,
+    state,
+    joined > 1 ? t("sched.joined", { count: joined }) : "",
+    wakeup ? wakeupText(t, data, wakeup) : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function wakeupText(t: Translate, data: SchedulerTracksData, wakeup: Wakeup): string {
+  const values = {
+    waker: wakeup.waker === null ? t("sched.idle") : nameOf(data, wakeup.waker),
+    cpu: wakeup.from_cpu,
+    time: duration(wakeup.delay_ns),
+  };
+  if (wakeup.context === "hard_interrupt") return t("sched.wokenByInterrupt", values);
+  if (wakeup.context === "soft_interrupt") return t("sched.wokenBySoftInterrupt", values);
+  return t("sched.wokenBy", values);
+}
+
+const nameOf = (data: SchedulerTracksData, task: number): string => {
+  const thread = data.tasks[task];
+  return thread ? `${thread.task} ${thread.tid}` : "";
+};

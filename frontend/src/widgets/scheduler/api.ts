@@ -1,0 +1,8 @@
+/** Names for the schemas of the API that this folder uses. */
+
+import type { components } from "../../client/schema";
+
+type Schemas = components["schemas"];
+export type Sched = Schemas["SchedulerResponse"];
+export type SchedTask = Schemas["SchedulerTaskResponse"];
+export type SchedTracks = Schemas["SchedulerTracksResponse"];
