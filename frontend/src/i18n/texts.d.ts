@@ -1695,6 +1695,7 @@ export interface TextVariables {
   "profile.frame": never;
   "profile.group": never;
   "profile.heat": never;
+  "profile.heaviest": never;
   "profile.hideIdle": never;
   "profile.hint": never;
   "profile.host": never;

@@ -19,6 +19,7 @@ import {
   useCreateComparison,
   useFunctions,
   useHeat,
+  useHeaviest,
   useSampleTracks,
   useSearchMatches,
   useTree,
@@ -35,6 +36,7 @@ import { MissingSymbols } from "./panel/MissingSymbols";
 import { ModuleLegend } from "./panel/ModuleLegend";
 import { GUTTER_PX, SampleTracks } from "./panel/SampleTracks";
 import { SandwichView } from "./panel/SandwichView";
+import { TopFunctions } from "./panel/TopFunctions";
 
 /** A pin stores its address up to a length; a longer path is in the pin's frames alone. */
 const MAX_PIN_VIEW = 3500;
@@ -59,6 +61,8 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   const metricsOf = state.metrics ? profile.host?.id : undefined;
   const tracks = useSampleTracks(profile.id, filter, tracksBy ?? "thread", tracksBy !== undefined);
   const top = useFunctions(profile.id, selection, isTabular || (isSandwich && !state.fn));
+  const hasLine = hasTree && state.view !== "both";
+  const heaviest = useHeaviest(profile.id, selection, hasLine && tree.data !== undefined);
   const matches = useSearchMatches(profile.id, selection, state.q, true);
   const marks = useMemo(() => {
     if (!state.q || !tree.data) return undefined;
@@ -204,6 +208,13 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
           total={hasTree ? tree.data?.total : undefined}
           samples={hasTree ? tree.data?.samples : undefined}
         />
+        {hasLine && (
+          <TopFunctions
+            rows={heaviest.data?.rows ?? []}
+            total={heaviest.data?.total ?? 0}
+            onPick={(q) => set({ q })}
+          />
+        )}
         {state.color === "module" && hasTree && tree.data && (
           <ModuleLegend
             tree={tree.data.tree}

@@ -121,6 +121,17 @@ export const useFunctions = (id: string, filter: Selection, enabled: boolean) =>
     placeholderData: keepPreviousData,
   });
 
+const HEAVIEST = 6;
+
+/** The few heaviest functions; requested after the drawing, which must not wait for them. */
+export const useHeaviest = (id: string, filter: Selection, enabled: boolean) =>
+  useQuery({
+    queryKey: [...keys.profiles, id, "table", filter, HEAVIEST],
+    queryFn: ({ signal }) => get(`/profiles/${id}/table`, { ...filter, limit: HEAVIEST }, signal),
+    enabled,
+    placeholderData: keepPreviousData,
+  });
+
 export const useSearchMatches = (id: string, filter: Selection, q: string, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "search", filter, q],
