@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useMemo } from "react";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
-import { longestWakeups } from "../../core/charts/schedulerTracks";
+import { arrowsOf, longestWakeups, rowsOf } from "../../core/charts/schedulerTracks";
 import { count } from "../../core/text/format";
 import type { Range } from "../../core/time/range";
 import { get, keys } from "../../lib/queries";
@@ -59,11 +59,12 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
     enabled: width > 0,
     placeholderData: keepPreviousData,
   });
-  const wakeups = query.data?.wakeups;
-  const drawn = useMemo(
-    () => (state.noarrows || !wakeups ? [] : longestWakeups(wakeups, MAX_ARROWS)),
-    [state.noarrows, wakeups],
-  );
+  const data = query.data;
+  const drawn = useMemo(() => {
+    if (state.noarrows || !data) return [];
+    const drawable = arrowsOf(rowsOf(data), data.wakeups).map((arrow) => arrow.wakeup);
+    return longestWakeups(drawable, MAX_ARROWS);
+  }, [state.noarrows, data]);
   return (
     <div ref={ref}>
       <div className={classes.toolbar}>
