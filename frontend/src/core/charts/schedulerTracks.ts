@@ -63,9 +63,7 @@ export function rowsOf(data: SchedulerTracksData): SchedulerRow[] {
 
 /** At most so many wake-ups, those after which a thread waited longest. */
 export const longestWakeups = (wakeups: readonly Wakeup[], most: number): readonly Wakeup[] =>
-  wakeups.length <= most
-    ? wakeups
-    : [...wakeups].sort((one, other) => other.delay_ns - one.delay_ns).slice(0, most);
+  wakeups.length <= most ? wakeups : [...wakeups].sort((a, b) => b.delay_ns - a.delay_ns).slice(0, most);
 
 /** An arrow in ns and rows; `fromRow` is undefined where the waker is not drawn. */
 export interface WakeupArrow {

@@ -18,10 +18,10 @@ const BY = ["cpu", "thread"] as const;
 /** More arrows would hide what is below them; the line under the pointer knows further wake-ups. */
 const MAX_ARROWS = 100;
 
-/** The selected time, how its tracks are drawn, and the thread whose wake-ups count. All in the address. */
+/** The selected time, how its tracks are grouped, and the thread whose wake-ups count. All in the address. */
 const FIELDS = {
   b: rangeField,
-  lanes: choiceField<(typeof BY)[number]>(BY, "cpu"),
+  by: choiceField<(typeof BY)[number]>(BY, "cpu"),
   wake: intField,
   noarrows: flagField,
 };
@@ -43,7 +43,7 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
   const range = selected ?? whole;
   const px = Math.max(200, Math.round((width - gutter) / 50) * 50);
   const query = useQuery({
-    queryKey: [...keys.run(runId), "sched", "tracks", range, px, state.lanes, state.wake],
+    queryKey: [...keys.run(runId), "sched", "tracks", range, px, state.by, state.wake],
     queryFn: ({ signal }) =>
       get(
         `/runs/${runId}/sched/tracks`,
@@ -51,7 +51,7 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
           from_ns: Math.round(range.from),
           to_ns: Math.round(range.to),
           width: px,
-          by: state.lanes,
+          by: state.by,
           tid: state.wake,
         },
         signal,
@@ -60,7 +60,7 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
     placeholderData: keepPreviousData,
   });
   const data = query.data;
-  const drawn = useMemo(() => {
+  const wakeups = useMemo(() => {
     if (state.noarrows || !data) return [];
     const drawable = arrowsOf(rowsOf(data), data.wakeups).map((arrow) => arrow.wakeup);
     return longestWakeups(drawable, MAX_ARROWS);
@@ -71,8 +71,8 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
         <SegmentedControl
           size="xs"
           aria-label={t("sched.by.label")}
-          value={state.lanes}
-          onChange={(lanes) => set({ lanes: lanes as (typeof BY)[number] })}
+          value={state.by}
+          onChange={(by) => set({ by: by as (typeof BY)[number] })}
           data={BY.map((value) => ({ value, label: t(`sched.by.${value}`) }))}
         />
         <Checkbox
@@ -82,7 +82,7 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
           onChange={(event) => set({ noarrows: !event.currentTarget.checked })}
         />
         {query.data && !state.noarrows && (
-          <WakeupCount visible={drawn.length} all={query.data.wakeups_total} />
+          <WakeupCount visible={wakeups.length} all={query.data.wakeups_total} />
         )}
         {state.wake !== undefined && (
           <Button
@@ -95,7 +95,7 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
           </Button>
         )}
         <span className={classes.spring} />
-        {query.data && query.data.threads_total > query.data.threads.length && state.lanes === "thread" && (
+        {query.data && query.data.threads_total > query.data.threads.length && state.by === "thread" && (
           <span className="dim">
             {t("sched.rest", {
               visible: query.data.threads.length,
@@ -117,7 +117,7 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
             whole={whole}
             gutter={gutter}
             label={t("sched.tracks")}
-            wakeups={drawn}
+            wakeups={wakeups}
             chosen={state.wake}
             onChoose={(wake) => set({ wake }, { push: true })}
             onRange={(next) =>
