@@ -34,7 +34,15 @@ interface Props {
 }
 
 /** View, process, thread, CPU and search; everything is in the address. */
-export function FilterBar({ profile, filter, matches, searchError, onCompare, comparing, isRendered }: Props) {
+export function FilterBar({
+  profile,
+  filter,
+  matches,
+  searchError,
+  onCompare,
+  comparing,
+  isRendered,
+}: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(PROFILE_FIELDS);
   const facets = useFacets(profile.id, filter, isRendered).data;
