@@ -287,10 +287,13 @@ class ProfileSource:
 
     A separate job builds profiles, because they can hold ten million samples. Functions of `perf_data` are named by the
     server: `kernel` is the key of the symbols of the kernel, `modules` are the programs and libraries to be named.
-    Of `off_cpu`, only the waits of `pids` are read, if there are any.
+    Of kinds that are computed from events, only what is of `pids` is read, if there are any: `off_cpu`, `wall_time`,
+    `block_io` and `futex`.
     """
 
-    kind: Literal["on_cpu", "sched", "off_cpu", "page_faults", "state", "imported"]
+    kind: Literal[
+        "on_cpu", "sched", "off_cpu", "wall_time", "page_faults", "block_io", "futex", "state", "imported"
+    ]
     reader: Literal[
         "perf_script",
         "perf_data",

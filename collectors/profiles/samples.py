@@ -223,13 +223,13 @@ KERNEL_STACK_LIMIT = 127
 def _truncated_share(trie: StackTrie, frames: Frames) -> npt_bool:
     """[nodes]: does the stack that ends in this node lack its outermost part?
 
-    Judged by the frame just below the task's name. Kernel-only stacks are whole, as kernel unwinding does not
-    fail half-way; a stack of nothing is not judged.
+    Judged by the outermost function, below the task's name and other headings. Kernel-only stacks are whole, as kernel
+    unwinding does not fail half-way; a stack of nothing is not judged.
     """
     names = frames.strings.all()
     entry = np.array([names[i] in THREAD_ENTRIES for i in frames.name.tolist()], bool)
     judged = ~entry & (frames.kind != FrameKind.KERNEL) & (frames.kind != FrameKind.IDLE)
-    outermost = (trie.depth == 2) & judged[trie.frame]
+    outermost = _find_outermost_functions(trie, frames) & judged[trie.frame]
     open_subtrees = np.zeros(len(trie) + 1, np.int32)
     starts = np.flatnonzero(outermost)
     np.add.at(open_subtrees, starts, 1)
@@ -253,6 +253,9 @@ def _validate(table: SampleTable) -> None:
         _check_columns(good and offsets[-1] <= len(strings.blob), "strings")
     _check_columns(nodes > 0 and frames > 0 and table.unit in UNITS, "empty trie")
     for array, length, low, high, name in (
+MAX_HEADINGS = 3
+"""Frames above the outermost function of a stack: task, lock or device, and state."""
+
         (trie.parent[1:], nodes - 1, 0, nodes, "parent"),
         (trie.frame, nodes, 0, frames, "frame"),
         (trie.end, nodes, 1, nodes + 1, "end"),
@@ -274,6 +277,16 @@ def _validate(table: SampleTable) -> None:
         trie.parent[0] == -1 and bool((trie.parent[1:] < ids[1:]).all()) and bool((trie.end > ids).all())
     )
     _check_columns(backwards, "order of nodes")
+def _find_outermost_functions(trie: StackTrie, frames: Frames) -> npt_bool:
+    """[nodes]: is this the outermost frame of a stack that is no heading (the name of a task, `blocked`, a lock)?"""
+    is_heading = frames.kind[trie.frame] == FrameKind.COMM
+    in_front = trie.depth == 0
+    parent = np.maximum(trie.parent, 0)
+    for level in range(1, MAX_HEADINGS + 1):
+        in_front |= (trie.depth == level) & is_heading & in_front[parent]
+    return np.asarray(~in_front & in_front[parent] & (trie.depth > 0))
+
+
     _check_columns(
         bool((trie.depth[1:] == trie.depth[trie.parent[1:]] + 1).all()) and trie.depth[0] == 0,
         "depth of nodes",

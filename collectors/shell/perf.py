@@ -8,7 +8,18 @@ reads back. What was done is written to the part `status.txt`, as `key value` li
 from __future__ import annotations
 
 #: Collectors whose recordings the server reads itself, where it can: they have the options of `build_reading_options`.
-READ_BY_SERVER = frozenset({"perf_record", "pagefault_stacks", "perf_sched", "offcpu", "look_back"})
+READ_BY_SERVER = frozenset(
+    {
+        "perf_record",
+        "pagefault_stacks",
+        "perf_sched",
+        "offcpu",
+        "look_back",
+        "wall_time",
+        "block_io_stacks",
+        "futex_waits",
+    }
+)
 #: Those whose functions the server names: it may fetch symbols from the host.
 NAMED_BY_SERVER = READ_BY_SERVER - {"perf_sched"}
 

@@ -7,6 +7,8 @@ pub enum ReadError {
     NotPerfData(String),
     /// The file has no samples.
     NoSamples,
+    /// Samples of CPUs and context switches are not of the same time.
+    NoOverlap,
     /// A limit was met: its name and value.
     Limit(&'static str, u64),
     /// A limit was met in a line of text.
@@ -30,6 +32,7 @@ impl std::fmt::Display for ReadError {
         match self {
             Self::NotPerfData(reason) => write!(out, "not perf.data: {reason}"),
             Self::NoSamples => write!(out, "no samples"),
+            Self::NoOverlap => write!(out, "samples of CPUs and context switches are not of the same time"),
             Self::Limit(name, limit) => write!(out, "more than {limit} {name}"),
             Self::LimitAt(name, limit, line) => write!(out, "line {line}: more than {limit} {name}"),
             Self::NotText(line, text) => write!(out, "line {line}: {}", String::from_utf8_lossy(text)),

@@ -4,9 +4,9 @@
 pub mod bytes;
 pub mod error;
 pub mod inlined_frames;
+pub mod kinds;
 pub mod mapped;
 pub mod modules;
-pub mod off_cpu;
 pub mod order;
 pub mod perf;
 pub mod processes;

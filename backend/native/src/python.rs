@@ -10,9 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::{ReadError, Result};
+use crate::kinds::block_io::read_block_io;
+use crate::kinds::futex::read_futex;
+use crate::kinds::off_cpu::read_off_cpu;
+use crate::kinds::wall_time::read_wall_time;
 use crate::mapped::map_file;
 use crate::modules::{Inlining, SymbolSources, UsedModule};
-use crate::off_cpu::read_off_cpu;
 use crate::profile::{Columns, Profile, read_profile};
 use crate::sched::{pack, read_schedule};
 use crate::text::reader::TextReader;
@@ -22,18 +25,18 @@ const LISTED_FRAMES: usize = 4_000_000;
 
 create_exception!(culprit_native, ReaderError, PyException, "A file that is no profile: `args` are a key and a value.");
 
-/// Read the samples of perf.data, or with `off_cpu` the waits of threads, whose weights are nanoseconds; with `pids` only
-/// those of these processes.
+/// Read the samples of perf.data, or by `kind` what is computed from its events: `off_cpu`, `wall_time`, `block_io` or
+/// `futex`. Of these, with `pids` only what is of these processes.
 ///
 /// Returns a dictionary of columns (bytes of little-endian numbers), strings and numbers. Raises `ReaderError` with
-/// (key, value), where the key is `not_perf_data`, `no_samples`, `limit` or `io`.
+/// (key, value), where the key is `not_perf_data`, `no_samples`, `no_overlap`, `limit` or `io`.
 #[pyfunction]
-#[pyo3(signature = (path, *, off_cpu=false, pids=Vec::new(), kallsyms=None, store=None, root=None, perf_maps=None, inlines=None, symbol=4096, frames=1_000_000, nodes=4_000_000, names=268_435_456))]
+#[pyo3(signature = (path, *, kind="samples", pids=Vec::new(), kallsyms=None, store=None, root=None, perf_maps=None, inlines=None, symbol=4096, frames=1_000_000, nodes=4_000_000, names=268_435_456))]
 #[allow(clippy::too_many_arguments)]
 fn read_perf_data<'py>(
     py: Python<'py>,
     path: PathBuf,
-    off_cpu: bool,
+    kind: &str,
     pids: Vec<u32>,
     kallsyms: Option<PathBuf>,
     store: Option<PathBuf>,
@@ -52,9 +55,12 @@ fn read_perf_data<'py>(
     };
     let sources = SymbolSources { kallsyms, store, root, perf_maps, inlining };
     let limits = Limits { symbol, frames, nodes, names };
-    let read = |bytes: &[u8]| match off_cpu {
-        true => read_off_cpu(bytes, sources, limits, &pids),
-        false => read_profile(bytes, sources, limits),
+    let read = |bytes: &[u8]| match kind {
+        "off_cpu" => read_off_cpu(bytes, sources, limits, &pids),
+        "wall_time" => read_wall_time(bytes, sources, limits, &pids),
+        "block_io" => read_block_io(bytes, sources, limits, &pids),
+        "futex" => read_futex(bytes, sources, limits, &pids),
+        _ => read_profile(bytes, sources, limits),
     };
     let profile = py.detach(|| read(&map_recording(&path)?)).map_err(to_exception)?;
     to_dictionary(py, profile)
@@ -82,6 +88,7 @@ fn to_exception(error: ReadError) -> PyErr {
     match error {
         ReadError::NotPerfData(reason) => ReaderError::new_err(("not_perf_data", reason)),
         ReadError::NoSamples => ReaderError::new_err(("no_samples", "")),
+        ReadError::NoOverlap => ReaderError::new_err(("no_overlap", "")),
         ReadError::Limit(name, limit) => ReaderError::new_err(("limit", name, limit)),
         ReadError::LimitAt(name, limit, line) => ReaderError::new_err(("limit_at", name, limit, line)),
         ReadError::NotText(line, text) => {

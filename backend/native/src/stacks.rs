@@ -146,11 +146,17 @@ impl Stacks {
             self.comm_nodes.resize(at + 1, 0);
         }
         if self.comm_nodes[at] == 0 {
-            let span = self.comms.offsets[at] as usize..self.comms.offsets[at + 1] as usize;
-            let frame = self.trie.add_frame(&self.comms.blob[span], b"", FrameKind::Comm, 0)?;
-            self.comm_nodes[at] = self.trie.child(0, frame)?;
+            self.comm_nodes[at] = self.comm_below(0, comm)?;
         }
         Ok(self.comm_nodes[at])
+    }
+
+    /// The node of a thread's name below another node.
+    pub fn comm_below(&mut self, node: u32, comm: u32) -> Result<u32> {
+        let at = comm as usize;
+        let span = self.comms.offsets[at] as usize..self.comms.offsets[at + 1] as usize;
+        let frame = self.trie.add_frame(&self.comms.blob[span], b"", FrameKind::Comm, 0)?;
+        self.trie.child(node, frame)
     }
 
     /// The node of a sample: parts of its chain from the outermost one inward, each remembered by its bytes.

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use culprit_native::kinds::block_io::read_block_io;
+use culprit_native::kinds::futex::read_futex;
+use culprit_native::kinds::off_cpu::read_off_cpu;
+use culprit_native::kinds::wall_time::read_wall_time;
 use culprit_native::modules::{Inlining, SymbolSources};
-use culprit_native::off_cpu::read_off_cpu;
 use culprit_native::profile::read_profile;
 use culprit_native::sched::read_schedule;
 use culprit_native::symbols::dwarf_units::Work;
@@ -75,7 +78,9 @@ fn read_all(bytes: &[u8]) {
     let _ = read_profile(bytes, SymbolSources::default(), limits);
     let stored = SymbolSources { store: Some(data("store")), inlining: Inlining::Always, ..SymbolSources::default() };
     let _ = read_profile(bytes, stored, limits);
-    let _ = read_off_cpu(bytes, SymbolSources::default(), limits, &[]);
+    for read in [read_off_cpu, read_wall_time, read_block_io, read_futex] {
+        let _ = read(bytes, SymbolSources::default(), limits, &[]);
+    }
     let _ = read_schedule(bytes);
 }
 

@@ -23,6 +23,7 @@ from collectors.parse.perf import perf_report
 from collectors.parse.perf.recording import find_stacks
 from collectors.parse.tables.tokens import parse_whole, to_text
 from collectors.shell.perf import POSTLUDE, PRELUDE
+from collectors.shell.perf_events import SWITCH_RATE
 
 _MAX_BYTES = 64 << 20
 _PART = "offcpu.folded"
@@ -31,14 +32,6 @@ _NUMBERS = frozenset({b"switches_per_s", b"seconds", b"switches", b"unpaired"})
 #: Above this share of departures without a return, sums are too low to be compared with anything.
 _UNPAIRED = 0.02
 
-# Walking a stack takes microseconds, and this walks one at every switch.
-_GATE = r"""
-ctxt() { while read -r key value rest; do [ "$key" != ctxt ] || echo "$value"; done < /proc/stat; }
-first=$(ctxt)
-sleep 1
-rate=$(($(ctxt) - first))
-[ "$SECS" -le 1 ] || SECS=$((SECS - 1))
-"""
 _BPF_SH = (
     r"""
 LC_ALL=C DEBUGINFOD_URLS=
@@ -46,7 +39,7 @@ export LC_ALL DEBUGINFOD_URLS
 umask 077
 report() { echo "$*" >> status.txt; }
 """
-    + _GATE
+    + SWITCH_RATE
     + r"""
 [ "$rate" -le 200000 ] || { echo "$rate context switches a second: too many stacks to walk" >&2; exit 69; }
 only= or=
@@ -102,7 +95,7 @@ awk '
 _PERF_SH = (
     PRELUDE
     + POSTLUDE
-    + _GATE
+    + SWITCH_RATE
     + r"""
 [ "$rate" -le 60000 ] || { echo "$rate context switches a second: too many stacks to record" >&2; exit 69; }
 cap= events='-e sched:sched_switch' share=2

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -84,15 +84,31 @@ class SymbolFiles:
     inlines: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OffCpu:
-    """Read a recording of `sched:sched_switch` as the waits of threads, of these processes or of all.
+Kind = Literal["samples", "off_cpu", "wall_time", "block_io", "futex"]
+_NS = frozenset({"off_cpu", "wall_time", "futex"})
 
-    Stacks begin with the process and `blocked` or `runnable`. With `sched:sched_waking`, the stack of the thread that
-    ended the wait is on top, from `woken by` on, its innermost function first. A wait that has not ended counts up to
-    the last event.
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is computed from the events of a recording, of the processes `pids` or of all.
+
+    `samples`: each sample weighs one. In all other kinds, what has not ended counts up to the last event.
+
+    `off_cpu` needs `sched:sched_switch`: the waits of threads. Stacks begin with the process and `blocked` or
+    `runnable`. With `sched:sched_waking`, the stack of the thread that ended the wait is on top, from `woken by` on,
+    its innermost function first.
+
+    `wall_time` needs samples of CPUs too: the waits, and under `on CPU` the exact time of each thread on CPUs, divided
+    evenly among its samples.
+
+    `block_io` needs `block:block_rq_issue` and `block:block_rq_complete`: requests by the stack that issued them, or
+    with `block:block_rq_insert` by that of the thread that submitted them to a queue. It has the events `device_time`
+    and `bytes`. `split_block_io` makes tables of them.
+
+    `futex` needs `syscalls:sys_enter_futex` and `syscalls:sys_exit_futex`: waits, below the address of the lock.
     """
 
+    kind: Kind = "samples"
     pids: tuple[int, ...] = ()
 
 
@@ -115,15 +131,16 @@ def read_samples(
     symbols: SymbolFiles = SymbolFiles(),
     limits: ReaderLimits = DEFAULT,
     *,
-    off_cpu: OffCpu | None = None,
+    reading: Reading = Reading(),
 ) -> SampleTable:
-    """Read the samples of a file; with `off_cpu`, the waits between its context switches, in nanoseconds.
+    """Read the samples of a file, or what `reading` computes from its events. `block_io` is to be split afterwards.
 
     Copies of stacks (`--call-graph dwarf`, x86-64) become call chains, as far as the files of the programs are at hand.
     Times are those of perf's clock. Raises WrongFormatError (`import.not_perf_data`), ImportRefusedError
-    (`import.no_samples`) and LimitExceededError.
+    (`import.no_samples`; `profile.no_overlap` if the parts of `wall_time` are not of the same time) and
+    LimitExceededError.
     """
-    return read_samples_and_modules(path, symbols, limits, off_cpu=off_cpu)[0]
+    return read_samples_and_modules(path, symbols, limits, reading=reading)[0]
 
 
 def read_samples_and_modules(
@@ -131,17 +148,25 @@ def read_samples_and_modules(
     symbols: SymbolFiles = SymbolFiles(),
     limits: ReaderLimits = DEFAULT,
     *,
-    off_cpu: OffCpu | None = None,
+    reading: Reading = Reading(),
 ) -> tuple[SampleTable, UsedModules]:
     """Read the samples of a file, and the modules that they are in. Raises as `read_samples` does."""
     values = _call(
-        _load().read_perf_data, path, off_cpu=off_cpu is not None,
-        pids=list(off_cpu.pids) if off_cpu else [], kallsyms=symbols.kallsyms, store=symbols.store,
-        root=symbols.root, perf_maps=symbols.perf_maps, inlines=symbols.inlines, symbol=limits.symbol,
-        frames=limits.frames, nodes=limits.nodes, names=limits.names,
+        _load().read_perf_data, path, kind=reading.kind, pids=list(reading.pids), kallsyms=symbols.kallsyms,
+        store=symbols.store, root=symbols.root, perf_maps=symbols.perf_maps, inlines=symbols.inlines,
+        symbol=limits.symbol, frames=limits.frames, nodes=limits.nodes, names=limits.names,
     )  # fmt: skip
     quality = Quality(lost=values["lost"], skipped_lines=values["damaged"])
-    return _build_table(values, "ns" if off_cpu else "samples", quality), _build_modules(values)
+    return _build_table(values, "ns" if reading.kind in _NS else "samples", quality), _build_modules(values)
+
+
+def split_block_io(table: SampleTable) -> list[SampleTable]:
+    """Return requests to block devices by `device_time` (ns), `bytes` and number (`requests`), a table of each."""
+    time = replace(table.of_event("device_time"), unit="ns")
+    size = replace(table.of_event("bytes"), unit="bytes")
+    each = np.ones_like(size.weight)
+    requests = replace(size, weight=each, event=np.zeros_like(size.event), events=("requests",), unit="count")
+    return [time.measured(), size.measured(), requests.measured()]
 
 
 def list_modules(data: bytes) -> UsedModules:
@@ -231,6 +256,8 @@ def _to_refusal(key: str, value: str, *rest: int) -> ImportRefusedError:
         return limit_error(value, *rest)
     if key == "not_text":
         return format_error("perf_script", rest[0], value.encode())
+    if key == "no_overlap":
+        return ImportRefusedError(Sentence("profile.no_overlap"))
     if key == "no_samples":
         return ImportRefusedError(Sentence("import.no_samples"))
     return WrongFormatError(Sentence("import.not_perf_data", {"reason": to_printable(value)}))

@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from collectors.contract import ClockKind, Part, ProfileSource, UsedModule
-from collectors.parse.perf import perf_data
+from collectors.contract import ClockKind, Parsed, Part, ProfileSource, Sentence, UsedModule
+from collectors.parse.perf import perf_data, perf_report
 from collectors.profiles.limits import ImportRefusedError
 
 #: Modules with less of a recording than the first ones are not listed.
 MAX_MODULES = 200
 MAX_BYTES = 256 << 20
-Kind = Literal["on_cpu", "page_faults", "off_cpu"]
+Kind = Literal["on_cpu", "page_faults", "off_cpu", "wall_time", "block_io", "futex"]
+_NS = frozenset({"off_cpu", "wall_time", "block_io", "futex"})
 _PIDS = re.compile(rb"^pids((?: \d{1,9}){1,512})$", re.MULTILINE)
 _KERNEL = re.compile(rb"^kernel ([0-9a-f-]{36} [0-9]{1,10} [0-9]{1,10})$", re.MULTILINE)
 
@@ -36,13 +37,23 @@ def find_stacks(kind: Kind, parts: Mapping[str, Part], clock: ClockKind | None) 
         kind=kind,
         reader="perf_data",
         part="perf.data",
-        unit="ns" if kind == "off_cpu" else "samples",
+        unit="ns" if kind in _NS else "samples",
         clock=clock,
         raw_part=raw_part,
         kernel=kernel,
         modules=list_used_modules(data),
         pids=tuple(int(pid) for pid in pids[1].split()) if pids else (),
     )
+
+
+def parse_events(kind: Kind, parts: Mapping[str, Part]) -> Parsed:
+    """Parse what `collectors.shell.perf_events` recorded. Without any event, the build of the profile reports why."""
+    reported = perf_report.parse_perf_report(parts)
+    profile = find_stacks(kind, parts, reported.clock)
+    if profile is None:
+        missing = Sentence("warning.part_missing", {"part": "perf.data"})
+        return Parsed(facts=reported.facts, warnings=(*reported.warnings, missing), readable=False)
+    return Parsed(profiles=(profile,), facts=reported.facts, warnings=reported.warnings)
 
 
 def read_kernel_key(status: bytes) -> str:

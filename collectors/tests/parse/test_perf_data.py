@@ -257,6 +257,8 @@ def sum_waits(text: str) -> Counter[tuple[int, str]]:
         if back in waits:
             since, kind = waits.pop(back)
             spent[back, kind] += end - since
+        # The switch by which it came back was lost.
+        waits.pop(left, None)
         if left and state[0] not in "XZ":
             waits[left] = (end, "runnable" if state.startswith("R") else "blocked")
     for tid, (since, kind) in waits.items():
@@ -267,7 +269,7 @@ def sum_waits(text: str) -> Counter[tuple[int, str]]:
 @pytest.mark.parametrize("events", ["sched:sched_switch", "sched:sched_switch,sched:sched_waking"])
 def test_time_off_the_cpu_is_that_between_the_switches(events: str, tmp_path: Path) -> None:
     path = record(tmp_path, ["-e", events, "-a", "-g", "-k", "CLOCK_MONOTONIC"])
-    table = perf_data.read_samples(path, find_symbols(path), off_cpu=perf_data.OffCpu())
+    table = perf_data.read_samples(path, find_symbols(path), reading=perf_data.Reading("off_cpu"))
     names = table.frames.strings.all()
     ours: Counter[tuple[int, str]] = Counter()
     woken = 0
@@ -280,7 +282,7 @@ def test_time_off_the_cpu_is_that_between_the_switches(events: str, tmp_path: Pa
     assert +ours == sum_waits(text)
     assert table.unit == "ns"
     assert (woken > 0) == ("waking" in events)
-    of_process = perf_data.read_samples(path, off_cpu=perf_data.OffCpu((int(table.pid[0]),)))
+    of_process = perf_data.read_samples(path, reading=perf_data.Reading("off_cpu", (int(table.pid[0]),)))
     assert (
         set(of_process.pid) == {table.pid[0]}
         and of_process.total == table.take(table.pid == table.pid[0]).total

@@ -33,6 +33,16 @@ FIRST_WIDTH = 1200
 HEAD = 64 << 10
 MAX_EVENTS = 8
 MAX_MODULES = 200
+READINGS: Mapping[str, perf_data.Kind] = {
+    "off_cpu": "off_cpu", "wall_time": "wall_time", "block_io": "block_io", "futex": "futex"
+}  # fmt: skip
+NOTHING_RECORDED = {
+    "off_cpu": Sentence("profile.no_waits"),
+    "wall_time": Sentence("profile.no_waits"),
+    "block_io": Sentence("profile.no_requests"),
+    "futex": Sentence("profile.no_lock_waits"),
+}
+"""What it means that a recording has no samples, by kind."""
 IMPORTED = "imported"
 """The kind of profiles that hold no samples of CPUs: memory, waits, durations of calls."""
 
@@ -45,8 +55,8 @@ def main(request: Mapping[str, Any]) -> None:
         result = _read_part(part, request)
     except ImportRefusedError as refused:
         sentence = refused.sentence
-        if sentence.key == "import.no_samples" and request["unit"] == "ns":
-            sentence = Sentence("profile.no_waits")
+        if sentence.key == "import.no_samples":
+            sentence = NOTHING_RECORDED.get(request["kind"], sentence)
         result = {"failure": result_file.sentence_to_json(sentence)}
     except PartAlteredError as altered:
         result = {
@@ -128,9 +138,10 @@ def _read_recording(path: Path, request: Mapping[str, Any]) -> NamedSamples:
     if perf_data.is_available():
         symbols = request.get("symbols")
         files = perf_data.SymbolFiles(root=Path("/")) if symbols is None else unpack_symbols(symbols)
-        off_cpu = perf_data.OffCpu(tuple(request["pids"])) if request["unit"] == "ns" else None
-        table, modules = perf_data.read_samples_and_modules(path, files, off_cpu=off_cpu)
-        return NamedSamples(_split_events(table), modules)
+        reading = perf_data.Reading(READINGS.get(request["kind"], "samples"), tuple(request["pids"]))
+        table, modules = perf_data.read_samples_and_modules(path, files, reading=reading)
+        tables = perf_data.split_block_io(table) if reading.kind == "block_io" else _split_events(table)
+        return NamedSamples(tables, modules)
     with perf_data_text.run_script(path, perf_data_text.select_fields(path)) as text:
         return NamedSamples(_split_events(perf_script.parse_perf_script(text)))
 

@@ -102,6 +102,7 @@ def _order(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
         "clock": run.clock,
         "part": _describe_part(store, artifact),
         "symbols": _describe_symbols(session, store, profile) if source["reader"] == READER else None,
+        "kind": source.get("kind", profile.kind),
     }
 
 

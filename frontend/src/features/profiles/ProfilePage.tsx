@@ -10,6 +10,7 @@ import { useTimeState } from "../../lib/urlState";
 import { SchedulerPanel } from "../../widgets/scheduler/SchedulerPanel";
 import { useProfile } from "./api";
 import { ExportMenu } from "./ExportMenu";
+import { KindNote } from "./KindNote";
 import { ProfilePanel } from "./ProfilePanel";
 import { ProfileQuality } from "./ProfileQuality";
 
@@ -52,7 +53,10 @@ export function ProfilePage() {
         (profile.kind === "sched" ? (
           <SchedulerPanel runId={profile.run_id} hostId={profile.host?.id} hasKeys />
         ) : (
-          <ProfilePanel profile={profile} />
+          <>
+            <KindNote profile={profile} />
+            <ProfilePanel profile={profile} />
+          </>
         ))}
     </Page>
   );

@@ -1,16 +1,20 @@
 //! Time off the CPU by stack, from `sched_switch` with call chains; with `sched_waking`, who ended each wait.
+//!
+//! With samples of CPUs in the same recording, the whole time of threads: see `wall_time`.
 
 use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
 
+use super::list_readings;
+use super::wall_time::{CpuTime, Leaving};
 use crate::error::Result;
 use crate::modules::{Modules, SymbolSources};
 use crate::order::{Areas, Order, Ordered};
 use crate::perf::file::Header;
 use crate::perf::records::kind;
 use crate::perf::samples::Sample;
-use crate::perf::tracing::{Field, Tracepoint, read_tracepoints};
+use crate::perf::tracing::{Field, Tracepoint};
 use crate::profile::{Columns, Profile};
 use crate::stacks::Stacks;
 use crate::trie::{FrameKind, Limits};
@@ -21,8 +25,16 @@ const STATE_BITS: i64 = 0xff;
 const ENDED: i64 = 0x30;
 
 enum Reading {
-    Switch { previous: Field, state: Field, next: Field },
-    Waking { tid: Field },
+    Switch {
+        previous: Field,
+        state: Field,
+        next: Field,
+    },
+    Waking {
+        tid: Field,
+    },
+    /// A sample of what runs on a CPU.
+    Running,
 }
 
 /// A thread that left its CPU.
@@ -40,8 +52,22 @@ struct Wait {
 /// A wait that has not ended counts up to the last event, because it is off the CPU that long at least. `pids` are the
 /// processes whose waits are read; without any, those of all.
 pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits, pids: &[u32]) -> Result<Profile> {
+    read_waits(bytes, sources, limits, pids, None)
+}
+
+/// Read the waits of a whole file, and the time on the CPU too where there is a `cpu_time` to collect it.
+pub(super) fn read_waits(
+    bytes: &[u8],
+    sources: SymbolSources,
+    limits: Limits,
+    pids: &[u32],
+    cpu_time: Option<CpuTime>,
+) -> Result<Profile> {
     let (header, area) = Header::parse(bytes)?;
-    let readings = list_readings(&header);
+    let readings = list_readings(&header, |attribute, point| match point {
+        Some(point) => read_tracepoint(point),
+        None => (cpu_time.is_some() && !attribute.is_tracepoint()).then_some(Reading::Running),
+    });
     if !readings.iter().any(|item| matches!(item, Some(Reading::Switch { .. }))) {
         return Err(header.explain_nothing());
     }
@@ -53,6 +79,7 @@ pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits, pids: 
         pids: pids.iter().copied().collect(),
         marks: [0; 3],
         end: 0,
+        cpu_time,
     };
     for (at, text) in [b"blocked".as_slice(), b"runnable", b"woken by"].into_iter().enumerate() {
         reader.marks[at] = reader.stacks.trie.add_frame(text, b"", FrameKind::Comm, 0)?;
@@ -61,26 +88,24 @@ pub fn read_off_cpu(bytes: &[u8], sources: SymbolSources, limits: Limits, pids: 
         if item.record.kind == kind::SAMPLE {
             reader.sample(&header, &readings, &item)?;
         } else {
+            if let Some(cpu_time) = &mut reader.cpu_time {
+                cpu_time.read_task(&item.record, item.time);
+            }
             reader.stacks.read(&item.record);
         }
     }
     reader.finish(&header)
 }
 
-fn list_readings(header: &Header<'_>) -> Vec<Option<Reading>> {
-    let tracepoints = header.tracing_data.map(read_tracepoints).unwrap_or_default();
-    let read = |point: &Tracepoint| match (point.system.as_str(), point.name.as_str()) {
+fn read_tracepoint(point: &Tracepoint) -> Option<Reading> {
+    match (point.system.as_str(), point.name.as_str()) {
         ("sched", "sched_switch") => {
             let (previous, state) = (point.field("prev_pid")?, point.field("prev_state")?);
             Some(Reading::Switch { previous, state, next: point.field("next_pid")? })
         }
         ("sched", "sched_waking") => Some(Reading::Waking { tid: point.field("pid")? }),
         _ => None,
-    };
-    let of_event = |attribute: &crate::perf::attributes::Attribute| {
-        tracepoints.get(&attribute.config).filter(|_| attribute.is_tracepoint()).and_then(read)
-    };
-    header.events.iter().map(|event| of_event(&event.attribute)).collect()
+    }
 }
 
 struct Reader {
@@ -91,6 +116,7 @@ struct Reader {
     /// The frames `blocked`, `runnable` and `woken by`.
     marks: [u32; 3],
     end: u64,
+    cpu_time: Option<CpuTime>,
 }
 
 impl Reader {
@@ -102,6 +128,9 @@ impl Reader {
         });
         let Some((reading, sample)) = parsed else { return Ok(()) };
         self.end = time;
+        if let Some(cpu_time) = &mut self.cpu_time {
+            cpu_time.begin(time);
+        }
         match reading {
             Reading::Switch { previous, state, next } => {
                 let raw = sample.raw.unwrap_or(&[]);
@@ -110,6 +139,21 @@ impl Reader {
                     self.stacks.damaged += 1;
                     return Ok(());
                 };
+                // A thread that leaves while it waits: the switch by which it came back was lost.
+                let open = self.waits.remove(&(previous as u32)).filter(|_| previous != 0);
+                if let Some(cpu_time) = &mut self.cpu_time {
+                    let leaving = Leaving {
+                        tid: previous as u32,
+                        sampled_tid: sample.tid,
+                        pid: sample.pid,
+                        has_ended: state & ENDED != 0,
+                        waited_since: open.as_ref().map_or(0, |wait| wait.since),
+                    };
+                    let since = cpu_time.switch(time, sample.cpu, &leaving, next as u32);
+                    if let Some(wait) = open {
+                        self.end_wait(previous as u32, &wait, since)?;
+                    }
+                }
                 if let Some(wait) = self.waits.remove(&(next as u32)) {
                     self.end_wait(next as u32, &wait, time)?;
                 }
@@ -128,6 +172,12 @@ impl Reader {
                     if let Some(wait) = self.waits.get_mut(&(tid as u32)) {
                         wait.waker = Some(waker);
                     }
+                }
+            }
+            Reading::Running => {
+                if let Some(cpu_time) = &mut self.cpu_time {
+                    let is_read = self.pids.is_empty() || self.pids.contains(&sample.pid);
+                    cpu_time.sample(time, &sample, record.misc, is_read, &mut self.stacks, &mut self.columns)?;
                 }
             }
         }
@@ -161,6 +211,12 @@ impl Reader {
         for (tid, wait) in open {
             self.end_wait(tid, &wait, self.end)?;
         }
-        Profile::build(header, self.columns, self.stacks, vec!["off_cpu".to_owned()])
+        let mut event = "off_cpu";
+        if let Some(cpu_time) = self.cpu_time.take() {
+            event = "wall_time";
+            let is_read = |pid: u32| self.pids.is_empty() || self.pids.contains(&pid);
+            cpu_time.finish(self.end, is_read, &mut self.stacks, &mut self.columns)?;
+        }
+        Profile::build(header, self.columns, self.stacks, vec![event.to_owned()])
     }
 }

@@ -1,0 +1,230 @@
+"""Kinds that are computed from events: real recordings of this machine, compared with what perf prints of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collectors.catalog.stacks.futex_waits import _WAITS
+from collectors.parse.perf import perf_data
+from collectors.profiles.limits import ImportRefusedError
+from collectors.profiles.samples import SampleTable
+
+pytestmark = pytest.mark.skipif(not perf_data.is_available(), reason="the native reader is not built")
+
+CLOCK = ["-a", "-g", "-k", "CLOCK_MONOTONIC", "-N", "-B", "--no-bpf-event", "-m", "1024"]
+WALL = ["-e", "cpu-clock/freq=199/", "-e", "sched:sched_switch", *CLOCK]
+LOCKS = """
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
+static void hold(pthread_mutex_t *lock, long ms) {
+    struct timespec time = {0, ms * 1000000};
+    pthread_mutex_lock(lock); nanosleep(&time, 0); pthread_mutex_unlock(lock);
+}
+static void *work(void *unused) {
+    for (int i = 0; i < 40; i++) { hold(&first, 10); hold(&second, 2); }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[3];
+    printf("%p %p\\n", (void *)&first, (void *)&second); fflush(stdout);
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], 0, work, 0);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], 0);
+}
+"""
+BUSY = """
+#include <time.h>
+volatile unsigned long steps;
+__attribute__((noinline)) void work_hard(void) { for (int i = 0; i < 4000000; i++) steps += i; }
+int main(void) {
+    struct timespec pause = {0, 20000000};
+    for (int i = 0; i < 40; i++) { work_hard(); nanosleep(&pause, 0); }
+}
+"""
+
+
+def record(folder: Path, options: list[str], *command: str) -> Path:
+    path = folder / "perf.data"
+    done = subprocess.run(
+        ["perf", "record", "-q", *options, "-o", str(path), "--", *command], capture_output=True, check=False
+    )
+    if not path.exists():
+        pytest.skip(f"perf cannot record this here: {done.stderr[-200:]!r}")
+    return path
+
+
+def compile_program(folder: Path, source: str) -> Path:
+    program = folder / "program"
+    (folder / "program.c").write_text(source)
+    command = ["gcc", "-O1", "-fno-omit-frame-pointer", "-pthread", "-o", program, folder / "program.c"]
+    subprocess.run(command, check=True)
+    return program
+
+
+def read(path: Path, kind: perf_data.Kind, pids: tuple[int, ...] = ()) -> SampleTable:
+    symbols = perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"))
+    return perf_data.read_samples(path, symbols, reading=perf_data.Reading(kind, pids))
+
+
+def print_events(path: Path, fields: str) -> list[str]:
+    command = ["perf", "script", "-i", str(path), "--ns", "-F", fields, "-G"]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
+
+
+def stacks(table: SampleTable) -> list[list[str]]:
+    names = table.frames.strings.all()
+    return [[names[table.frames.name[frame]] for frame in table.trie.path(int(at))] for at in table.stack]
+
+
+def to_ns(text: str) -> int:
+    seconds, nanoseconds = text.rstrip(":").split(".")
+    return int(seconds) * 10**9 + int(nanoseconds)
+
+
+def test_the_time_of_a_thread_adds_up_to_the_time_for_which_it_existed(tmp_path: Path) -> None:
+    program = compile_program(tmp_path, BUSY)
+    path = record(tmp_path, WALL, str(program))
+    table = read(path, "wall_time")
+    times = [
+        to_ns(match[1])
+        for line in print_events(path, "time,event")
+        if (match := re.search(r"(\d+\.\d{9}):", line))
+    ]
+    whole = max(times) - min(times)
+    by_thread: Counter[int] = Counter()
+    for tid, weight in zip(table.tid.tolist(), table.weight.tolist(), strict=True):
+        by_thread[tid] += weight
+    assert table.unit == "ns" and max(by_thread.values()) <= whole
+    # Threads that existed before and after: they have the whole time, to the nanosecond.
+    assert sum(time == whole for time in by_thread.values()) > len(by_thread) / 3
+    [tid] = {
+        tid for tid, frames in zip(table.tid.tolist(), stacks(table), strict=True) if frames[0] == "program"
+    }
+    own = table.take(table.tid == tid)
+    parts: Counter[str] = Counter()
+    for frames, weight in zip(stacks(own), own.weight.tolist(), strict=True):
+        parts[frames[1]] += weight
+    assert parts["on CPU"] == sum_time_on_cpu(print_events(path, "tid,cpu,time,event,trace"), tid)
+    assert parts["blocked"] > 40 * 20_000_000
+    sampled = [w for frames, w in zip(stacks(own), own.weight.tolist(), strict=True) if "work_hard" in frames]
+    unnamed = [
+        w
+        for frames, w in zip(stacks(own), own.weight.tolist(), strict=True)
+        if frames[-1].startswith("program+")
+    ]
+    assert sum(sampled) + sum(unnamed) > 0.7 * parts["on CPU"]
+
+
+def sum_time_on_cpu(lines: list[str], tid: int) -> int:
+    """The time between switching in and out, as perf prints the switches. Where a switch is lost, the thread has run
+    since the one before it on the same CPU.
+    """
+    switch = re.compile(r"\[(\d+)\] +(\d+\.\d{9}): +sched:sched_switch: .*prev_pid=(\d+) .*next_pid=(\d+) ")
+    before: dict[str, int] = {}
+    since = left_at = None
+    total = 0
+    for cpu, time, left, came in (match.groups() for match in map(switch.search, lines) if match):
+        at = to_ns(time)
+        if int(left) == tid:
+            total += at - (since if since is not None else max(before[cpu], left_at or 0))
+            since, left_at = None, at
+        if int(came) == tid:
+            since = at
+        before[cpu] = at
+    return total
+
+
+def test_samples_and_switches_of_different_times_are_refused(tmp_path: Path) -> None:
+    """Samples of one program alone, and switches of all CPUs, which go on after it has ended."""
+    path = record(tmp_path, ["-e", "sched:sched_switch", *CLOCK], "sleep", "0.2")
+    with pytest.raises(ImportRefusedError) as refused:
+        read(path, "wall_time")
+    assert refused.value.sentence.key == "profile.no_overlap"
+
+
+def test_requests_have_the_bytes_and_the_time_that_perf_prints(tmp_path: Path) -> None:
+    events = ("block:block_rq_insert", "block:block_rq_issue", "block:block_rq_complete/call-graph=no/")
+    options = [*(word for event in events for word in ("-e", event)), *CLOCK]
+    file = tmp_path / "file"
+    write = f"dd if=/dev/zero of={file} bs=64k count=32 oflag=direct && sync {file}"
+    path = record(tmp_path, options, "sh", "-c", write)
+    time, size, requests = perf_data.split_block_io(read(path, "block_io"))
+    assert (time.unit, size.unit, requests.unit) == ("ns", "bytes", "count")
+    issue = re.compile(r"(\d+\.\d{9}): +block:block_rq_issue: (\d+,\d+) \S+ (\d+) \(.*?\) (\d+) \+")
+    complete = re.compile(r"(\d+\.\d{9}): +block:block_rq_complete: (\d+,\d+) \S+ \(.*?\) (\d+) \+")
+    lines = print_events(path, "time,event,trace")
+    if not any(map(issue.search, lines)):
+        pytest.skip("the file system of this machine has no block device")
+    open_requests: dict[tuple[str, str], int] = {}
+    total = bytes_issued = count = last = 0
+    for line in lines:
+        if match := issue.search(line):
+            last = to_ns(match[1])
+            since = open_requests.pop((match[2], match[4]), None)
+            total += last - since if since is not None else 0
+            open_requests[match[2], match[4]] = last
+            bytes_issued, count = bytes_issued + int(match[3]), count + 1
+        elif match := complete.search(line):
+            last = to_ns(match[1])
+            since = open_requests.pop((match[2], match[3]), None)
+            total += last - since if since is not None else 0
+    total += sum(last - since for since in open_requests.values())
+    assert (time.total, size.total, requests.total) == (total, bytes_issued, count)
+    direct = [frames for frames in stacks(requests) if frames[0] == "dd" and frames[1].startswith("write ")]
+    assert len(direct) >= 32 and all(
+        "__x64_sys_write" in frames or "ksys_write" in frames for frames in direct[:5]
+    )
+
+
+def test_waits_are_below_the_lock_that_they_are_for(tmp_path: Path) -> None:
+    program = compile_program(tmp_path, LOCKS)
+    output = tmp_path / "addresses"
+    options = [
+        "-d",
+        "-e",
+        "syscalls:sys_enter_futex",
+        "--filter",
+        _WAITS,
+        "-e",
+        "syscalls:sys_exit_futex/call-graph=no/",
+    ]
+    path = record(tmp_path, [*options, *CLOCK], "sh", "-c", f"{program} > {output}")
+    first, second = output.read_text().split()
+    table = read(path, "futex")
+    own = table.take(np.array([table.comms[int(at)] == "program" for at in table.comm], bool))
+    by_lock: Counter[str] = Counter()
+    for frames, weight in zip(stacks(own), own.weight.tolist(), strict=True):
+        by_lock[frames[0]] += weight
+    locks = {name.split()[0]: name for name in by_lock}
+    assert re.fullmatch(rf"{first} program\+0x[0-9a-f]+ \(process \d+\)", locks[first])
+    # Three threads: two of them wait while the third holds the first lock, 40 times each for 10 ms.
+    assert 1.0e9 < by_lock[locks[first]] < 2 * 3 * 40 * 15_000_000
+    assert by_lock[locks[first]] > 5 * by_lock.get(locks.get(second, ""), 0)
+    joins = [name for name in by_lock if "anonymous" in name]
+    assert joins, "pthread_join waits for an address in the memory of the thread"
+
+
+def test_a_recording_without_the_events_of_a_kind_has_no_samples(tmp_path: Path) -> None:
+    path = record(tmp_path, ["-e", "cpu-clock", "-F", "99", "-a", "-g"], "sleep", "0.1")
+    for kind in ("off_cpu", "wall_time", "block_io", "futex"):
+        with pytest.raises(ImportRefusedError) as refused:
+            read(path, kind)
+        assert refused.value.sentence.key in ("import.no_samples", "profile.no_overlap")
+
+
+def test_headings_are_no_incomplete_stacks(tmp_path: Path) -> None:
+    """`blocked` is no function: what is below it decides whether a stack is whole."""
+    path = record(tmp_path, ["-e", "sched:sched_switch", *CLOCK], "sleep", "0.2")
+    table = read(path, "off_cpu")
+    of_kernel = np.array(
+        ["ret_from_fork_asm" in frames or "kthread" in frames for frames in stacks(table)], bool
+    )
+    assert of_kernel.any() and table.take(of_kernel).measured().quality.truncated_share == 0.0
