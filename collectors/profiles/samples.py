@@ -45,6 +45,34 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ControlGroups:
+    """Which control group a process was in: `pid` [n] ascending, `group` [n] index into `names`."""
+
+    pid: I32
+    group: I32
+    names: Strings
+
+    @classmethod
+    def of(cls, groups: Mapping[int, str]) -> ControlGroups:
+        """Pack process IDs with the paths of their groups."""
+        names = sorted(set(groups.values()))
+        place = {name: at for at, name in enumerate(names)}
+        pids = sorted(groups)
+        group = np.array([place[groups[pid]] for pid in pids], np.int32)
+        return cls(np.array(pids, np.int32), group, Strings.of(names))
+
+    def find(self, pid: I32) -> I32:
+        """[n] → [n]: the group of each process, -1 where it is unknown."""
+        if not len(self.pid):
+            return np.full(len(pid), -1, np.int32)
+        at = np.minimum(np.searchsorted(self.pid, pid), len(self.pid) - 1)
+        return np.where(self.pid[at] == pid, self.group[at], np.int32(-1))
+
+
+NO_GROUPS = ControlGroups.of({})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SampleTable:
     """Samples in order of time. Arrays [n]:
 
@@ -68,6 +96,7 @@ class SampleTable:
     has_time: bool = True
     has_cpu: bool = True
     quality: Quality = field(default_factory=Quality)
+    cgroups: ControlGroups = NO_GROUPS
 
     def __len__(self) -> int:
         return len(self.t_ns)
@@ -138,6 +167,8 @@ class SampleTable:
             ("frames.", self.frames, ("name", "module", "kind", "flags")),
             ("strings.", self.frames.strings, ("blob", "offsets")),
             ("comms.", self.comms, ("blob", "offsets")),
+            ("cgroups.", self.cgroups, ("pid", "group")),
+            ("cgroups.", self.cgroups.names, ("blob", "offsets")),
         ):
             arrays |= {prefix + name: getattr(holder, name) for name in names}
         return arrays
@@ -156,6 +187,11 @@ class SampleTable:
     @classmethod
     def _of(cls, meta: Mapping[str, Any], a: Mapping[str, column_file.Array]) -> SampleTable:
         strings = Strings(a["strings.blob"], a["strings.offsets"])
+        cgroups = NO_GROUPS
+        # Files from before control groups were known have none.
+        if "cgroups.pid" in a:
+            names = Strings(a["cgroups.blob"], a["cgroups.offsets"])
+            cgroups = ControlGroups(a["cgroups.pid"], a["cgroups.group"], names)
         return cls(
             **{name: a[name] for name in _ROWS},
             comms=Strings(a["comms.blob"], a["comms.offsets"]),
@@ -166,6 +202,7 @@ class SampleTable:
             has_time=bool(meta["has_time"]),
             has_cpu=bool(meta["has_cpu"]),
             quality=Quality(**meta["quality"]),
+            cgroups=cgroups,
         )
 
 
@@ -216,6 +253,9 @@ THREAD_ENTRIES = frozenset(
 kernel, Go).
 """
 
+MAX_HEADINGS = 3
+"""Frames above the outermost function of a stack: task, lock or device, and state."""
+
 KERNEL_STACK_LIMIT = 127
 """PERF_MAX_STACK_DEPTH, the default of kernel.perf_event_max_stack."""
 
@@ -237,6 +277,16 @@ def _truncated_share(trie: StackTrie, frames: Frames) -> npt_bool:
     return (np.cumsum(open_subtrees[:-1]) > 0) | (trie.depth > KERNEL_STACK_LIMIT)
 
 
+def _find_outermost_functions(trie: StackTrie, frames: Frames) -> npt_bool:
+    """[nodes]: is this the outermost frame of a stack that is no heading (the name of a task, `blocked`, a lock)?"""
+    is_heading = frames.kind[trie.frame] == FrameKind.COMM
+    in_front = trie.depth == 0
+    parent = np.maximum(trie.parent, 0)
+    for level in range(1, MAX_HEADINGS + 1):
+        in_front |= (trie.depth == level) & is_heading & in_front[parent]
+    return np.asarray(~in_front & in_front[parent] & (trie.depth > 0))
+
+
 npt_bool = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -247,15 +297,14 @@ def _validate(table: SampleTable) -> None:
     for name in _ROWS:
         column = getattr(table, name)
         _check_columns(len(column) == n and column.dtype.str == _TYPES[name], f"column {name}")
-    for strings in (table.comms, words.strings):
+    groups = table.cgroups
+    _check_columns(bool((np.diff(groups.pid) > 0).all()), "order of processes")
+    for strings in (table.comms, words.strings, groups.names):
         offsets = strings.offsets
         good = len(offsets) > 0 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
         _check_columns(good and offsets[-1] <= len(strings.blob), "strings")
     _check_columns(nodes > 0 and frames > 0 and table.unit in UNITS, "empty trie")
     for array, length, low, high, name in (
-MAX_HEADINGS = 3
-"""Frames above the outermost function of a stack: task, lock or device, and state."""
-
         (trie.parent[1:], nodes - 1, 0, nodes, "parent"),
         (trie.frame, nodes, 0, frames, "frame"),
         (trie.end, nodes, 1, nodes + 1, "end"),
@@ -268,6 +317,7 @@ MAX_HEADINGS = 3
         (table.comm, n, 0, len(table.comms), "comm"),
         (table.event, n, 0, len(table.events), "event"),
         (table.weight, n, 0, 1 << 62, "weight"),
+        (groups.group, len(groups.pid), 0, len(groups.names), "control group"),
     ):
         _check_columns(
             len(array) == length and (length == 0 or (array.min() >= low and array.max() < high)), name
@@ -277,16 +327,6 @@ MAX_HEADINGS = 3
         trie.parent[0] == -1 and bool((trie.parent[1:] < ids[1:]).all()) and bool((trie.end > ids).all())
     )
     _check_columns(backwards, "order of nodes")
-def _find_outermost_functions(trie: StackTrie, frames: Frames) -> npt_bool:
-    """[nodes]: is this the outermost frame of a stack that is no heading (the name of a task, `blocked`, a lock)?"""
-    is_heading = frames.kind[trie.frame] == FrameKind.COMM
-    in_front = trie.depth == 0
-    parent = np.maximum(trie.parent, 0)
-    for level in range(1, MAX_HEADINGS + 1):
-        in_front |= (trie.depth == level) & is_heading & in_front[parent]
-    return np.asarray(~in_front & in_front[parent] & (trie.depth > 0))
-
-
     _check_columns(
         bool((trie.depth[1:] == trie.depth[trie.parent[1:]] + 1).all()) and trie.depth[0] == 0,
         "depth of nodes",

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.parse.perf import folded, perf_script
+from collectors.profiles import column_file
 from collectors.profiles.column_file import DamagedFileError
 from collectors.profiles.limits import (
     ImportRefusedError,
@@ -25,8 +26,8 @@ from collectors.profiles.limits import (
     open_bounded,
     to_printable,
 )
-from collectors.profiles.samples import SampleTable
-from collectors.profiles.trie import FrameKind
+from collectors.profiles.samples import KIND, VERSION, ControlGroups, SampleTable
+from collectors.profiles.trie import FrameKind, Strings
 from collectors.tests.recorded_profiles import HOSTILE, captured, source, stacks
 
 
@@ -54,6 +55,31 @@ def test_a_file_gives_back_the_table(tmp_path, table):
     assert same(loaded, table)
     assert not loaded.t_ns.flags.writeable and not loaded.t_ns.flags.owndata
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_file_has_the_control_groups(tmp_path, table):
+    grouped = replace(table, cgroups=ControlGroups.of({7: "/web", 3: "/db", 9: "/web"}))
+    grouped.save(tmp_path / "x")
+    loaded = SampleTable.load(tmp_path / "x").cgroups
+    assert (loaded.pid.tolist(), loaded.group.tolist()) == ([3, 7, 9], [0, 1, 1])
+    assert loaded.names.all() == ["/db", "/web"]
+
+
+def test_a_file_from_before_control_groups_has_none(tmp_path, table):
+    arrays = {name: a for name, a in table._arrays().items() if not name.startswith("cgroups.")}
+    meta = {"events": [""], "unit": "samples", "has_time": True, "has_cpu": True, "quality": {}}
+    column_file.write_columns(tmp_path / "x", KIND, VERSION, meta, arrays)
+    assert len(SampleTable.load(tmp_path / "x").cgroups.pid) == 0
+
+
+@pytest.mark.parametrize(
+    "pids, groups", [([3, 3], [0, 0]), ([9, 3], [0, 0]), ([3, 9], [0, 1]), ([3], [0, 0])]
+)
+def test_control_groups_that_are_inconsistent_are_damaged(tmp_path, table, pids, groups):
+    packed = ControlGroups(np.array(pids, np.int32), np.array(groups, np.int32), Strings.of(["/a"]))
+    replace(table, cgroups=packed).save(tmp_path / "x")
+    with pytest.raises(DamagedFileError):
+        SampleTable.load(tmp_path / "x")
 
 
 def test_every_flipped_byte_is_detected(tmp_path, table):

@@ -4767,6 +4767,16 @@ export interface components {
             wrong: number;
         };
         /**
+         * CgroupFacet
+         * @description A control group and the weight of the samples of its own processes, without groups below it.
+         */
+        CgroupFacet: {
+            /** Cgroup */
+            cgroup: string;
+            /** Weight */
+            weight: number;
+        };
+        /**
          * ChangedTextResponse
          * @description Line before and after the redaction.
          */
@@ -5404,11 +5414,13 @@ export interface components {
         ComparisonSide: {
             /**
              * @default {
+             *       "cgroup": [],
              *       "comm": [],
              *       "cpu": [],
              *       "hide_idle": false,
              *       "module": [],
              *       "pid": [],
+             *       "softirq_only": false,
              *       "stack": "",
              *       "thread": [],
              *       "tid": []
@@ -6957,11 +6969,13 @@ export interface components {
         FrameRef: {
             /**
              * @default {
+             *       "cgroup": [],
              *       "comm": [],
              *       "cpu": [],
              *       "hide_idle": false,
              *       "module": [],
              *       "pid": [],
+             *       "softirq_only": false,
              *       "stack": "",
              *       "thread": [],
              *       "tid": []
@@ -10749,15 +10763,19 @@ export interface components {
         };
         /**
          * ProfileFacetsResponse
-         * @description What there is to filter by, heaviest first.
+         * @description What there is to filter by, heaviest first. `softirq`: the weight of samples during a softirq.
          */
         ProfileFacetsResponse: {
+            /** Cgroups */
+            cgroups: components["schemas"]["CgroupFacet"][];
             /** Cpus */
             cpus: components["schemas"]["CpuFacet"][];
             /** Modules */
             modules: components["schemas"]["ModuleFacet"][];
             /** Processes */
             processes: components["schemas"]["ProcessFacet"][];
+            /** Softirq */
+            softirq: number;
             /** Threads */
             threads: components["schemas"]["ThreadFacet"][];
         };
@@ -10765,9 +10783,15 @@ export interface components {
          * ProfileFilterParams
          * @description Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
          *
-         *     `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches.
+         *     `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches. `cgroup`:
+         *     paths of control groups, with those below them. `softirq_only`: samples during a softirq, in any thread.
          */
         ProfileFilterParams: {
+            /**
+             * Cgroup
+             * @default []
+             */
+            cgroup?: string[];
             /**
              * Comm
              * @default []
@@ -10796,6 +10820,11 @@ export interface components {
              */
             pid?: number[];
             /**
+             * Softirq Only
+             * @default false
+             */
+            softirq_only?: boolean;
+            /**
              * Stack
              * @default
              */
@@ -10818,6 +10847,11 @@ export interface components {
          * @description The filter of a side, as it was requested.
          */
         ProfileFilterResponse: {
+            /**
+             * Cgroup
+             * @default []
+             */
+            cgroup: string[];
             /**
              * Comm
              * @default []
@@ -10845,6 +10879,11 @@ export interface components {
              * @default []
              */
             pid: number[];
+            /**
+             * Softirq Only
+             * @default false
+             */
+            softirq_only: boolean;
             /**
              * Stack
              * @default
@@ -23934,6 +23973,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
                 format: ("folded" | "svg" | "speedscope" | "pprof" | "firefox" | "chrome_trace" | "perf_script") | "raw";
             };
             header?: never;
@@ -24008,6 +24049,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
             };
             header?: never;
             path: {
@@ -24083,6 +24126,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
                 bins?: number;
                 rows?: number;
             };
@@ -24160,6 +24205,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
                 group_unnamed?: boolean;
                 hide?: string[];
                 focus?: string;
@@ -24241,6 +24288,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
                 group_unnamed?: boolean;
                 hide?: string[];
                 focus?: string;
@@ -24322,6 +24371,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
                 group_unnamed?: boolean;
                 hide?: string[];
                 focus?: string;
@@ -24402,6 +24453,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
                 by?: "thread" | "process" | "cpu";
                 bins?: number;
                 limit?: number;
@@ -24480,6 +24533,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
                 group_unnamed?: boolean;
                 hide?: string[];
                 focus?: string;
@@ -24564,6 +24619,8 @@ export interface operations {
                 hide_idle?: boolean;
                 module?: string[];
                 stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
             };
             header?: never;
             path: {

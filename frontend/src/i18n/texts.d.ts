@@ -1664,6 +1664,8 @@ export interface TextVariables {
   "profile.act.zoom": never;
   "profile.all": never;
   "profile.brush": "span";
+  "profile.cgroup": never;
+  "profile.chip.cgroup": never;
   "profile.chip.clear": "what";
   "profile.chip.focus": never;
   "profile.chip.fold": never;
@@ -1700,17 +1702,17 @@ export interface TextVariables {
   "profile.hint": never;
   "profile.host": never;
   "profile.imported": never;
-  "profile.kind.imported": never;
-  "profile.kind.off_cpu": never;
   "profile.kind.block_io": never;
   "profile.kind.futex": never;
+  "profile.kind.imported": never;
+  "profile.kind.off_cpu": never;
   "profile.kind.on_cpu": never;
   "profile.kind.page_faults": never;
   "profile.kind.sched": never;
   "profile.kind.state": never;
+  "profile.kind.wall_time": never;
   "profile.kindTitle": never;
   "profile.lost": never;
-  "profile.kind.wall_time": never;
   "profile.matched": "q" | "share" | "weight";
   "profile.metrics": never;
   "profile.missing.cut": "share";
@@ -1751,6 +1753,7 @@ export interface TextVariables {
   "profile.sandwich.choose": never;
   "profile.search": never;
   "profile.self": never;
+  "profile.softirqOnly": "share";
   "profile.span": never;
   "profile.stack": never;
   "profile.stackHelp": never;
@@ -1782,9 +1785,6 @@ export interface TextVariables {
   "profile.waiting.queued": never;
   "profile.waiting.running": never;
   "profile.when": never;
-  "proof.continue": never;
-  "proof.done": never;
-  "proof.doneText": never;
   "profile.width.block_io_bytes": never;
   "profile.width.block_io_device_time": never;
   "profile.width.block_io_requests": never;
@@ -1798,6 +1798,9 @@ export interface TextVariables {
   "profile.width.unit.ns": never;
   "profile.width.unit.samples": never;
   "profile.width.wall_time": never;
+  "proof.continue": never;
+  "proof.done": never;
+  "proof.doneText": never;
   "proof.openProvider": never;
   "proof.passwordText": "minutes";
   "proof.providerText": "minutes";

@@ -9,7 +9,7 @@ import numpy as np
 
 from collectors.profiles.trie import I32, I64
 from culprit.domain.profiles.grouping import group_values
-from culprit.domain.profiles.stacks import ProfileView, find_outermost
+from culprit.domain.profiles.stacks import ProfileView, cover_subtrees, find_outermost, find_softirqs
 
 MAX_FACET_VALUES = 500
 MAX_CELLS = 200_000
@@ -17,17 +17,19 @@ MAX_CELLS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ProfileFacets:
-    """By weight, heaviest first, at most 500 of each."""
+    """By weight, heaviest first, at most 500 of each. `softirq`: the weight of stacks through a softirq."""
 
     cpus: list[tuple[int, int]]
     processes: list[tuple[int, str, int]]
     threads: list[tuple[int, int, str, int]]
     modules: list[tuple[str, int]]
+    cgroups: list[tuple[str, int]]
+    softirq: int
 
 
 def compute_facets(view: ProfileView) -> ProfileFacets:
-    """CPUs (cpu, weight), processes (pid, name, weight), threads (tid, pid, name, weight) and modules (path, weight
-    of the stacks through it) of a view.
+    """CPUs (cpu, weight), processes (pid, name, weight), threads (tid, pid, name, weight), modules (path, weight of the
+    stacks through it) and control groups (path, weight, without groups below it) of a view.
     """
     profile, table = view.profile, view.profile.table
     weight = table.weight[view.rows]
@@ -39,6 +41,7 @@ def compute_facets(view: ProfileView) -> ProfileFacets:
     # A thread that changed its name is listed once with each.
     tids, by_tid = group_values(table.tid[view.rows])
     _, by_thread, row_of = _sum_by_group(*group_values(by_tid * max(1, len(comms)) + comm), weight)
+    groups, by_group, _ = _sum_by_group(*group_values(table.cgroups.find(pid)), weight)
     return ProfileFacets(
         [(cpu, w) for cpu, w in zip(cpus, by_cpu, strict=True) if cpu >= 0],
         [(p, profile.processes[p], w) for p, w in zip(pids, by_pid, strict=True)],
@@ -47,7 +50,16 @@ def compute_facets(view: ProfileView) -> ProfileFacets:
             for w, row in zip(by_thread, row_of, strict=True)
         ],
         _sum_by_module(view),
+        [(table.cgroups.names[g], w) for g, w in zip(groups, by_group, strict=True) if g >= 0],
+        _sum_softirqs(view),
     )
+
+
+def _sum_softirqs(view: ProfileView) -> int:
+    """Return the weight of the stacks through a softirq."""
+    trie = view.profile.table.trie
+    nodes = np.flatnonzero(find_softirqs(view.profile.names)[trie.frame])
+    return int(view.own[cover_subtrees(trie, nodes)].sum())
 
 
 def _sum_by_module(view: ProfileView) -> list[tuple[str, int]]:

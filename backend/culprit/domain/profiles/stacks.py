@@ -34,7 +34,8 @@ class SampleFilter:
     `from_ns` inclusive, `to_ns` exclusive, on the clock of the table. `comm` names processes (by the name of
     their main thread), `thread` names threads. `hide_idle` leaves out samples whose innermost frame is an
     idle CPU. `module`: at least one frame of the stack is in one of these files. `stack`: an RE2 pattern that
-    the name of at least one frame matches.
+    the name of at least one frame matches. `cgroup`: paths of control groups; those below them count too.
+    `softirq_only`: the kernel ran a softirq, in any thread.
     """
 
     from_ns: int | None = None
@@ -47,6 +48,14 @@ class SampleFilter:
     hide_idle: bool = False
     module: tuple[str, ...] = ()
     stack: str = ""
+    cgroup: tuple[str, ...] = ()
+    softirq_only: bool = False
+
+
+SOFTIRQ_FUNCTIONS = frozenset({"handle_softirqs", "__do_softirq", "__softirqentry_text_start"})
+"""Functions of the kernel that run all softirqs: at the end of an interrupt, and in ksoftirqd. Of 6.10 and later the
+first one; the last one is another name of the second.
+"""
 
 
 class StackProfile:
@@ -136,6 +145,13 @@ class StackProfile:
         if chosen.thread:
             comms = [i for i, name in enumerate(t.comms.all()) if name in chosen.thread]
             masks.append(_is_any_of(t.comm[part], comms))
+        if chosen.cgroup:
+            groups = [
+                i for i, name in enumerate(t.cgroups.names.all()) if is_in_any_group(name, chosen.cgroup)
+            ]
+            masks.append(_is_any_of(t.cgroups.find(t.pid[part]), groups))
+        if chosen.softirq_only:
+            masks.append(self._has_frame(find_softirqs(self.names))[t.stack[part]])
         if chosen.hide_idle and bool(self.idle.any()):
             masks.append(~self.idle[t.stack[part]])
         if chosen.module:
@@ -239,6 +255,16 @@ class ProfileView:
     def nodes(self) -> int:
         """How many nodes of the trie have weight in this view."""
         return int(np.count_nonzero(self.total))
+
+
+def find_softirqs(names: Sequence[str]) -> Mask:
+    """[names]: is it a function that runs softirqs, or a part of one that the compiler made?"""
+    return np.fromiter((name.partition(".")[0] in SOFTIRQ_FUNCTIONS for name in names), bool, len(names))
+
+
+def is_in_any_group(path: str, groups: Sequence[str]) -> bool:
+    """Return whether a control group is one of `groups`, or below one."""
+    return any(path == group or path.startswith(group.rstrip("/") + "/") for group in groups)
 
 
 def list_callers(trie: StackTrie, names: Sequence[str], node: int) -> list[TreePathStep]:

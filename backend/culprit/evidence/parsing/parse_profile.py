@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from collectors.parse.perf import folded, perf_data, perf_sched, perf_script, pe
 from collectors.parse.profile_formats.registry import READERS
 from collectors.profiles import scheduling
 from collectors.profiles.limits import ImportRefusedError, PrefixedStream, Readable
-from collectors.profiles.samples import SampleTable
+from collectors.profiles.samples import ControlGroups, SampleTable
 from culprit.domain.imports.file_kinds import PERF_MAGIC
 from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.profiles.tree_response import render_tree_json
@@ -48,7 +48,10 @@ IMPORTED = "imported"
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {reader, unit, clock_kind, clock, part, symbols}, see `symbol_parts` for the last two."""
+    """`request`: {reader, kind, unit, clock_kind, clock, pids, cgroups, part, symbols}.
+
+    `cgroups`: pairs of process ID and control group. See `symbol_parts` for the last two.
+    """
     part = symbol_parts.open_part(request["part"])
     try:
         part.check()
@@ -157,8 +160,10 @@ def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
     """One profile per event: weights of different events must never be added up."""
     reader = request["reader"]
     named = read_samples(part, request)
+    groups = {pid: result_file.sanitize_text(path, 1000) for pid, path in request["cgroups"]}
+    cgroups = ControlGroups.of(groups)
     tables = [
-        table.at_times(_to_utc(request, table.t_ns)) if table.has_time else table
+        replace(table.at_times(_to_utc(request, table.t_ns)) if table.has_time else table, cgroups=cgroups)
         for table in named.tables[:MAX_EVENTS]
     ]
     profiles = [_build_profile(place, reader, table) for place, table in enumerate(tables)]

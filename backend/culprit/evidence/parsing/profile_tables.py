@@ -36,6 +36,7 @@ MAX_TABLE_BYTES = 1 << 30
 MEDIA_TYPE = "application/zip"
 _SUFFIX = ".tables"
 _KINDS: tuple[str, ...] = get_args(get_type_hints(ProfileSource)["kind"])
+_NS = frozenset({"off_cpu", "wall_time", "block_io", "futex", "sched"})
 _MEMBER = re.compile(r"(samples|sched)-[0-7]")
 #: The same tables give the same bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -54,7 +55,7 @@ def list_table_sources(parts: Collection[str]) -> tuple[ProfileSource, ...]:
             kind=kind,  # type: ignore[arg-type]
             reader=READER,
             part=name_tables_part(kind),
-            unit="ns" if kind in {"off_cpu", "sched"} else "samples",
+            unit="ns" if kind in _NS else "samples",
             clock=None,
         )
         for kind in _KINDS
@@ -134,6 +135,7 @@ def _load_table(kind: str, path: Path, limits: ReaderLimits) -> ProfileTable:
     cleaned = replace(
         table,
         comms=_clean_strings(table.comms, limits),
+        cgroups=replace(table.cgroups, names=_clean_strings(table.cgroups.names, limits)),
         frames=replace(table.frames, strings=strings),
         events=tuple(to_printable(event) for event in table.events),
     )

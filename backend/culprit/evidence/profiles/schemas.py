@@ -24,7 +24,8 @@ FrameName = Annotated[str, Field(max_length=4096)]
 class ProfileFilterParams(BaseModel):
     """Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
 
-    `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches.
+    `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches. `cgroup`:
+    paths of control groups, with those below them. `softirq_only`: samples during a softirq, in any thread.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -39,8 +40,10 @@ class ProfileFilterParams(BaseModel):
     hide_idle: bool = False
     module: Annotated[list[FrameName], Field(max_length=MAX_FILTER_VALUES)] = []
     stack: Annotated[str, Field(max_length=MAX_PATTERN_CHARS)] = ""
+    cgroup: Annotated[list[FrameName], Field(max_length=MAX_FILTER_VALUES)] = []
+    softirq_only: bool = False
 
-    @field_validator("cpu", "pid", "tid", "comm", "thread", "module", mode="before")
+    @field_validator("cpu", "pid", "tid", "comm", "thread", "module", "cgroup", mode="before")
     @classmethod
     def _wrap_single_value(cls, value: object) -> object:
         """A single value is a list of one; null is none; numbers may come separated by commas."""
@@ -62,6 +65,8 @@ class ProfileFilterParams(BaseModel):
             self.hide_idle,
             tuple(self.module),
             self.stack,
+            tuple(self.cgroup),
+            self.softirq_only,
         )
 
     @property
@@ -216,13 +221,22 @@ class ModuleFacet(BaseModel):
     weight: int
 
 
+class CgroupFacet(BaseModel):
+    """A control group and the weight of the samples of its own processes, without groups below it."""
+
+    cgroup: str
+    weight: int
+
+
 class ProfileFacetsResponse(BaseModel):
-    """What there is to filter by, heaviest first."""
+    """What there is to filter by, heaviest first. `softirq`: the weight of samples during a softirq."""
 
     cpus: list[CpuFacet]
     processes: list[ProcessFacet]
     threads: list[ThreadFacet]
     modules: list[ModuleFacet]
+    cgroups: list[CgroupFacet]
+    softirq: int
 
 
 class SampleTrackResponse(BaseModel):

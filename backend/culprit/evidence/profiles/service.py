@@ -278,6 +278,8 @@ def list_facets(store: ArtifactStore, profile: Profile, chosen: SampleFilter) ->
         "processes": [{"pid": pid, "comm": comm, "weight": w} for pid, comm, w in facets.processes],
         "threads": [{"tid": tid, "pid": pid, "comm": c, "weight": w} for tid, pid, c, w in facets.threads],
         "modules": [{"module": module, "weight": w} for module, w in facets.modules],
+        "cgroups": [{"cgroup": path, "weight": w} for path, w in facets.cgroups],
+        "softirq": facets.softirq,
     }
 
 

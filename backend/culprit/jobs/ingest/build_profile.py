@@ -38,13 +38,19 @@ from culprit.infra.sandbox.process import (
 from culprit.infra.settings import get_settings
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.ingest import locks as build_claims
-from culprit.jobs.ingest.queries import find_event_profile, find_run_collector, pending_builds
+from culprit.jobs.ingest.queries import (
+    find_event_profile,
+    find_run_collector,
+    load_control_groups,
+    pending_builds,
+)
 from culprit.jobs.job import Job
 from culprit.json_types import Json
 
 MODULE = parse_profile.__name__
 LIMITS = SandboxLimits(address_space=6 << 30, cpu_s=600, file_bytes=4 << 30, wall_s=600)
 MAX_RESULT_BYTES = 1 << 20
+MAX_PROCESSES = 20_000
 
 
 class ProfileBuildError(Exception):
@@ -96,13 +102,14 @@ def _order(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
         raise ProfileBuildError("artifact.not_there", part=str(source.get("part")))
     return {
         "reader": source["reader"],
+        "kind": source.get("kind", profile.kind),
         "unit": source["unit"],
         "pids": source.get("pids", []),
+        "cgroups": [[pid, path] for pid, path in load_control_groups(session, run.id, MAX_PROCESSES).items()],
         "clock_kind": source.get("clock"),
         "clock": run.clock,
         "part": _describe_part(store, artifact),
         "symbols": _describe_symbols(session, store, profile) if source["reader"] == READER else None,
-        "kind": source.get("kind", profile.kind),
     }
 
 

@@ -17,6 +17,7 @@ from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.event import StoredEvent
 from culprit.infra.models.evidence.host_fact import HostFact
 from culprit.infra.models.evidence.profile import Profile
+from culprit.infra.models.evidence.result_table import ResultTable
 from culprit.infra.models.evidence.series_chunk import SeriesChunk
 from culprit.infra.models.evidence.series_day import SeriesDay
 from culprit.infra.models.system.removal import Removal
@@ -189,3 +190,20 @@ def select_oldest_facts(host_id: UUID, keep: int) -> Select[UUID]:
         .order_by(HostFact.seen_ns.desc(), HostFact.id.desc())
         .offset(keep)
     )
+
+
+def load_control_groups(session: Session, run_id: UUID, limit: int) -> dict[int, str]:
+    """Return pid → path of the control group, of the processes that tables of a run list; at most `limit`."""
+    groups: dict[int, str] = {}
+    for columns, rows in session.execute(
+        select(ResultTable.columns, ResultTable.rows).where(
+            ResultTable.run_id == run_id,
+            ResultTable.columns.contains([{"id": "pid"}, {"id": "cgroup"}]),
+        )
+    ):
+        names = [column["id"] for column in columns]
+        pid, cgroup = names.index("pid"), names.index("cgroup")
+        for row in rows:
+            if isinstance(row[pid], int) and row[cgroup] and len(groups) < limit:
+                groups.setdefault(row[pid], str(row[cgroup]))
+    return groups

@@ -21,6 +21,7 @@ import {
   type View,
 } from "./filter";
 import classes from "./Profile.module.css";
+import { GroupFilters } from "./panel/GroupFilters";
 
 interface Props {
   profile: Profile;
@@ -87,6 +88,7 @@ export function FilterBar({
           `${moduleName(m.module)} · ${share(m.weight)}`,
         ])}
       />
+      <GroupFilters facets={facets} total={total} />
       <DisplayMenu />
       <Checkbox
         size="xs"

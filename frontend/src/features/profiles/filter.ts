@@ -29,6 +29,7 @@ export const PROFILE_FIELDS = {
   tid: intField,
   comm: textField,
   mod: textField,
+  cg: textField,
   stack: textField,
   q: textField,
   /** Names from below the root to the frame that is zoomed to. */
@@ -46,6 +47,7 @@ export const PROFILE_FIELDS = {
   metrics: flagField,
   view: choiceField<View>(VIEWS, "flame"),
   idle: flagField,
+  softirq: flagField,
 };
 
 export interface ProfileState {
@@ -55,8 +57,10 @@ export interface ProfileState {
   tid: number | undefined;
   comm: string;
   mod: string;
+  cg: string;
   stack: string;
   idle: boolean;
+  softirq: boolean;
 }
 
 export function toFilter(state: ProfileState, range: Range | undefined = state.b): Filter {
@@ -70,6 +74,8 @@ export function toFilter(state: ProfileState, range: Range | undefined = state.b
     hide_idle: state.idle || undefined,
     module: state.mod ? [state.mod] : undefined,
     stack: state.stack || undefined,
+    cgroup: state.cg ? [state.cg] : undefined,
+    softirq_only: state.softirq || undefined,
   };
 }
 
@@ -114,6 +120,8 @@ export function toSearch(filter: Filter): Record<string, string | undefined> {
     idle: filter.hide_idle ? "1" : undefined,
     mod: single(filter.module),
     stack: filter.stack || undefined,
+    cg: single(filter.cgroup),
+    softirq: filter.softirq_only ? "1" : undefined,
   };
 }
 

@@ -123,6 +123,7 @@ def _list_names(table: ProfileTable) -> Iterator[str]:
         yield from table.comm.all()
         return
     yield from table.comms.all()
+    yield from table.cgroups.names.all()
     yield from table.frames.strings.all()
     yield from table.events
 
@@ -138,6 +139,7 @@ def _redact_table(redactor: Redactor, table: ProfileTable) -> ProfileTable:
     return replace(
         table,
         comms=redact(table.comms),
+        cgroups=replace(table.cgroups, names=redact(table.cgroups.names)),
         frames=replace(table.frames, strings=redact(table.frames.strings)),
         events=tuple(redactor.frame(event)[:MAX_EVENT] for event in table.events),
     )

@@ -8,12 +8,15 @@ import json
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 import numpy as np
 import pytest
+from culprit.domain.redaction.redactor import RedactionRules, Redactor
 from culprit.incidents.transfer.bundle.document import DOCUMENT
+from culprit.incidents.transfer.export.redact_profiles import _redact_table
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.incidents.incident_run import IncidentRun
@@ -25,9 +28,10 @@ from culprit.tests.support.incidents import API
 from culprit.tests.support.runs import make_host, waiting_run
 from sqlalchemy import select
 
-from collectors.parse.perf import perf_data
-from collectors.profiles.samples import SampleTable
+from collectors.parse.perf import folded, perf_data
+from collectors.profiles.samples import ControlGroups, SampleTable
 from collectors.profiles.scheduling import SchedTable
+from collectors.tests.recorded_profiles import source
 
 pytestmark = pytest.mark.long(60)
 HOST = "shop-db7.corp.example.com"
@@ -238,3 +242,13 @@ def replace_artifact(data: bytes, sha256: str, content: bytes) -> bytes:
                 artifact |= {"sha256": digest, "size": len(content)}
 
     return changed(data, rename, **{f"artifacts/{sha256}": None, f"artifacts/{digest}": content})
+
+
+def test_control_groups_are_redacted_like_all_names():
+    table = folded.parse_folded(source(b"web;main 3\n"))
+    groups = ControlGroups.of({7: "/system.slice/shop-db7.service"})
+    redactor = Redactor(RedactionRules(hosts=frozenset({"shop-db7"})))
+    changed_table = _redact_table(redactor, replace(table, cgroups=groups))
+    [name] = changed_table.cgroups.names.all()
+    assert name and "shop-db7" not in name
+    assert changed_table.cgroups.pid.tolist() == [7]

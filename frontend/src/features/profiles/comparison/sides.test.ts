@@ -5,6 +5,8 @@ const side: Side = { profile: "p", range: undefined, process: "", thread: "" };
 const facets = {
   cpus: [],
   modules: [],
+  cgroups: [],
+  softirq: 0,
   processes: [
     { pid: 1, comm: "web", weight: 30 },
     { pid: 2, comm: "web", weight: 50 },
@@ -22,6 +24,12 @@ it("limits both sides to the processes of the profile page by name, and only B b
   const search = { comm: "web", pid: "12", cpu: "3", idle: "1" };
   expect(filterOf(side, "a", search)).toEqual({ comm: ["web"], hide_idle: true });
   expect(filterOf(side, "b", search)).toEqual({ comm: ["web"], pid: [12], cpu: [3], hide_idle: true });
+});
+
+it("limits both sides to the control group and to softirqs", () => {
+  const expected = { cgroup: ["/web"], softirq_only: true };
+  for (const name of ["a", "b"] as const)
+    expect(filterOf(side, name, { cg: "/web", softirq: "1" })).toEqual(expected);
 });
 
 it("prefers what is chosen for a side", () => {

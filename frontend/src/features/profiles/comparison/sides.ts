@@ -43,8 +43,8 @@ const THREAD = /^(name|tid):(.+)$/s;
 const single = (text: string | undefined) => (text === undefined ? undefined : [Number(text)]);
 
 /**
- * The samples of a side. What the profile page was limited to (`comm`, `pid`, `tid`, `cpu`) holds for B; a name of
- * processes holds for A too, while their numbers mean nothing in another run.
+ * The samples of a side. What the profile page was limited to (`comm`, `pid`, `tid`, `cpu`, `cg`) holds for B; names of
+ * processes and control groups hold for A too, while their numbers mean nothing in another run.
  */
 export function filterOf(side: Side, name: "a" | "b", search: Search): Filter {
   const [, kind, value] = THREAD.exec(side.thread) ?? [];
@@ -56,6 +56,8 @@ export function filterOf(side: Side, name: "a" | "b", search: Search): Filter {
     thread: kind === "name" && value ? [value] : undefined,
     tid: kind === "tid" && value ? [Number(value)] : undefined,
     hide_idle: search.idle === "1" || undefined,
+    cgroup: search.cg ? [search.cg] : undefined,
+    softirq_only: search.softirq === "1" || undefined,
   };
   if (name === "a") return filter;
   return {

@@ -1,4 +1,4 @@
-import { ChevronRight, Crosshair, EyeOff, FileCode, Filter, Layers, Repeat2, X } from "lucide-react";
+import { Boxes, ChevronRight, Crosshair, EyeOff, FileCode, Filter, Layers, Repeat2, X } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Profile } from "../../../client/models";
 import { cx } from "../../../core/cx";
@@ -34,7 +34,8 @@ export function FramePath({ profile, names, total, samples }: Props) {
     !state.norec &&
     !state.group &&
     !state.stack &&
-    !state.mod;
+    !state.mod &&
+    !state.cg;
   if (isEmpty && !state.b && samples === undefined) return null;
   const skipped = names.length > 2 * VISIBLE_ENDS ? names.length - 2 * VISIBLE_ENDS : 0;
   return (
@@ -113,6 +114,14 @@ export function FramePath({ profile, names, total, samples }: Props) {
           onClear={() => set({ mod: "" })}
         />
       )}
+      {state.cg && (
+        <Chip
+          icon={<Boxes size={12} />}
+          text={state.cg}
+          label={t("profile.chip.cgroup")}
+          onClear={() => set({ cg: "" })}
+        />
+      )}
       {state.b && (
         <button
           type="button"
@@ -125,7 +134,9 @@ export function FramePath({ profile, names, total, samples }: Props) {
       )}
       {samples !== undefined && total !== undefined && (
         <span className={classes.selection} data-testid="selection">
-          <span className="num">{profile.unit === "ns" ? weightText(total, "ns") : count(samples)}</span>
+          <span className="num">
+            {profile.unit === "samples" ? count(samples) : weightText(total, profile.unit)}
+          </span>
           {" / "}
           <span className="num">{weightText(profile.weight ?? 0, profile.unit)}</span>{" "}
           {profile.unit === "samples" && t("profile.samples")}
