@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use culprit_native::error::ReadError;
+use culprit_native::kinds::block_io::read_block_io;
+use culprit_native::kinds::futex::read_futex;
+use culprit_native::kinds::off_cpu::read_off_cpu;
+use culprit_native::kinds::wall_time::read_wall_time;
 use culprit_native::modules::{Inlining, SymbolSources};
-use culprit_native::off_cpu::read_off_cpu;
 use culprit_native::profile::read_profile;
 use culprit_native::sched::read_schedule;
 use culprit_native::symbols::dwarf_units::Work;
@@ -80,7 +83,9 @@ fn store() -> std::path::PathBuf {
 fn read_recording(bytes: &[u8]) {
     let stored = SymbolSources { store: Some(store()), inlining: Inlining::Always, ..SymbolSources::default() };
     let _ = read_profile(bytes, stored, LIMITS);
-    let _ = read_off_cpu(bytes, SymbolSources::default(), LIMITS, &[]);
+    for read in [read_off_cpu, read_wall_time, read_block_io, read_futex] {
+        let _ = read(bytes, SymbolSources::default(), LIMITS, &[]);
+    }
     let _ = read_schedule(bytes);
 }
 

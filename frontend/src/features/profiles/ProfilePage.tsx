@@ -10,9 +10,9 @@ import { useTimeState } from "../../lib/urlState";
 import { SchedulerPanel } from "../../widgets/scheduler/SchedulerPanel";
 import { useProfile } from "./api";
 import { ExportMenu } from "./ExportMenu";
-import { KindNote } from "./KindNote";
 import { ProfilePanel } from "./ProfilePanel";
 import { ProfileQuality } from "./ProfileQuality";
+import { KindNote } from "./panel/KindNote";
 
 /** One profile: what it is, how good it is, and the drawing. */
 export function ProfilePage() {

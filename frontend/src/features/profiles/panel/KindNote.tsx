@@ -1,6 +1,6 @@
-import type { Profile } from "../../client/models";
-import { useTranslation } from "../../lib/text/useTranslation";
-import classes from "./Profile.module.css";
+import type { Profile } from "../../../client/models";
+import { useTranslation } from "../../../lib/text/useTranslation";
+import classes from "../Profile.module.css";
 
 /** What the width of a frame means: each kind of profile has another unit. */
 export function KindNote({ profile }: { profile: Profile }) {
