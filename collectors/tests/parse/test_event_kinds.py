@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 from collections import Counter
@@ -89,9 +90,21 @@ def to_ns(text: str) -> int:
     return int(seconds) * 10**9 + int(nanoseconds)
 
 
+def list_threads() -> set[int]:
+    """The threads that have not exited."""
+    threads = set()
+    for path in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (path / "stat").read_text().rpartition(")")[2].split()[0] not in {"X", "Z"}:
+                threads.add(int(path.name))
+    return threads
+
+
 def test_the_time_of_a_thread_adds_up_to_the_time_for_which_it_existed(tmp_path: Path) -> None:
     program = compile_program(tmp_path, BUSY)
+    before = list_threads()
     path = record(tmp_path, WALL, str(program))
+    lasting = before & list_threads()
     table = read(path, "wall_time")
     times = [
         to_ns(match[1])
@@ -103,8 +116,8 @@ def test_the_time_of_a_thread_adds_up_to_the_time_for_which_it_existed(tmp_path:
     for tid, weight in zip(table.tid.tolist(), table.weight.tolist(), strict=True):
         by_thread[tid] += weight
     assert table.unit == "ns" and max(by_thread.values()) <= whole
-    # Threads that existed before and after: they have the whole time, to the nanosecond.
-    assert sum(time == whole for time in by_thread.values()) > len(by_thread) / 3
+    times_of_lasting = [time for tid, time in by_thread.items() if tid in lasting]
+    assert times_of_lasting and set(times_of_lasting) == {whole}, "to the nanosecond"
     [tid] = {
         tid for tid, frames in zip(table.tid.tolist(), stacks(table), strict=True) if frames[0] == "program"
     }

@@ -119,6 +119,10 @@ impl CpuTime {
             // Where switches were lost, the thread has run since the last one that is known.
             let known = before.max(thread.born.unwrap_or(0)).max(leaving.waited_since);
             since = thread.since.take().unwrap_or(known);
+            // Idle CPUs can lose the switch to a thread. Until then another one had this CPU, so it waited.
+            if !thread.has_switched && thread.waited_until.is_none() {
+                thread.waited_until = Some(since);
+            }
             if thread.on_cpu == 0 {
                 thread.first_on_cpu = since;
             }

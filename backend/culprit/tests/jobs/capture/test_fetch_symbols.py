@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,11 +137,16 @@ def test_generated_code_is_named_by_the_map_of_its_compiler(lab):
     lab.worker("parse")
     node = find_node()
     with process(node, "--perf-basic-prof", "-e", script) as mapped, process(node, "-e", script) as plain:
+        compiled = Path(f"/tmp/perf-{mapped.pid}.map")
+        deadline = time.monotonic() + 60
+        while not (compiled.exists() and "*countBusily" in compiled.read_text(errors="replace")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         _, profile = record(lab, host)
     frames = list_frames(load_table(profile))
     assert any("countBusily" in name and str(mapped.pid) in module for name, module in frames)
     assert unnamed(profile)[f"/tmp/perf-{plain.pid}.map"] == "naming.generated"
-    Path(f"/tmp/perf-{mapped.pid}.map").unlink()
+    compiled.unlink()
 
 
 def test_a_host_that_cannot_be_reached_again_does_not_lose_its_profile(lab, busy):
