@@ -171,13 +171,13 @@ test("the load of the machine has function names in its flame graph", async ({ p
   expect(run.profiles[0]?.unknown_share).toBeLessThan(0.6);
   await page.goto(`/runs/${id}`);
   await page.getByRole("link", { name: /On-CPU flame graph/ }).click();
-  const flame = page.getByTestId("flame");
-  for (const name of ["busy-pages", "busy-tcp", "busy-files"])
-    await expect(flame.getByText(name, { exact: true }).first()).toBeVisible();
-  // A kernel function may be too narrow for its label, depending on what else runs on the machine.
+  await expect(page.getByTestId("flame").locator("svg, canvas").first()).toBeVisible();
+  // A frame may be too narrow for its label, depending on what else runs on the machine.
   const search = page.getByRole("textbox", { name: "Search frames" });
-  await search.fill("tcp_sendmsg");
-  await expect(page.getByTestId("search-share")).toHaveText(/[1-9].*%/);
+  for (const name of ["busy-pages", "busy-tcp", "busy-files", "tcp_sendmsg"]) {
+    await search.fill(name);
+    await expect(page.getByTestId("search-share")).toHaveText(/[1-9].*%/);
+  }
   await search.fill("");
   await search.press("Escape");
   await page.mouse.move(0, 0);
