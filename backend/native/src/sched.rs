@@ -78,8 +78,8 @@ pub fn read_schedule(bytes: &[u8]) -> Result<Schedule> {
     let mut builder = Builder::default();
     for Ordered { time, event, record } in Order::of(&header, &areas).records(&areas) {
         match record.kind {
-            kind::LOST => builder.add_lost(u64_at(record.payload, 8)),
-            kind::LOST_SAMPLES => builder.add_lost(u64_at(record.payload, 0)),
+            kind::LOST => add_lost(&mut builder.lost_events, u64_at(record.payload, 8)),
+            kind::LOST_SAMPLES => add_lost(&mut builder.lost_samples, u64_at(record.payload, 0)),
             kind::SAMPLE => {
                 let Some(event) = event else {
                     builder.schedule.unreadable += 1;
@@ -100,7 +100,13 @@ pub fn read_schedule(bytes: &[u8]) -> Result<Schedule> {
             _ => {}
         }
     }
+    // Two kinds of records are of the same loss.
+    builder.schedule.lost = builder.lost_events.max(builder.lost_samples);
     builder.finish(&header)
+}
+
+fn add_lost(sum: &mut u64, lost: Option<u64>) {
+    *sum = sum.saturating_add(lost.unwrap_or(0));
 }
 
 fn list_readings(header: &Header<'_>) -> Vec<Option<Reading>> {
@@ -175,13 +181,11 @@ struct Builder {
     tasks: HashMap<i32, Task, RandomState>,
     running: HashMap<u32, Running, RandomState>,
     has_events: bool,
+    lost_events: u64,
+    lost_samples: u64,
 }
 
 impl Builder {
-    fn add_lost(&mut self, lost: Option<u64>) {
-        self.schedule.lost = self.schedule.lost.saturating_add(lost.unwrap_or(0));
-    }
-
     fn add(&mut self, reading: &Reading, sample: &Sample<'_>, time: i64) -> Option<()> {
         let raw = sample.raw?;
         if !self.has_events {
