@@ -60,7 +60,7 @@ const page = <const Path extends string>(path: Path, { load, prepare }: PageRout
     getParentRoute: () => shell,
     path,
     validateSearch: keep,
-    // While the code of the page loads. A link that the pointer rests on loads the code alone.
+    // While the code of the page loads. A link under the pointer loads the code alone.
     loader: ({ context, params, location, cause }) => {
       if (cause !== "preload") prepare?.(context.queries, params, location.search as Search);
     },
