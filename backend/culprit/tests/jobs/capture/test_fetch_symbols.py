@@ -130,21 +130,24 @@ def test_a_stripped_program_has_modules_and_offsets_with_the_reason(lab, busy):
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
-def test_generated_code_is_named_by_the_map_of_its_compiler(lab):
+def test_generated_code_is_named_by_the_map_of_its_compiler(lab, tmp_path):
     script = "function countBusily() { let s = 0; for (let i = 0; i < 1e6; i++) s += i % 7; return s } for (;;) countBusily()"
     host = lab.add_host(lab.sshd())
     lab.worker()
     lab.worker("parse")
     node = find_node()
-    with process(node, "--perf-basic-prof", "-e", script) as mapped, process(node, "-e", script) as plain:
+    writes_map = (node, "--perf-basic-prof", f"--logfile={tmp_path / 'v8.log'}", "-e", script)
+    with process(*writes_map) as mapped, process(node, "-e", script) as plain:
         compiled = Path(f"/tmp/perf-{mapped.pid}.map")
         deadline = time.monotonic() + 60
         while not (compiled.exists() and "*countBusily" in compiled.read_text(errors="replace")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        _, profile = record(lab, host)
+        run, profile = record(lab, host)
     frames = list_frames(load_table(profile))
-    assert any("countBusily" in name and str(mapped.pid) in module for name, module in frames)
+    fetch = lab.collectors(run.id)["symbols"]
+    of_map = {name for name, module in frames if str(mapped.pid) in module}
+    assert any("countBusily" in name for name in of_map), (fetch.state, fetch.reason, unnamed(profile), of_map)
     assert unnamed(profile)[f"/tmp/perf-{plain.pid}.map"] == "naming.generated"
     compiled.unlink()
 
