@@ -56,12 +56,12 @@ def _offers_of_workshops(environment: LabEnvironment, rng: random.Random) -> Ite
 
 SCENARIOS = (
     Scenario(
-        "park-tickets", "holdout", "library-of-a-partner", ("blocked-event-loop",),
+        "park-tickets", "development", "library-of-a-partner", ("blocked-event-loop",),
         "A release asks its partner through a library that waits; the one event loop of aiohttp waits with it.",
         _tickets_of_a_park, needs=("haproxy", "setpriv"), seconds=10.0, software=("aiohttp", "haproxy"),
     ),
     Scenario(
-        "workshop-offers", "holdout", "offers-side-by-side", ("process-limit", "worker-leak"),
+        "workshop-offers", "development", "offers-side-by-side", ("process-limit", "worker-leak"),
         "A release of a Java service keeps threads of each offer, until its container may have no further ones.",
         _offers_of_workshops, needs=("java", "javac", "nginx"), seconds=10.0, software=("java", "nginx"),
     ),

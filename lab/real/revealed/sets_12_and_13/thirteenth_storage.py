@@ -49,13 +49,13 @@ def _picks_of_a_warehouse(environment: LabEnvironment, rng: random.Random) -> It
 
 SCENARIOS = (
     Scenario(
-        "greenhouse-readings", "holdout", "readings-of-greenhouses", ("filesystem-read-only",),
+        "greenhouse-readings", "development", "readings-of-greenhouses", ("filesystem-read-only",),
         "ext4 reads a directory that was overwritten and makes the volume read-only; InfluxDB can write no value.",
         _readings_of_greenhouses, needs=("influxd", "nginx", "curl", "mkfs.ext4", "debugfs", "setpriv"), seconds=10.0,
         software=("influxdb", "nginx"),
     ),
     Scenario(
-        "warehouse-picks", "holdout", "picks-of-a-warehouse", ("journal-stall", "disk-saturation"),
+        "warehouse-picks", "development", "picks-of-a-warehouse", ("journal-stall", "disk-saturation"),
         "Commits of the journal take along what a neighbor writes; each job that beanstalkd confirms waits for one.",
         _picks_of_a_warehouse, needs=("beanstalkd", "gunicorn", "nginx", "mkfs.ext4"), seconds=10.0,
         software=("beanstalkd", "gunicorn", "nginx"),

@@ -117,18 +117,18 @@ def _scans_of_branches(environment: LabEnvironment, rng: random.Random) -> Itera
 
 SCENARIOS = (
     Scenario(
-        "clinic-statements", "holdout", "statements-of-a-year", ("memcg-oom-disabled",),
+        "clinic-statements", "development", "statements-of-a-year", ("memcg-oom-disabled",),
         "An export fills the container of PostgreSQL, in which the kernel ends no process; backends wait for memory.",
         _statements_of_a_year, needs=(POSTGRES, "psql", "gunicorn", "nginx"), seconds=10.0,
         software=("postgresql", "gunicorn", "nginx"),
     ),
     Scenario(
-        "hotel-exchange", "holdout", "recorded-calls", ("real-time-task", "cpu-neighbour-contention"),
+        "hotel-exchange", "development", "recorded-calls", ("real-time-task", "cpu-neighbour-contention"),
         "A program that packs recorded calls has the real-time policy of the exchange; a Caddy shares its CPU.",
         _recorded_calls, needs=("caddy", "chrt", "gzip"), seconds=10.0, software=("caddy",), global_effect=("cpu",),
     ),
     Scenario(
-        "notary-scans", "holdout", "scans-of-branches", ("mtu-too-small",),
+        "notary-scans", "development", "scans-of-branches", ("mtu-too-small",),
         "The line to another site takes smaller packets than the host sends, and no message reports it; uploads hang.",
         _scans_of_branches, needs=("haproxy", "iptables"), seconds=10.0, software=("haproxy",),
     ),

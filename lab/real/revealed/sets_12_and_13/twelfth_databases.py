@@ -123,19 +123,19 @@ def _archive_of_plans(environment: LabEnvironment, rng: random.Random) -> Iterat
 
 SCENARIOS = (
     Scenario(
-        "center-courses", "holdout", "settings-of-a-package", ("database-hot-sql", "cpu-exhausted"),
+        "center-courses", "development", "settings-of-a-package", ("database-hot-sql", "cpu-exhausted"),
         "PostgreSQL compiles a statement over many parts of a table each time, as its default allows.",
         _courses_of_a_center, needs=(POSTGRES, "php-fpm8.2", "nginx"), seconds=10.0,
         software=("postgresql", "php-fpm", "nginx"), global_effect=("cpu",),
     ),
     Scenario(
-        "garden-shop", "holdout", "settings-of-a-new-server", ("slow-name-resolution",),
+        "garden-shop", "development", "settings-of-a-new-server", ("slow-name-resolution",),
         "MariaDB looks up the name of each client that connects, and the name server of the network does not answer.",
         _settings_of_a_new_server, needs=("mariadbd", "mariadb-install-db", "php-fpm8.2", "nginx", "dnsmasq"),
         seconds=10.0, software=("mariadb", "php-fpm", "nginx", "dnsmasq"),
     ),
     Scenario(
-        "archive-plans", "holdout", "quiet-connections", ("firewall-drop",),
+        "archive-plans", "development", "quiet-connections", ("firewall-drop",),
         "The firewall forgets connections to a database on which little is sent, and drops what comes on them later.",
         _archive_of_plans, needs=(POSTGRES, "gunicorn", "nginx", "iptables"), seconds=10.0,
         software=("iptables", "postgresql", "gunicorn", "nginx"),

@@ -1,0 +1,1 @@
+"""The twelfth and thirteenth set: held out until they were played, before the rules changed."""
