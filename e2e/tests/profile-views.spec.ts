@@ -181,6 +181,9 @@ test("missing names are explained, recursion is collapsed, and calls are a tree"
   await accessible(page);
   await page.locator("body").press("?");
   await expect(page.getByRole("dialog").getByText("Callers and callees of the frame")).toBeVisible();
+});
+
+test("no view of a profile is wider than a narrow screen", { tag: "@no-capture" }, async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   for (const query of ["", "?tracks=thread&color=module", "?view=tree", "?view=sandwich&fn=handle"]) {
     await page.goto(`/profiles/${profile}${query}`);
