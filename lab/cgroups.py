@@ -7,6 +7,7 @@ it can be limited by any controller and also be selected by `perf -G`.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -15,6 +16,9 @@ from pathlib import Path
 
 CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio", "cpuset")
 REMOVE_S = 5.0
+REAL_TIME_BUDGET = "cpu.rt_runtime_us"
+#: As long as another lab may hold a setting of the whole machine (see `lab.cleanup`).
+BUDGET_WAIT_S = 120.0
 
 
 def list_hierarchies() -> dict[str, Path]:
@@ -85,15 +89,17 @@ class Group:
         self.file("memory", "memory.limit_in_bytes", "memory.max").write_text(str(limit_bytes))
 
     def allow_real_time(self) -> None:
-        """Let programs of the group take a real-time policy: under v1 the group and each parent need a budget."""
+        """Let programs of the group take a real-time policy: under v1 the group and each parent need a budget.
+
+        All groups below one parent share its budget, so a lab waits until another one has given its own back.
+        """
         root = list_hierarchies().get("cpu")
-        budget = "cpu.rt_runtime_us"
-        if root is None or not (root / budget).exists():
+        if root is None or not (root / REAL_TIME_BUDGET).exists():
             return
         directory = root
         for name in self.path.strip("/").split("/"):
             directory /= name
-            (directory / budget).write_text((root / budget).read_text())
+            take_budget(directory / REAL_TIME_BUDGET, (root / REAL_TIME_BUDGET).read_text())
 
     def freeze(self, frozen: bool) -> None:
         """Freeze or thaw the group by cgroup2, which exists next to v1 too: what v1 froze cannot be killed."""
@@ -108,6 +114,46 @@ class Group:
         return {pid for directory in self.directories for pid in _pids(directory)}
 
 
+def take_budget(file: Path, budget: str, wait_s: float = BUDGET_WAIT_S) -> None:
+    """Write a budget of real-time work into a file of a group.
+
+    The kernel answers EINVAL while the groups below one parent would have more than the parent, also for a moment after
+    one of them was removed (`__rt_schedulable` in kernel/sched/rt.c). So this waits for them.
+    """
+    end = time.monotonic() + wait_s
+    while True:
+        try:
+            file.write_text(budget)
+            return
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            if time.monotonic() >= end:
+                others = [
+                    item.parent.name
+                    for item in file.parent.parent.glob(f"*/{file.name}")
+                    if _has_budget(item)
+                ]
+                raise RuntimeError(
+                    f"{file}: these groups have the real-time budget: {', '.join(others)}"
+                ) from error
+        time.sleep(0.1)
+
+
+def _has_budget(file: Path) -> bool:
+    try:
+        return int(file.read_text()) != 0
+    except OSError:
+        return False
+
+
+def _give_back_budgets(top: Path) -> None:
+    """Leave the real-time budget to other groups now: the kernel may keep a removed group for a while."""
+    for file in sorted(top.rglob(REAL_TIME_BUDGET), reverse=True):
+        with contextlib.suppress(OSError):
+            file.write_text("0")
+
+
 def destroy_groups(directories: list[Path]) -> None:
     """Kill all processes in these groups and below, then remove the groups."""
     end = time.monotonic() + REMOVE_S
@@ -116,6 +162,7 @@ def destroy_groups(directories: list[Path]) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for top in directories:
+            _give_back_budgets(top)
             for below in sorted(top.rglob("*/"), reverse=True):
                 with contextlib.suppress(OSError):
                     below.rmdir()
