@@ -1,0 +1,113 @@
+"""What is named where the true cause is unknown: each faulty round again, after its true causes are taken out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from culprit.domain.rules.cause import Cause
+from culprit.domain.rules.finding import Finding
+from culprit.domain.rules.measures.service_time.accounts import ServiceTimes
+from culprit.domain.rules.ranking.explanations import build_graph
+from culprit.domain.rules.ranking.rank import rank_causes
+from culprit.domain.rules.rule import Rule
+
+#: Rows of the table; the rest is summed up.
+MAX_ROWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCauseAnswer:
+    """What the causes that remain are named as, in a round whose true causes are unknown.
+
+    `wrong` are the likely causes that the graph of explanations does not link to the truth, `consequences` those that
+    it does: a true cause explains them, so they were there. Each has the rules that supported it.
+    """
+
+    truth: tuple[str, ...]
+    wrong: Mapping[str, tuple[str, ...]]
+    consequences: Mapping[str, tuple[str, ...]]
+
+
+def answer_without_truth(
+    truth: Collection[str],
+    findings: Sequence[Finding],
+    rules: Mapping[str, Rule],
+    causes: Mapping[str, Cause],
+    times: ServiceTimes,
+) -> UnknownCauseAnswer:
+    """Return what is named likely by a catalog that lacks the true causes of a round.
+
+    Rules that state no other cause than the removed ones are removed with them: without the cause, they would not
+    be there to refute another finding. What a rule states about a removed cause is removed, so it neither harms
+    others nor keeps them innocent.
+    """
+    known_rules, known_causes = remove_causes(truth, rules, causes)
+    known_findings = [item for item in findings if item.rule in known_rules]
+    ranking = rank_causes(known_findings, known_rules, known_causes, times)
+    graph = build_graph(causes)
+    likely = {
+        item.cause: tuple(sorted({finding.rule for finding in item.evidence}))
+        for item in ranking.causes
+        if item.confidence == "likely"
+    }
+    linked = {name for name in likely if any(graph.is_explained_by(name, cause) for cause in truth)}
+    return UnknownCauseAnswer(
+        tuple(sorted(truth)),
+        {name: support for name, support in likely.items() if name not in linked},
+        {name: support for name, support in likely.items() if name in linked},
+    )
+
+
+def remove_causes(
+    removed: Collection[str], rules: Mapping[str, Rule], causes: Mapping[str, Cause]
+) -> tuple[dict[str, Rule], dict[str, Cause]]:
+    """Return the catalog without these causes, as if they had never been written."""
+
+    def keep(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name not in removed)
+
+    known_causes = {
+        name: replace(cause, explains=keep(cause.explains))
+        for name, cause in causes.items()
+        if name not in removed
+    }
+    known_rules = {
+        name: replace(
+            rule, causes=keep(rule.causes), suspects=keep(rule.suspects), refutes=keep(rule.refutes)
+        )
+        for name, rule in rules.items()
+        if not rule.causes or keep(rule.causes)
+    }
+    return known_rules, known_causes
+
+
+def render_unknown_causes(answers: Sequence[UnknownCauseAnswer]) -> list[str]:
+    """Return the sums and a table with the causes that are wrongly likely in the most rounds, the worst first."""
+    wrong = [item for item in answers if item.wrong]
+    linked = [item for item in answers if item.consequences and not item.wrong]
+    silent = len(answers) - len(wrong) - len(linked)
+    rounds = Counter(name for item in answers for name in item.wrong)
+    rows = sorted(rounds.items(), key=lambda row: (-row[1], row[0]))
+    lines = [
+        f"Without the true causes, in {len(answers)} faulty rounds: a cause that is not linked to the truth is likely "
+        f"in {len(wrong)}, a consequence of the truth alone in {len(linked)}, none in {silent}.",
+        "",
+        "| wrongly likely | rounds | true causes | by rules |",
+        "|---|--:|---|---|",
+    ]
+    for name, count in rows[:MAX_ROWS]:
+        of_cause = [item for item in answers if name in item.wrong]
+        truth = _count_names(cause for item in of_cause for cause in item.truth)
+        support = _count_names(rule for item in of_cause for rule in item.wrong[name])
+        lines.append(f"| {name} | {count} | {truth} | {support} |")
+    if rows[MAX_ROWS:]:
+        lines.append(f"| {len(rows) - MAX_ROWS} more | {sum(count for _, count in rows[MAX_ROWS:])} | | |")
+    return lines
+
+
+def _count_names(names: Iterable[str], limit: int = 5) -> str:
+    counts = sorted(Counter(names).items(), key=lambda row: (-row[1], row[0]))
+    shown = [f"{name} {count}" if count > 1 else name for name, count in counts[:limit]]
+    return ", ".join([*shown, *(["…"] if counts[limit:] else [])])
