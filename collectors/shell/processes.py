@@ -93,7 +93,6 @@ done | head -n 200
   { n = split($0, w, "/"); for (i = 4; i <= n; i++) if (w[i] in u) print w[3], w[i] }' .units - | sort -u | while read -r p n; do
   printf 'job\tpid=%s\tcomm=%s\tscheduler=systemd timer\tjob=%s\tage=%s\n' "$p" "$(tr '\t=\n' '__ ' <"/proc/$p/comm" 2>/dev/null | sed 's/ $//')" "$n" "$(awk -v p="$p" '$1 == p { print $4 }' .tree)"
 done | head -n 200
-rm -f .units .tree
 echo end
 }
 sleep "$SECS" & wait $!
@@ -105,7 +104,6 @@ start clock_sync
 start scheduled_jobs
 wait
 wait
-rm -f .stat
 exit 0
 """
 )

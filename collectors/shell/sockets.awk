@@ -14,7 +14,7 @@ function port(a) { match(a, /:[^:]*$/); return substr(a, RSTART + 1) }
 function host(a) { match(a, /:[^:]*$/); return substr(a, 1, RSTART - 1) }
 function copy(file, path, tick, name,  l, c, n) {
     at(file, tick, name)
-    c = ns " head -c 4000 " path " 2> /dev/null"
+    c = "exec " ns " head -c 4000 " path " 2> /dev/null"
     if (ns != "") { while ((c | getline l) > 0) print l >> file; close(c) }
     else { while (++n < 200 && (getline l < path) > 0) print l >> file; close(path) }
     return l
@@ -274,7 +274,7 @@ BEGIN {
     }
     if (F_calls != "") {
         at(F_calls, 0, "namespace"); print netns >> F_calls; at(F_calls, 0, "addresses")
-        c = ns " ip -o addr show 2> /dev/null"
+        c = "exec " ns " ip -o addr show 2> /dev/null"
         while (k++ < 300 && (c | getline) > 0) print $2, $4 >> F_calls
         close(c)
     }
@@ -302,7 +302,7 @@ BEGIN {
             half = 0
             if (took > 3) continue
             if (rest && !pause(rest)) system("sleep " rest)
-            clear(); c = ns " ss -Htan 2> /dev/null"
+            clear(); c = "exec " ns " ss -Htan 2> /dev/null"
             while ((c | getline) > 0) count_socket()
             close(c); print_counts(1)
         } else if (F_waits != "" && looks < 60 && wait_at <= wake + 0.3) {

@@ -133,7 +133,7 @@ function resolve(t,  i, c, p, d, n, x, w, e, q, o, last) {
             n++; polled++; socks[p] = ""; c = c " " p "/fd/"
         }
     }
-    c = "cd /proc && ls -ln self/exe" c " 2>/dev/null"
+    c = "cd /proc && exec ls -ln self/exe" c " 2>/dev/null"
     while ((c | getline x) > 0) {
         if (x ~ /^[0-9]+\/fd\/?:$/) { split(x, w, "/"); q = w[1]; continue }
         if (!(o = index(x, " -> "))) continue
@@ -212,7 +212,7 @@ function open_questions(  e) { for (e in wanted) if (!(e in addr)) return 1; ret
 function inet(p, kind,  f, c, x, l, i, e, tcp) {
     f = "/proc/" p "/net/" kind; tcp = kind ~ /tcp/; here_n = 0
     if (get("/proc/" p "/net/sockstat") && line ~ /used [0-9]/ && substr(line, index(line, "used ") + 5) + 0 > 1000) {
-        c = "grep -sF -e ' 0A '"; for (e in wanted) c = c " -e ' " substr(e, 9, length(e) - 9) " '"
+        c = "exec grep -sF -e ' 0A '"; for (e in wanted) c = c " -e ' " substr(e, 9, length(e) - 9) " '"
         c = c " " f; while ((c | getline x) > 0) inet_line(p, kind, tcp, x); close(c)
     } else { while ((getline x < f) > 0) inet_line(p, kind, tcp, x); close(f) }
     for (i = 1; i <= here_n; i++) {
@@ -233,7 +233,7 @@ function unix(p,  f, x, w, e, n, c, path, peer) {
     }
     close(f); if (!n || ss == "") return
     # The path of the other end, which /proc does not show.
-    c = "ss -xnH 2>/dev/null"
+    c = "exec ss -xnH 2>/dev/null"
     while ((c | getline x) > 0) { n = split(x, w, " "); path[w[n - 2]] = w[n - 3]; peer[w[n - 2]] = w[n] }
     close(c)
     for (x in peer) { e = "socket:[" x "]"; if (addr[e] == "unix out" && path[peer[x]] ~ /^[\/@]/) addr[e] = "unix out " clean(path[peer[x]]) }
@@ -252,7 +252,7 @@ function file(p, e,  f, x, w, n, i, m, best) {
 function scan(  k, c, x, n) {
     for (k in kernel) { c = c " " kernel[k]; if (++n >= 4000) break }
     if (c == "") return
-    c = "cd /proc;l=;for t in" c ";do l=\"$l $t/stat\";done;grep -sHE ') D ' $l"
+    c = "cd /proc;l=;for t in" c ";do l=\"$l $t/stat\";done;exec grep -sHE ') D ' $l"
     while ((c | getline x) > 0) { k = x; sub(/\/.*/, "", k); split_stat(x); n = comm; print "k", k, get("/proc/" k "/wchan") ? clean(line) : "0", n }
     close(c)
 }

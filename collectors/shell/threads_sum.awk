@@ -91,7 +91,7 @@ function report(  i, k, p, x, n, w, wanted) {
 }
 function processes(n,  i, p, c, x, w, uid, cgroup) {
     for (i = 1; i <= n; i++) c = c " " list[i]
-    c = "cd /proc;l=;for t in" c ";do l=\"$l $t/status $t/cgroup\";done;grep -sHE '^(Uid:|[0-9]+:([^:]*,)?(cpu(,[^:]*)?)?:/)' $l"
+    c = "cd /proc;l=;for t in" c ";do l=\"$l $t/status $t/cgroup\";done;exec grep -sHE '^(Uid:|[0-9]+:([^:]*,)?(cpu(,[^:]*)?)?:/)' $l"
     while ((c | getline x) > 0) {
         p = x; sub(/\/.*/, "", p); i = x ~ /^[0-9]*\/status/; sub(/^[^:]*:/, "", x)
         if (i) { split(x, w, FS); uid[p] = w[3] } else { sub(/^[^:]*:[^:]*:/, "", x); if (length(x) > length(cgroup[p])) { gsub(/[[:cntrl:]]/, "?", x); cgroup[p] = x } }

@@ -32,6 +32,6 @@ tick_every() {
 }
 end_ticks() {
   [ -z "$TICKER" ] || { kill -9 $TICKER; wait $TICKER; } 2>/dev/null
-  rm -f .t .z "$@"
+  return 0
 }
 """  # noqa: E501 - a statement of the program for the host stays on one line

@@ -39,7 +39,7 @@ sleep "$SECS" & wait $!
 awk '$5 !~ /\\/ { for (i = 7; $i != "-"; i++) { } if ($(i + 1) ~ /^(ext[234]|xfs|btrfs|f2fs|tmpfs|jfs|reiserfs|zfs|overlay)$/ && $6 ~ /^rw/) print $1, $5 }' /proc/self/mountinfo | head -n 200 >.mounts
 [ -s .mounts ] || exit 69
 timeout 3 df -kP $(sed 's/^[^ ]* //' .mounts) 2>/dev/null | awk 'NR > 1 && NF == 6 { u = $3; f = $4; t = u + f; if (t > 0) printf "checked\tmount=%s\tsize_kb=%d\tused_kb=%d\n", $6, t, u; if (t > 0 && u >= 0.9 * t) print $6 >".full" }'
-[ -s .full ] || { rm -f .mounts .full; echo end; exit 0; }
+[ -s .full ] || { echo end; exit 0; }
 awk 'NR == FNR { f[$1] = 1; next } $2 in f { print $1, $2 }' .full .mounts >.ids
 find /proc/[0-9]*/fd -lname '* (deleted)' -printf '%p\t%l\n' 2>/dev/null | tr -d '\r' | head -n 5000 >.links
 cut -f1 .links | sed 's|/fd/|/fdinfo/|' | xargs grep -sH '^mnt_id:' /dev/null | sed 's|:mnt_id:[^0-9]*| |; s|/fdinfo/|/fd/|' |
@@ -51,8 +51,6 @@ awk -v OFS='\t' 'FILENAME == ".here" { at[$1] = $2; next } FILENAME == ".comms" 
   { split($1, w, "/"); k = "mount=" at[$1] OFS "pid=" w[3] OFS "comm=" comm[w[3]]; if ((at[$1], $3) in s) next; s[at[$1], $3] = 1
     n[k]++; z[k] += $2; if ($2 > m[k]) { m[k] = $2; l[k] = name[$1] } }
   END { for (k in n) print "held", k, "files=" n[k], "held_kb=" z[k], "largest=" l[k] }' .here .comms .links .sizes | head -n 200
-rm -f .links .here .sizes .comms
-rm -f .mounts .full .ids
 echo end
 """
 

@@ -78,7 +78,6 @@ timeout -s KILL 1 true 2> .err && limit='timeout -s KILL 2'
 n=0
 while kill -0 $! 2> .err && [ $n -lt 5 ]; do sleep 1; n=$((n + 1)); done
 cat .df
-rm -f .mounts .df .err
 : "$SECS"
 """
 

@@ -75,7 +75,7 @@ fi
       if (t - first[k] >= 1 && !(w[10] in owner) && walks < 2) late = 1 }
     close(f) }
   function walk(  c, l, s, n, w, i) {
-    walks++; late = 0; c = "ss -Huanpe 2> /dev/null"
+    walks++; late = 0; c = "exec ss -Huanpe 2> /dev/null"
     while ((c | getline l) > 0) if (l ~ /:53 / && match(l, / ino:[0-9]+/)) {
       i = substr(l, RSTART + 5, RLENGTH - 5)
       if (match(l, /\(\("[^"]*",pid=[0-9]+/)) { s = substr(l, RSTART + 3, RLENGTH - 3); split(s, w, "\",pid="); gsub(/[\t=]/, "_", w[1]); owner[i] = w[2] "\tcomm=" w[1] } }
@@ -97,7 +97,7 @@ fi
   }') &
 wait $!
 wait $!
-end_ticks .err .over
+end_ticks
 """
 )
 

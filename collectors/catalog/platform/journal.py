@@ -46,7 +46,6 @@ END {
   for (u in first) printf "unit\tunit=%s\terrors=%d\twarnings=%d\trecent_errors=%d\trecent_warnings=%d\tfirst_s=%d\tlast_s=%d\n", substr(u, 1, 100), e[u], w[u], re[u], rw[u], first[u], last[u]
   printf "journal\tlines=%d\twindow_s=%d\n", NR, window
 }' .lines
-rm -f .lines .err
 """
 
 

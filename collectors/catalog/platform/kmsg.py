@@ -54,7 +54,6 @@ else
     exit 69
 fi
 tail -n 2000 .log
-rm -f .log .err
 """
 
 

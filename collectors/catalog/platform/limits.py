@@ -101,7 +101,6 @@ F=${F%%=*}
   $1 ~ /:Threads:$/ && p in u { tasks[u[p]] += $2 }
   $1 ~ /:Max$/ && $3 != "unlimited" && $3 > 1 && (!(u[p] in most) || $3 < most[u[p]]) { most[u[p]] = $3 }
   END { for (x in most) if (x in tasks) printf "l\ttasks_of_user\t%s\t%s\tuser\t%s\t\n", tasks[x], most[x], x }'
-rm -f .status
 F= G= n=0
 {
   for p in $P ${TARGET_PIDS-}; do

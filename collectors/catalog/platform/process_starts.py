@@ -108,7 +108,7 @@ wait $!
   timeout 3 systemctl show "$u" -p NRestarts,Result,ExecMainStatus,ActiveState 2> .err | awk -F= -v u="$u" '{ v[$1] = $2 }
     END { if ("NRestarts" in v) printf "unit\tunit=%s\trestarts=%s\tresult=%s\tstatus=%s\tstate=%s\n", u, v["NRestarts"], v["Result"], v["ExecMainStatus"], v["ActiveState"] }'
 done < .units
-end_ticks .err .over .units
+end_ticks
 """
 )
 
