@@ -46,22 +46,50 @@ save() {
         [ "$is" = "$2" ] || return 0
     fi
     if [ "$2" = legacy ]; then
-        [ -n "$($ns cat "/proc/net/${1}_tables_names" 2> .err)" ] || return 0
+        names=
+        if [ -n "$ns" ]; then
+            names=$($ns cat "/proc/net/${1}_tables_names" 2> .err)
+        else
+            { read -r names < "/proc/net/${1}_tables_names"; } 2> .err
+        fi
+        [ -n "$names" ] || return 0
     else
         loaded nf_tables || return 0
-        managed=1
     fi
-    echo "backend $2 $1"
-    $ns "$tool" -c 2> .err | awk -v f="$2 $1" '
-/^\*/ { t = substr($0, 2) }
-/^:/ {
+    echo "@ $2 $1"
+    $ns "$tool" -c 2> .err
+}
+tables() {
+    command -v nft > .err && loaded nf_tables || return 0
+    echo "@ nftables"
+    $ns nft -a -t list ruleset 2> .err || $ns nft -a list ruleset 2>> .err
+}
+look() {
+    at "$1" rules
+    { for family in ip ip6; do for kind in legacy nft; do save $family $kind; done; done; tables; } | awk '
+function end_backend() { if (b != "") print "lines", lines; all_lines += lines; lines = kept = 0; c = t = "" }
+function forget() {
+    split("", policy); split("", left); split("", sum)
+    split("", keep); split("", rules); split("", most)
+}
+/^@ / {
+    end_backend()
+    forget()
+    b = substr($0, 3); nft = b == "nftables"
+    if ($2 == "nft") managed = 1
+    print "backend", b
+    next
+}
+{ lines++ }
+!nft && /^\*/ { t = substr($0, 2) }
+!nft && /^:/ {
     c = substr($1, 2)
     p = substr($3, 2)
     sub(/:.*/, "", p)
     policy[c] = $2; left[c] = p; sum[c] = p + 0
     if ($2 == "DROP") keep[c] = 1
 }
-/^\[[0-9]+:[0-9]+\] -A / {
+!nft && /^\[[0-9]+:[0-9]+\] -A / {
     n = substr($1, 2)
     sub(/:.*/, "", n)
     c = $3
@@ -71,56 +99,46 @@ save() {
     if (/ -j (DROP|REJECT|TARPIT)/ || / --mode random/) {
         keep[c] = 1
         sub(/^[^ ]+ -A [^ ]+ /, "")
-        if (++kept <= 300) print "rule", f, t, c, n, substr($0, 1, 400)
+        if (++kept <= 300) print "rule", b, t, c, n, substr($0, 1, 400)
     }
 }
-/^COMMIT/ {
+!nft && /^COMMIT/ {
     for (c in keep) {
         all = policy[c] == "-" ? "-" : sprintf("%.0f", most[c] > sum[c] ? most[c] : sum[c])
-        print "chain", f, t, c, policy[c], left[c], all, rules[c] + 0
+        print "chain", b, t, c, policy[c], left[c], all, rules[c] + 0
     }
-    split("", policy); split("", left); split("", sum); split("", keep); split("", rules); split("", most)
+    forget()
 }
-END { print "lines", NR }'
-}
-tables() {
-    command -v nft > .err && loaded nf_tables || return 0
-    echo "backend nftables"
-    { $ns nft -a -t list ruleset 2> .err || $ns nft -a list ruleset 2>> .err; } | awk -v managed="$managed" '
-/^table / {
+nft && /^table / {
     f = $2; t = $3
     skip = managed && (f == "ip" || f == "ip6") && t ~ /^(filter|nat|mangle|raw|security)$/
 }
-/^\tchain / { c = $2; policy = "-"; rules = keep = 0 }
-/^\t\ttype .* hook / { if (match($0, /policy [a-z]+/)) policy = substr($0, RSTART + 7, RLENGTH - 7); next }
-/^\t\t/ && c != "" && !skip {
-    rules++
+nft && /^\tchain / { c = $2; hook = "-"; count = drops = 0 }
+nft && /^\t\ttype .* hook / { if (match($0, /policy [a-z]+/)) hook = substr($0, RSTART + 7, RLENGTH - 7); next }
+nft && /^\t\t/ && c != "" && !skip {
+    count++
     n = "-"
     if (match($0, /counter packets [0-9]+/)) n = substr($0, RSTART + 16, RLENGTH - 16)
     if (/[ \t](drop|reject)( |$)/ || /(numgen|meta) random/) {
-        keep = 1
+        drops = 1
         gsub(/counter packets [0-9]+ bytes [0-9]+/, "counter")
         gsub(/^\t+/, "")
         if (++kept <= 300) print "rule nftables", f, t, c, n, substr($0, 1, 400)
     }
 }
-/^\t}/ {
-    if (c != "" && !skip && (keep || policy == "drop"))
-        print "chain nftables", f, t, c, policy, "- -", rules
+nft && /^\t}/ {
+    if (c != "" && !skip && (drops || hook == "drop"))
+        print "chain nftables", f, t, c, hook, "- -", count
     c = ""
 }
-END { print "lines", NR }'
-}
-look() {
-    managed=
-    at "$1" rules
-    for family in ip ip6; do for kind in legacy nft; do save $family $kind; done; done
-    tables
+END { end_backend(); print all_lines + 0 > ".lines" }'
 }
 command -v nft > .err || command -v iptables-save > .err || { rm -f samples; echo "no nft, no iptables" >&2; exit 69; }
 look 0 >> samples
 nap "$SECS"
-[ "$(awk '$1 == "lines" { n += $2 } END { print n + 0 }' samples)" -gt 30000 ] || look 1 >> samples
+lines=0
+read -r lines < .lines
+[ "$lines" -gt 30000 ] || look 1 >> samples
 exit 0
 """
 )
