@@ -55,7 +55,8 @@ function sample_processes(j, f,  c, l, p, was, n, t) {
   }
   RS = "\n"
   split(many, w, "@")
-  c = "printf \"%s\\n\" " f " | " w[1] " " w[2] " -sH \"\""
+  # One program where the files are few enough for a command.
+  c = "set -- " f "; [ $# -gt 8000 ] || exec " w[2] " -sH \"\" \"$@\"; printf \"%s\\n\" \"$@\" | " w[1] " " w[2] " -sH \"\""
   while (!over[j] && (c | getline l) > 0) {
     p = substr(l, 1, index(l, ":") - 1)
     l = substr(l, length(p) + 2) "\n"

@@ -138,11 +138,13 @@ measure_space() {
   f_=0
   i_=-
   [ -n "$T_df" ] || { f_=999999999; return; }
-  set -- "$1" $($T_df -Pk "$1" 2>/dev/null | $T_tail -n 1)
+  L_=$($T_df -Pk "$1" 2>/dev/null)
+  set -- "$1" ${L_##*"$NL"}
   shift
   [ $# -lt 6 ] || f_=$4
   case $f_ in *[!0-9]* | '') f_=0 ;; esac
-  set -- $($T_df -Pi "${6-$b_}" 2>/dev/null | $T_tail -n 1)
+  L_=$($T_df -Pi "${6-$b_}" 2>/dev/null)
+  set -- ${L_##*"$NL"}
   [ $# -lt 6 ] || { i_=$4; [ "$2" != 0 ] || i_=-; }
 }
 
