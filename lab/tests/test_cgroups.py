@@ -11,7 +11,7 @@ from lab.cgroups import REAL_TIME_BUDGET, destroy_groups, take_budget
 
 
 class BudgetFile(type(Path())):  # type: ignore[misc]
-    """A file of a group, which refuses what is written as often as `refusals` says."""
+    """A file of a group, which refuses what is written with each error of `refusals`."""
 
     refusals: list[int]
 
@@ -31,7 +31,7 @@ def _create_group(folder: Path, name: str, budget: str, refusals: list[int]) -> 
     return file
 
 
-def test_take_budget_waits_until_another_group_has_given_it_back(tmp_path: Path) -> None:
+def test_take_budget_waits_until_another_group_returns_it(tmp_path: Path) -> None:
     file = _create_group(tmp_path, "web-2", "0", [errno.EINVAL, errno.EINVAL])
     take_budget(file, "950000")
     assert file.read_text() == "950000"

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import yaml
 
+from culprit.domain.messages.fill import fill_text
+
 PACKAGES = Path(__file__).parents[2]
 FILE = "messages.yaml"
 LOCALES = ("en", "zh")
@@ -65,6 +67,4 @@ def render_message(key: str, params: Mapping[str, object] | None = None, locale:
     if text is None:
         pairs = ", ".join(f"{name}={value}" for name, value in (params or {}).items())
         return f"{key} ({pairs})" if pairs else key
-    for name, value in (params or {}).items():
-        text = text.replace("{" + name + "}", str(value))
-    return text
+    return fill_text(text, params or {})

@@ -1,7 +1,8 @@
 /** Numbers of findings, compared with their thresholds. */
 
 import type { SubjectMap } from "../hosts/subject";
-import { NO_VALUE, number, quantity } from "./format";
+import { fillTemplate } from "./fillTemplate";
+import { number, quantity } from "./format";
 
 type Detail = Readonly<Record<string, unknown>>;
 
@@ -150,17 +151,19 @@ function inText(value: number, unit: string, after: string): string {
 /** Fill the summary of a rule with the number, the threshold, the subject and the details of a finding. */
 export function describeMeasure(template: string, finding: FindingLike): string {
   const own = finding.numbers[0];
-  return template.replace(/\{(\w+)\}/g, (place, name: string, at: number) => {
-    const after = template.slice(at + place.length);
-    if (name === "value" || name === "threshold") {
-      const value = own?.[name] ?? null;
-      return own && value !== null ? inText(value, own.unit, after) : NO_VALUE;
-    }
-    if (name === "baseline") return own?.baseline == null ? NO_VALUE : inText(own.baseline, own.unit, after);
-    const known = finding.detail[name] ?? finding.subject[name];
-    if (known === undefined || known === null) return place;
-    return typeof known === "number" ? number(known) : String(known);
-  });
+  const numbers: Detail = {
+    value: own?.value ?? null,
+    threshold: own?.threshold ?? null,
+    baseline: own?.baseline ?? null,
+  };
+  return fillTemplate(
+    template,
+    (name) => (name in numbers ? numbers[name] : (finding.detail[name] ?? finding.subject[name])),
+    (value, name, after) => {
+      if (typeof value !== "number") return String(value);
+      return own && name in numbers ? inText(value, own.unit, after) : number(value);
+    },
+  );
 }
 
 /** Above this ratio, the smaller of two numbers is not visible on a linear scale. */

@@ -1,12 +1,11 @@
+import { fillTemplate } from "./fillTemplate";
 import type { MessageLike } from "./messages";
 
 export type MessageTexts = Readonly<Record<string, string>>;
 
 /** Fills `{name}` places; a place without a parameter stays visible rather than becoming a hole. */
 export function fill(template: string, params: Readonly<Record<string, unknown>> = {}): string {
-  return template.replace(/\{(\w+)\}/g, (place, name: string) =>
-    params[name] === undefined || params[name] === null ? place : String(params[name]),
-  );
+  return fillTemplate(template, (name) => params[name] ?? undefined);
 }
 
 /** The text of a server's sentence; an unknown key shows itself with its parameters. */

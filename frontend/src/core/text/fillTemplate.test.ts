@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import en from "../../i18n/server.en.json";
+import zh from "../../i18n/server.zh.json";
+import { describeMeasure } from "./figures";
+import { fillTemplate } from "./fillTemplate";
+import { fill } from "./messageText";
+
+interface Case {
+  readonly template: string;
+  readonly params: Record<string, unknown>;
+  readonly text: string;
+}
+
+/** The server fills texts by the same law, and its tests read the same cases. */
+const SHARED = resolve(import.meta.dirname, "../../../../backend/culprit/tests/domain/fill_cases.json");
+const CASES = JSON.parse(readFileSync(SHARED, "utf8")) as Case[];
+const EMPTY_BRACKETS = /[(（][\s,–]*[)）]/;
+const templates = fc.constantFrom(...Object.values(en), ...Object.values(zh));
+const values = fc.constantFrom("", " ", null, "x", 0, 2.5);
+
+describe("a template with empty values", () => {
+  it.each(CASES)("is filled as the server does: $template", ({ template, params, text }) => {
+    expect(fill(template, params)).toBe(text);
+  });
+
+  it("has no empty brackets in any message of the server", () => {
+    fc.assert(
+      fc.property(templates, fc.infiniteStream(values), (template, stream) => {
+        const known = new Map<string, unknown>();
+        const lookUp = (name: string) => {
+          if (!known.has(name)) known.set(name, stream.next().value);
+          return known.get(name);
+        };
+        const text = fillTemplate(template, lookUp);
+        expect(EMPTY_BRACKETS.test(text)).toBe(EMPTY_BRACKETS.test(template));
+        expect(text).not.toContain("  ");
+        expect(text).not.toMatch(/\{\w+\}/);
+      }),
+    );
+  });
+
+  it("is the summary of a finding without details", () => {
+    const number = { measure: "m", value: 3, unit: "pct", op: ">", threshold: 25, baseline: null };
+    const finding = {
+      rule: "F-X",
+      subject: {},
+      detail: { frames: "", by: "", policy: "" },
+      numbers: [{ ...number, sample_count: 8, citations: [] }],
+    };
+    const summary = "{value} % is in the collector ({frames}); mainly {by} ({policy}).";
+    expect(describeMeasure(summary, finding)).toBe("3 % is in the collector; mainly –.");
+  });
+});
