@@ -99,9 +99,9 @@ function measure_path(  i, v) {
         }
     }
 }
-# The group of one connection for the collector `tcp_waits`, in `g`. The owner is known from a walk over the descriptors of all processes (owned), which happens only for new
+# The group of one connection for the collector `tcp_waits`, in `g`; the number of its inode in `ino`. The owner is known from a walk over the descriptors of all processes (owned), which happens only for new
 # connections and for at most a hundredth of the time, else from the last connection with the same peer or port.
-function find_group(owned,  i, p, s, w, o, ino) {
+function find_group(owned,  i, p, s, w, o) {
     gone = $1 == "CLOSE-WAIT"; unread = $2 - gone; unsent = $3; p = port($4); inbound = p in own; ino = field("ino")
     g = ""
     if (!(ino in owner)) strangers++
@@ -123,17 +123,37 @@ function find_group(owned,  i, p, s, w, o, ino) {
 # where the end of the stream counts as one byte). A connection counts after it has waited for 20 ms.
 # A request that the program has not read has waited since it was received.
 function tally_wait(  sent, got, out, come, age) {
-    all[g]++; if (last[g] != looks) { last[g] = looks; there[g]++ }
+    all[g]++; if (last[g] != looks) { last[g] = looks; there[g]++; here[g] = 0 }
+    if (++here[g] > most[g]) most[g] = here[g]
     sent = field("lastsnd"); got = field("lastrcv"); out = field("data_segs_out"); come = field("data_segs_in")
     if (unread > 0) { read_[g]++; if (inbound && got >= 20 && got < 60000 && got > old[g]) old[g] = got }
     if (unsent > 0) held[g]++
     if (/ retrans:[1-9]/) again[g]++
+    if (!inbound) tally_segments(sent, out)
     age = -1
     if (unread <= 0 && unsent == 0) {
         if (inbound) { if (come > 0 && (out <= 0 || sent - got >= 8)) age = got }
         else if (out > 0 && (come <= 0 || got - sent >= 8)) age = sent
     }
     if (age >= 20 && age < 60000) { waiting[g]++; if (age > old[g]) old[g] = age; if (when[g] != looks) { when[g] = looks; often[g]++ } }
+}
+# What this host sent to a peer, apart for data that fills a segment and for less. Each time that the timer of the first
+# segment ends, its backoff grows by one: from two on, the segment was sent three times. The bytes since the last look
+# divided by the segments of that time are near the size of a full one where the peer received full ones. Of short
+# segments, those are counted that were sent, and those that were sent again.
+function tally_segments(sent, segments,  mss, acked, new, total, w) {
+    if (unsent == 0 && sent >= 1000 && ino in acked_of) return
+    mss = field("mss"); acked = field("bytes_acked"); total = 0
+    if (mss <= 0 || acked < 0 || segments < 0) return
+    if (match($0, / retrans:[0-9]+\/[0-9]+/)) { split(substr($0, RSTART, RLENGTH), w, "/"); total = w[2] + 0 }
+    new = segments - segments_of[ino]
+    if (unsent >= mss) {
+        if (field("unacked") > 0) { full[g]++; if (field("backoff") >= 2) deep[g]++ }
+    } else if (new > 0) {
+        if (2 * (acked + unsent - acked_of[ino]) < mss * new) { short[g] += new; short_again[g] += total - total_of[ino] }
+        else if (unsent == 0 && sent < 1000) full_done[g]++
+    }
+    if (ino > 0) { acked_of[ino] = acked; segments_of[ino] = segments; total_of[ino] = total }
 }
 function list_queue() {
     own[port($4)]
@@ -256,7 +276,7 @@ function print_waits(  g, w, f, s, uid, v, c) {
         split(g, w, "\t"); f = "/proc/" w[1] "/status"; uid = ""
         while (w[1] && (getline s < f) > 0) if (s ~ /^Uid:/) { split(s, v, "\t"); uid = v[3] }
         close(f)
-        printf "wait\tpid=%s\tuid=%s\tcomm=%s\tdirection=%s\tpeer=%s\tlooks=%d\tconnections=%.2f\twaiting=%.2f\twaiting_looks=%d\toldest=%d\tunread=%.2f\tunsent=%.2f\tretransmitting=%.2f\n", w[1], uid, w[2], w[3], w[4], there[g], all[g] / looks, waiting[g] / looks, often[g], old[g], read_[g] / looks, held[g] / looks, again[g] / looks | c
+        printf "wait\tpid=%s\tuid=%s\tcomm=%s\tdirection=%s\tpeer=%s\tlooks=%d\tconnections=%.2f\twaiting=%.2f\twaiting_looks=%d\toldest=%d\tunread=%.2f\tunsent=%.2f\tretransmitting=%.2f\tmost=%d\tfull=%.2f\tdeep=%.2f\tfull_done=%.2f\tshort=%d\tshort_again=%d\n", w[1], uid, w[2], w[3], w[4], there[g], all[g] / looks, waiting[g] / looks, often[g], old[g], read_[g] / looks, held[g] / looks, again[g] / looks, most[g], full[g] / looks, deep[g] / looks, full_done[g] / looks, short[g], short_again[g] | c
         some = 1
     }
     if (some) close(c)

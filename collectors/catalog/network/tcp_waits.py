@@ -39,6 +39,10 @@ _WAITS = (
         FieldColumn("oldest", "ms"),
     ),
     *(FieldColumn("unread"), FieldColumn("unsent"), FieldColumn("retransmitting"), FieldColumn("uid")),
+    FieldColumn("connections_most", source="most"),
+    *(FieldColumn("full_unsent", source="full"), FieldColumn("full_repeated", source="deep")),
+    FieldColumn("full_acknowledged", source="full_done"),
+    *(FieldColumn("short_segments", source="short"), FieldColumn("short_repeated", source="short_again")),
 )
 
 
@@ -48,7 +52,11 @@ def parse_tcp_waits(parts: Mapping[str, Part], context: Context) -> Parsed:
     `direction` is `out` where this host is the client (then `peer` is the address and port of the server), `in` where
     it is the server (then `peer` is the port that it listens on). `waiting` are connections on which the server has
     received the whole request and has sent nothing for 20 ms or more. `oldest` is the longest such wait, also of
-    a request that the program has not read.
+    a request that the program has not read. `connections_most` is the most in one sample.
+
+    `full_unsent` are connections of `out` with unacknowledged data that fills a segment, `full_repeated` those of them
+    whose first segment was sent three times or more, `full_acknowledged` connections with acknowledged data of that size
+    within the last second. `short_segments` is how many shorter ones were sent, `short_repeated` how many of them again.
     """
     del context
     matching_field_lines = field_lines.read_field_lines(parts, ("looks", "wait"))

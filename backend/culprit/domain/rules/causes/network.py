@@ -38,13 +38,17 @@ _DROPS: tuple[Cause, ...] = (
         id="firewall-drop",
         title=Text("The firewall of this host drops service traffic", "本机防火墙丢弃业务流量"),
         what=Text(
-            "A rule of iptables or nftables drops service packets: at random, above a rate, or "
-            "for a port. Clients wait for retransmissions or give up.",
-            "iptables 或 nftables 规则随机、限速或按端口丢弃业务包；客户端只能等待重传或放弃。",
+            "A rule of iptables or nftables drops service packets: at random, above a rate, for an address or a "
+            "port, or of connections that the connection table has forgotten. Programs wait for retransmissions or "
+            "give up.",
+            "iptables 或 nftables 规则随机、限速、按地址或端口丢弃业务包，或丢弃连接跟踪表已遗忘的连接的包；"
+            "程序只能等待重传或放弃。",
         ),
         fix=Text(
-            "Remove the rule, or raise its limit above the normal traffic. Add a counter to the rule.",
-            "删除该规则，或将限速提高到正常流量之上；并为其加计数器。",
+            "Remove the rule, or raise its limit above the normal traffic. Add a counter to the rule. For packets of "
+            "forgotten connections: send keepalives more often than nf_conntrack_tcp_timeout_established, or raise it.",
+            "删除该规则，或将限速提高到正常流量之上；并为其加计数器。若丢弃的是被遗忘连接的包：使 keepalive 间隔小于 "
+            "nf_conntrack_tcp_timeout_established，或调高该值。",
         ),
         risk=Text(
             "The rule may be intended, so check its origin first. Save `iptables-save` or `nft "

@@ -14,6 +14,8 @@ from culprit.domain.rules.measures.network.loss import (
     OWN_DROPS,
     RECEIVED_TWICE,
 )
+from culprit.domain.rules.measures.network.peer_drops import NAMED_DROPS, POSSIBLE_DROPS
+from culprit.domain.rules.measures.network.segment_sizes import FULL_REPEATED, SHORT_REPEATED
 from culprit.domain.rules.measures.network.sockets import UNANSWERED
 from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
@@ -23,10 +25,12 @@ from culprit.domain.rules.use_method import Use
 OWN = (
     "F-NET-QDISC-DROP",
     "F-NET-FW-DROP",
+    "F-NET-FW-DROPS-PEER",
     "F-NET-FW-STATISTIC",
     "F-NET-MTU-SMALL",
     "F-NET-MTU-TOO-LONG",
     "F-NET-LARGE-LOST",
+    "F-NET-FULL-SEGMENTS-LOST",
     "F-NET-CONNTRACK-DROP",
     "F-SOFTNET-DROP",
     "F-NET-LINK-ERRORS",
@@ -36,6 +40,11 @@ _MOST_UNACKNOWLEDGED = Threshold("warn", 50.0, "percent: more of them wait for t
 _DATA_LOST = (
     Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
     Condition(DATA_RETRANS_PCT, ">", Threshold("lost", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
+)
+_NOT_DROPPED_HERE = Condition(
+    POSSIBLE_DROPS,
+    "<",
+    Threshold("own", 50.0, "each retransmission for a drop of this host needs a dropped packet"),
 )
 
 RULES: tuple[Rule, ...] = (
@@ -131,7 +140,7 @@ RULES: tuple[Rule, ...] = (
         measure=UNACKNOWLEDGED,
         op=">=",
         thresholds=(("warn", _MOST_UNACKNOWLEDGED),),
-        also=_DATA_LOST,
+        also=(*_DATA_LOST, _NOT_DROPPED_HERE),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("packet-loss-upstream",),
@@ -140,7 +149,60 @@ RULES: tuple[Rule, ...] = (
             "A peer that does not read closes its window, and then data waits here too.",
             "对端不读取时会关闭窗口，数据同样滞留在本机。",
         ),
-        source="ss: data that is not acknowledged; tcp_info: unanswered requests; Tcp.RetransSegs",
+        source="ss: data that is not acknowledged; tcp_info: unanswered requests; Tcp.RetransSegs; counters of drops, "
+        "without rules of the firewall that cannot select these packets",
+    ),
+    Rule(
+        id="F-NET-PEER-SILENT",
+        title=Text("Requests to a peer are lost, here or on the way", "发往对端的请求丢失于本机或途中"),
+        summary=Text(
+            "{value} % of the requests of {name} that wait for {peer} are not acknowledged ({unsent} on average).",
+            "{name} 等待 {peer} 的请求中有 {value} % 未被确认（平均 {unsent} 个）。",
+        ),
+        measure=UNACKNOWLEDGED,
+        op=">=",
+        thresholds=(("warn", _MOST_UNACKNOWLEDGED),),
+        also=_DATA_LOST,
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "errors"),
+        suspects=("packet-loss-upstream", "firewall-drop"),
+        related=(POSSIBLE_DROPS,),
+        causes=("packet-loss-upstream",),
+        refuted_by=OWN,
+        caveats=Text(
+            "Only if the drops of this host were read, F-NET-LOSS-TO-PEER excludes them.",
+            "仅当读取了本机的丢包计数时，F-NET-LOSS-TO-PEER 才能排除本机丢包。",
+        ),
+        source="ss: data that is not acknowledged; Tcp.RetransSegs",
+    ),
+    Rule(
+        id="F-NET-FW-DROPS-PEER",
+        title=Text("A firewall rule of this host drops packets of a peer", "本机防火墙规则丢弃对端的数据包"),
+        summary=Text(
+            "The rule «{rule}» dropped {packets} packets, and data of {name} to {peer} is not acknowledged. The "
+            "drops are {value} for a hundred retransmissions.",
+            "规则「{rule}」丢弃了 {packets} 个包，{name} 发往 {peer} 的数据未被确认；每百次重传对应 {value} 次丢弃。",
+        ),
+        measure=NAMED_DROPS,
+        op=">=",
+        thresholds=(
+            (
+                "warn",
+                Threshold(
+                    "warn", 50.0, "each retransmission for a drop needs a dropped packet: more than half"
+                ),
+            ),
+        ),
+        also=(Condition(UNACKNOWLEDGED, ">=", _MOST_UNACKNOWLEDGED), *_DATA_LOST),
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
+        causes=("firewall-drop",),
+        caveats=Text(
+            "Packets of closed connections are invalid too, and are dropped as intended.",
+            "已关闭连接的数据包同样属于无效状态，丢弃它们是有意的。",
+        ),
+        source="iptables-save -c, nft counters: rules for the peer, or for packets that the connection table does not "
+        "know (nf_conntrack_tcp_timeout_established, nf_conntrack_tcp_loose); Tcp.RetransSegs",
     ),
     Rule(
         id="F-NET-LARGE-LOST",
@@ -167,11 +229,56 @@ RULES: tuple[Rule, ...] = (
         use=Use("network", "errors"),
         suspects=("mtu-too-small",),
         causes=("mtu-too-small",),
+        refuted_by=("F-NET-FW-DROPS-PEER",),
         caveats=Text(
             "A device that drops bursts, or a limit of bytes, loses large packets more often too.",
             "丢弃突发流量或按字节限速的设备也会更多地丢失大包。",
         ),
         source="RFC 2923, 2.1: a black hole of path MTU discovery lets handshakes pass and full segments not",
+    ),
+    Rule(
+        id="F-NET-FULL-SEGMENTS-LOST",
+        title=Text(
+            "Full segments to a peer never arrive, and short ones do",
+            "发往对端的满长数据段始终不达，短段可达",
+        ),
+        summary=Text(
+            "{name} has sent the same full segment to {peer} three times or more on {repeated} connections, {value} % "
+            "of those with so much data. It sent {short} short segments, and nearly all arrive.",
+            "{name} 在 {repeated} 个连接上已把同一满长数据段向 {peer} 发送三次以上（占此类连接的 {value} %）；"
+            "另发送了 {short} 个短数据段，几乎全部到达。",
+        ),
+        measure=FULL_REPEATED,
+        op=">",
+        thresholds=(
+            (
+                "warn",
+                Threshold(
+                    "warn",
+                    50.0,
+                    "percent: (2p)² where p of the segments are lost, so p above 35 % (RFC 6298)",
+                ),
+            ),
+        ),
+        also=(
+            Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
+            Condition(
+                SHORT_REPEATED,
+                "<",
+                Threshold("short", 10.0, "percent: of 35 % that are lost as many are sent again"),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
+        suspects=("mtu-too-small",),
+        causes=("mtu-too-small",),
+        refuted_by=("F-NET-FW-DROPS-PEER",),
+        caveats=Text(
+            "A device that inspects content, or that has forgotten idle connections, can drop the same segment each "
+            "time too.",
+            "检查内容的设备，或遗忘了空闲连接的设备，也可能每次都丢弃同一数据段。",
+        ),
+        source="ss: backoff, unacked and bytes_acked of tcp_info; RFC 2923, 2.1: black holes of path MTU discovery",
     ),
     Rule(
         id="F-NET-LOSS-ELSEWHERE",

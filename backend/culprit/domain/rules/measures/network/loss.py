@@ -17,25 +17,23 @@ from culprit.domain.rules.measures.service_time.services import normalize_target
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
-_OWN = (
+#: Counters of packets of any connection that this host drops.
+PATH_DROPS = (
     *("net.rx_drop_per_s", "net.tx_drop_per_s", "net.rx_err_per_s", "net.tx_err_per_s"),
     *("net.rx_fifo_per_s", "net.ip_in_discards_per_s", "net.ip_out_discards_per_s"),
     *("softnet.dropped_per_s", "conntrack.drops_per_s", "conntrack.early_drops_per_s"),
-    *(
-        "tcp.listen_overflows_per_s",
-        "tcp.listen_drops_per_s",
-        "tcp.backlog_drop_per_s",
-        "tcp.rcvq_drop_per_s",
-    ),
+    *("tcp.backlog_drop_per_s", "tcp.rcvq_drop_per_s"),
 )
+_OWN = (*PATH_DROPS, "tcp.listen_overflows_per_s", "tcp.listen_drops_per_s")
 #: Handshakes are counted at the start and the end of a capture.
 _SNAPSHOTS = 2
 #: The ratio where data was retransmitted and no handshake was: far above that of random loss.
 NO_HANDSHAKE_LOST = 100.0
-_SOURCES = (("qdisc",), ("firewall",), ("net_dev",), ("softnet",), ("snmp",), ("netstat_ext",))
+#: What shows the drops of a host.
+SOURCES = (("qdisc",), ("firewall",), ("net_dev",), ("softnet",), ("snmp",), ("netstat_ext",))
 
 
-def _data_retransmits(view: HostView) -> tuple[EventRate, float]:
+def read_data_retransmits(view: HostView) -> tuple[EventRate, float]:
     """Return the segments with data that were retransmitted, and how many segments were sent with them.
 
     Handshakes sent again are left out: a peer that does not accept makes those, with nothing lost on the way.
@@ -50,7 +48,7 @@ def _data_retransmits(view: HostView) -> tuple[EventRate, float]:
 
 
 def _data_pct(view: HostView) -> Sequence[Measurement]:
-    data, total = _data_retransmits(view)
+    data, total = read_data_retransmits(view)
     if not data.citations:
         return ()
     doubts: tuple[Sentence, ...] = ()
@@ -62,7 +60,7 @@ def _data_pct(view: HostView) -> Sequence[Measurement]:
 
 def _received_twice(view: HostView) -> Sequence[Measurement]:
     """Percent of the retransmitted segments with data that peers report to have received twice; 0 without reports."""
-    data, _ = _data_retransmits(view)
+    data, _ = read_data_retransmits(view)
     late = read_event_rate(view, "tcp.dsack_recv_per_s")
     if not data.citations or data.count <= 0:
         return ()
@@ -72,7 +70,7 @@ def _received_twice(view: HostView) -> Sequence[Measurement]:
 
 def _per_handshake(view: HostView) -> Sequence[Measurement]:
     """How the share of data sent again compares with that of handshakes: about 1 where packets get lost at random."""
-    data, total = _data_retransmits(view)
+    data, total = read_data_retransmits(view)
     again, opened = _handshake_retransmits(view)
     if not data.citations:
         return ()
@@ -147,7 +145,7 @@ def own_drops(view: HostView) -> tuple[float, str, tuple[Citation, ...]]:
 
 
 def _own_share(view: HostView) -> Sequence[Measurement]:
-    data, _ = _data_retransmits(view)
+    data, _ = read_data_retransmits(view)
     dropped, most, cites = own_drops(view)
     if not cites:
         return ()
@@ -244,7 +242,7 @@ OWN_DROPS = Measure(
     "net.own_drops_per_100_retransmits",
     "count",
     Text("Own drops for a hundred retransmissions", "每百次重传中本机丢弃数"),
-    _SOURCES,
+    SOURCES,
     _own_share,
 )
 NO_ROOM = Measure(

@@ -1,0 +1,71 @@
+"""Whether segments to a peer get lost by their size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.contract import Text
+from culprit.domain.rules.finding import Measurement, Subject
+from culprit.domain.rules.intervals import estimate_share
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.measures.service_time.services import SESSIONS
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
+
+_NEEDS = (("tcp_waits",),)
+
+
+def _list_callers(view: HostView) -> Iterator[tuple[TableRow, Subject]]:
+    """Yield the connections of each process to a peer, where the sizes of segments were read."""
+    for row in view.rows("tcp_waits"):
+        is_caller = row.text("direction") == "out" and row.number("pid") and row.text("comm") not in SESSIONS
+        if is_caller and row.number("full_unsent") is not None:
+            yield row, (("dst", row.text("peer")), ("pid", row.text("pid")))
+
+
+def _full_repeated(view: HostView) -> Iterator[Measurement]:
+    """Percent of the connections with data for full segments whose first segment was sent three times or more."""
+    for row, subject in _list_callers(view):
+        repeated = row.number("full_repeated") or 0.0
+        total = (row.number("full_unsent") or 0.0) + (row.number("full_acknowledged") or 0.0)
+        if total > 0:
+            detail: Detail = {
+                "name": row.text("comm"),
+                "peer": row.text("peer"),
+                "repeated": round(repeated, 1),
+                "short": round(row.number("short_segments") or 0.0),
+            }
+            count = total * (row.number("samples") or 0.0)
+            yield _measure_share(row, subject, repeated / total, count, detail)
+
+
+def _short_repeated(view: HostView) -> Iterator[Measurement]:
+    """Percent of the segments shorter than half of a full one that were sent again."""
+    for row, subject in _list_callers(view):
+        count = row.number("short_segments") or 0.0
+        if count > 0:
+            yield _measure_share(row, subject, (row.number("short_repeated") or 0.0) / count, count, {})
+
+
+def _measure_share(
+    row: TableRow, subject: Subject, share: float, count: float, detail: Detail
+) -> Measurement:
+    share = min(1.0, share)
+    interval = estimate_share(share, count)
+    return Measurement(100.0 * share, subject, (row.citation,), round(count), (), detail, interval)
+
+
+FULL_REPEATED = Measure(
+    "peer.full_segments_repeated_pct",
+    "pct",
+    Text("Connections whose full segment was sent three times", "满长数据段已发送三次的连接占比"),
+    _NEEDS,
+    lambda view: list(_full_repeated(view)),
+)
+SHORT_REPEATED = Measure(
+    "peer.short_segments_repeated_pct",
+    "pct",
+    Text("Short segments sent again", "短数据段重传率"),
+    _NEEDS,
+    lambda view: list(_short_repeated(view)),
+)
