@@ -71,7 +71,8 @@ RULES: tuple[Rule, ...] = (
             "Requests that a program delays on purpose, by a timer or a limit of their rate, look the same.",
             "程序有意延迟（定时器或限速）的请求看起来相同。",
         ),
-        source="/proc/PID/task/TID/syscall; tcp_info of ss",
+        source="/proc/PID/task/TID/syscall; tcp_info of ss: requests in send queues wait for the network, and "
+        "connections that come and go are below any limit",
     ),
     Rule(
         id="F-LOOP-SATURATED",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
@@ -19,6 +19,8 @@ from culprit.domain.rules.view import HostView, TableRow
 _LEAST_CONNECTIONS = 2.0
 #: Where answers are due on more of the connections, the peer or their number is what requests wait for.
 _MOST_WAITING = 0.5
+#: A pool that is used up has all of its connections at any time; with fewer, a request could open a further one.
+_LEAST_OF_MOST = 0.9
 _NEEDS = (("proc_threads",), ("tcp_waits",))
 
 
@@ -28,7 +30,8 @@ def _inside_per_connection(
     """Requests that no thread and no peer works on, for each connection to a peer on which no answer is due.
 
     Only event loops are measured: they take requests without a thread each. A runtime that parks threads has locks of
-    its own, which look the same.
+    its own, which look the same. A request whose data a peer has not acknowledged has its connection and waits for the
+    network. A pool whose number of connections changes has not reached its limit.
     """
     del times
     inside = account.amounts.get((UNKNOWN, ""))
@@ -39,19 +42,27 @@ def _inside_per_connection(
     for row in view.rows("tcp_waits"):
         if row.text("direction") == "out" and row.text("pid") in account.service.pids:
             groups[row.text("peer")].append(row)
+    sending = sum(sum_column(rows, "unsent") for rows in groups.values())
+    held = max(0.0, inside.number - sending)
     for peer, rows in groups.items():
-        connections, waiting = sum_column(rows, "connections"), sum_column(rows, "waiting")
-        if connections < _LEAST_CONNECTIONS or waiting > _MOST_WAITING * connections:
+        connections = sum_column(rows, "connections")
+        busy = sum_column(rows, "waiting") + sum_column(rows, "unsent")
+        if connections < _LEAST_CONNECTIONS or busy > _MOST_WAITING * connections or not _is_used_up(rows):
             continue
         detail: Detail = {
             "name": account.service.name,
             "peer": peer,
             "connections": round(connections, 1),
-            "held": round(inside.number, 1),
+            "held": round(held, 1),
         }
         cites = tuple(dict.fromkeys((*cite_rows(rows), *inside.citations, *cite_time(account))))
-        value = inside.number / connections
-        yield Measurement(value, account.service.subject, cites, account.samples, (), detail)
+        yield Measurement(held / connections, account.service.subject, cites, account.samples, (), detail)
+
+
+def _is_used_up(rows: Sequence[TableRow]) -> bool:
+    """Return whether a pool has about its greatest number of connections at any time; True where that was not read."""
+    known = [row for row in rows if row.number("connections_most") is not None]
+    return sum_column(known, "connections") >= _LEAST_OF_MOST * sum_column(known, "connections_most")
 
 
 INSIDE_PER_CONNECTION = Measure(
