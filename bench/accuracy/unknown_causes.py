@@ -84,30 +84,36 @@ def remove_causes(
 
 
 def render_unknown_causes(answers: Sequence[UnknownCauseAnswer]) -> list[str]:
-    """Return the sums and a table with the causes that are wrongly likely in the most rounds, the worst first."""
+    """Return the sums and a table of the causes by the number of rounds in which they are likely, the worst first."""
     wrong = [item for item in answers if item.wrong]
     linked = [item for item in answers if item.consequences and not item.wrong]
     silent = len(answers) - len(wrong) - len(linked)
-    rounds = Counter(name for item in answers for name in item.wrong)
-    rows = sorted(rounds.items(), key=lambda row: (-row[1], row[0]))
+    rounds = Counter((name, "wrong") for item in answers for name in item.wrong)
+    rounds += Counter((name, "consequence") for item in answers for name in item.consequences)
+    rows = sorted(rounds.items(), key=lambda row: (row[0][1] != "wrong", -row[1], row[0]))
     lines = [
         f"Without the true causes, in {len(answers)} faulty rounds: a cause that is not linked to the truth is likely "
         f"in {len(wrong)}, a consequence of the truth alone in {len(linked)}, none in {silent}.",
         "",
-        "| wrongly likely | rounds | true causes | by rules |",
-        "|---|--:|---|---|",
+        "| likely | as | rounds | true causes | by rules |",
+        "|---|---|--:|---|---|",
     ]
-    for name, count in rows[:MAX_ROWS]:
-        of_cause = [item for item in answers if name in item.wrong]
-        truth = _count_names(cause for item in of_cause for cause in item.truth)
-        support = _count_names(rule for item in of_cause for rule in item.wrong[name])
-        lines.append(f"| {name} | {count} | {truth} | {support} |")
+    for (name, role), count in rows[:MAX_ROWS]:
+        support = [
+            (item.truth, by)
+            for item in answers
+            if (by := (item.wrong if role == "wrong" else item.consequences).get(name)) is not None
+        ]
+        truth = _count_names(cause for causes, _ in support for cause in causes)
+        lines.append(
+            f"| {name} | {role} | {count} | {truth} | {_count_names(r for _, by in support for r in by)} |"
+        )
     if rows[MAX_ROWS:]:
-        lines.append(f"| {len(rows) - MAX_ROWS} more | {sum(count for _, count in rows[MAX_ROWS:])} | | |")
+        lines.append(f"| {len(rows) - MAX_ROWS} more | | {sum(count for _, count in rows[MAX_ROWS:])} | | |")
     return lines
 
 
 def _count_names(names: Iterable[str], limit: int = 5) -> str:
     counts = sorted(Counter(names).items(), key=lambda row: (-row[1], row[0]))
-    shown = [f"{name} {count}" if count > 1 else name for name, count in counts[:limit]]
-    return ", ".join([*shown, *(["…"] if counts[limit:] else [])])
+    parts = [f"{name} {count}" if count > 1 else name for name, count in counts[:limit]]
+    return ", ".join([*parts, *(["…"] if counts[limit:] else [])])

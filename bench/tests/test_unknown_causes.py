@@ -68,7 +68,7 @@ def test_removed_cause_neither_refutes_nor_harms() -> None:
     assert answer(["truth"], [refuter, silent], causes).wrong == {}
 
 
-def test_rule_that_also_states_another_cause_stays_for_that_one() -> None:
+def test_rule_that_also_states_another_cause_remains_for_it() -> None:
     rules = {"B": make_rule("B", "truth", "other"), "H": make_rule("H"), "T": make_rule("T", "truth")}
     known_rules, known_causes = remove_causes(
         ["truth"], rules, {"truth": make_cause("truth"), "other": make_cause("other", "truth")}
@@ -87,7 +87,11 @@ def test_table_names_the_worst_cause_first_and_is_bounded() -> None:
     lines = render_unknown_causes(answers)
     assert "in 4 faulty rounds" in lines[0] and "likely in 2, a consequence" in lines[0]
     assert "alone in 1, none in 1." in lines[0]
-    assert lines[4:] == ["| bad | 2 | truth 2 | R 2, S |", "| worse | 1 | truth | R |"]
+    assert lines[4:] == [
+        "| bad | wrong | 2 | truth 2 | R 2, S |",
+        "| worse | wrong | 1 | truth | R |",
+        "| next | consequence | 2 | truth 2 | R 2 |",
+    ]
     many = [UnknownCauseAnswer(("truth",), {f"c{at:03}": ("R",) for at in range(2 * MAX_ROWS)}, {})]
     rows = render_unknown_causes(many)[4:]
-    assert (len(rows), rows[-1]) == (MAX_ROWS + 1, f"| {MAX_ROWS} more | {MAX_ROWS} | | |")
+    assert (len(rows), rows[-1]) == (MAX_ROWS + 1, f"| {MAX_ROWS} more | | {MAX_ROWS} | | |")

@@ -16,6 +16,7 @@ class Cause:
     of threads (see `service_time.activities`) through which it makes requests slow; none for a cause that makes them
     fail or that has no single way. `tested_by` are the collectors of a later stage that decide it. `proven_by` are the
     faults of the fault lab in which it was named correctly; without one, its confidence is at most `possible`.
+    `needs_room` is whether it claims that more workers would help, which needs room in what they wait for.
     """
 
     id: str
@@ -28,3 +29,4 @@ class Cause:
     mechanisms: tuple[str, ...] = ()
     tested_by: tuple[str, ...] = ()
     proven_by: tuple[str, ...] = ()
+    needs_room: bool = False

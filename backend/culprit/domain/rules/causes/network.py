@@ -241,6 +241,7 @@ _SOCKETS: tuple[Cause, ...] = (
         explains=("listen-queue-overflow",),
         tested_by=("worker_pools", "server_logs"),
         proven_by=("listen-overflow-decoy",),
+        needs_room=True,
     ),
     Cause(
         id="ephemeral-port-exhaustion",

@@ -7,8 +7,9 @@
    do not make a busy neighbor likely. That requests fail is no harm of causes that take time: those make them slow.
    Where the time of such a service is accounted for, the mechanisms of the cause must also explain at least a tenth
    of its time that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is
-   no cause at any size. That a service of this host answers late is possible at most: its own time account shows
-   why. Context never supports a cause.
+   no cause at any size. That workers are too few is possible at most where most of their time goes to what one more
+   of them would wait for as well (see `worker_room`). That a service of this host answers late is possible at most:
+   its own time account shows why. Context never supports a cause.
 3. Causes are ordered by: likely before possible; those with harm and evidence, proven in the lab or not, before
    others; those that a direct finding proves, unless they explain less than a
    tenth of the time; share of the time that they explain, in tenths; strength; severity; number of independent rules;
@@ -40,6 +41,7 @@ from culprit.domain.rules.measures.service_time.amounts import Share
 from culprit.domain.rules.measures.service_time.services import LocalService, ServiceMap
 from culprit.domain.rules.ranking.explanations import ExplanationGraph, build_graph
 from culprit.domain.rules.ranking.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim, has_place
+from culprit.domain.rules.ranking.worker_room import lacks_room
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
 from culprit.domain.rules.use_method import Use
@@ -233,7 +235,8 @@ def _candidate(
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
     is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
     is_evident = is_strong and is_harmed(scope) and not _is_minor(share) and not is_symptom
-    confidence: Confidence = "likely" if is_evident and cause.proven_by else "possible"
+    is_vain = cause.needs_room and lacks_room(scope, harmed.times)
+    confidence: Confidence = "likely" if is_evident and cause.proven_by and not is_vain else "possible"
     return NamedCause(cause.id, confidence, scope, tuple(evidence), share=share, is_evident=is_evident)
 
 

@@ -66,3 +66,62 @@ def test_waiting_for_a_lock_counts_for_what_its_holder_does() -> None:
     assert share is not None
     assert share.value == pytest.approx(1.0)
     assert 0.1 < share.low < 0.3 < share.high
+
+
+def confidence_of_full_pool(view: HostView, **place: str) -> str:
+    """Return the confidence of full workers and of what they explain, with direct evidence at a place."""
+    pool = make_cause("pool", needs_room=True, explains=("overflow",))
+    full, overflow = make_rule("R", "pool"), make_rule("O", "overflow")
+    subject = tuple(sorted((place or {"cgroup": "/web", "pid": "7"}).items()))
+    findings = [replace(make_finding(item), subject=subject) for item in (full, overflow)]
+    rules, causes = {"R": full, "O": overflow}, {"pool": pool, "overflow": make_cause("overflow")}
+    ranking = rank_causes(findings, rules, causes, read_service_times(view))
+    assert [(item.cause, item.explains) for item in ranking.causes] == [("pool", ("overflow",))]
+    return ranking.causes[0].confidence
+
+
+def behind(*times: dict) -> HostView:
+    """A full service whose workers wait for the database of this host."""
+    return full_service(make_time(7, "peer", 4.0, "127.0.0.1:5432"), database=times)
+
+
+@pytest.mark.parametrize(
+    ("view", "confidence"),
+    [
+        (full_service(make_time(7, "tracer", 4.0)), "possible"),
+        (full_service(make_time(7, "pipe", 4.0, detail="write")), "possible"),
+        (full_service(make_time(7, "filesystem", 4.0)), "possible"),
+        (full_service(make_time(7, "disk", 2.2, "vda"), make_time(7, "peer", 1.8, "10.9.9.9:80")), "possible"),
+        (behind(make_time(9, "condition", 4.0)), "possible"),
+        (behind(make_time(9, "tracer", 4.0)), "possible"),
+        (full_service(make_time(7, "pipe", 4.0, detail="read")), "likely"),
+        (full_service(make_time(7, "disk", 1.8, "vda"), make_time(7, "peer", 2.2, "10.9.9.9:80")), "likely"),
+        (full_service(make_time(7, "peer", 4.0, "10.9.9.9:80")), "likely"),
+        (full_service(make_time(7, "condition", 4.0)), "likely"),
+        (behind(make_time(9, "sleep", 4.0)), "likely"),
+        (behind(make_time(9, "peer", 4.0, "10.9.9.9:80")), "likely"),
+    ],
+    ids=[
+        "stopped", "full pipe", "file system", "mostly the disk", "inside the database", "stopped database",
+        "child writes", "mostly a peer", "remote peer", "waits of its own",
+        "database sleeps", "remote disk of the database",
+    ],
+)  # fmt: skip
+def test_workers_are_likely_too_few_only_where_what_they_wait_for_has_room(view, confidence: str) -> None:
+    """Full workers explain the overflow in front of them in both cases."""
+    assert confidence_of_full_pool(view) == confidence
+
+
+def test_room_of_workers_is_judged_by_the_address_that_they_serve() -> None:
+    stopped = full_service(make_time(7, "tracer", 4.0))
+    assert confidence_of_full_pool(stopped, listener="127.0.0.1:80", process="web") == "possible"
+    assert confidence_of_full_pool(stopped, listener="10.9.9.9:80", process="web") == "likely"
+
+
+def test_room_of_workers_without_a_time_account_is_not_judged() -> None:
+    assert confidence_of_full_pool(make_view()) == "likely"
+
+
+def test_services_that_wait_for_each_other_end_the_search_for_room() -> None:
+    circle = behind(make_time(9, "peer", 4.0, "127.0.0.1:80"))
+    assert confidence_of_full_pool(circle) == "likely"

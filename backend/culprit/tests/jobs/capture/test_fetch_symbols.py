@@ -147,7 +147,12 @@ def test_generated_code_is_named_by_the_map_of_its_compiler(lab, tmp_path):
     frames = list_frames(load_table(profile))
     fetch = lab.collectors(run.id)["symbols"]
     of_map = {name for name, module in frames if str(mapped.pid) in module}
-    assert any("countBusily" in name for name in of_map), (fetch.state, fetch.reason, unnamed(profile), of_map)
+    assert any("countBusily" in name for name in of_map), (
+        fetch.state,
+        fetch.reason,
+        unnamed(profile),
+        of_map,
+    )
     assert unnamed(profile)[f"/tmp/perf-{plain.pid}.map"] == "naming.generated"
     compiled.unlink()
 
