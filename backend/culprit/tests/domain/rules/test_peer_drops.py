@@ -8,9 +8,11 @@ import pytest
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Citation, Finding
 from culprit.domain.rules.measures.network.rule_selection import Peer, Selection, select_packets
-from culprit.domain.rules.registry import RULES
-from culprit.domain.rules.view import TableRow
-from culprit.tests.domain.rules.service_rows import make_wait
+from culprit.domain.rules.measures.service_time.accounts import read_service_times
+from culprit.domain.rules.ranking.rank import rank_causes
+from culprit.domain.rules.registry import CAUSES, RULES
+from culprit.domain.rules.view import HostView, TableRow
+from culprit.tests.domain.rules.service_rows import make_process, make_time, make_wait
 from culprit.tests.domain.rules.test_scale_network import build_series, build_view
 
 OWN = frozenset({"10.0.0.7"})
@@ -86,8 +88,8 @@ def test_a_target_that_is_no_address_and_port_is_no_peer(target: str) -> None:
     assert Peer.from_target(target, OWN) is None
 
 
-def evaluate_loss(rules: Sequence[dict], **rates: float) -> dict[str, Finding]:
-    """Return the findings about a peer to which 50 segments a second are sent again, by rule."""
+def build_loss(rules: Sequence[dict], **rates: float) -> HostView:
+    """Return a host whose ten workers wait for a peer to which 50 segments a second are sent again."""
     seen = {"tcp.retrans_segs_per_s": 50.0, "tcp.out_segs_per_s": 500.0, "tcp.syn_retrans_per_s": 0.0} | rates
     series = [
         build_series(name, "netstat_ext" if "syn" in name else "snmp", [value] * 10)
@@ -95,13 +97,42 @@ def evaluate_loss(rules: Sequence[dict], **rates: float) -> dict[str, Finding]:
     ]
     series += [build_series("net.rx_pps", "net_dev", [500.0] * 10, dev="eth0")]
     series += [build_series("softnet.processed_per_s", "softnet", [500.0] * 10)]
-    view = build_view(
-        *series, cpus=4, firewall_rules=rules, qdiscs=[{"dev": "eth0", "kind": "pfifo", "drops_per_s": 0, "drops": 0}],
-        tcp_waits=[make_wait(7, "web", "out", PEER, 0.5, connections=32, unsent=2)],
+    return build_view(
+        *series, cpus=4, firewall_rules=rules,
+        qdiscs=[{"dev": "eth0", "kind": "pfifo", "drops_per_s": 0, "drops": 0}],
+        process_time=[make_process(7, "web", threads=10)],
+        thread_time=[make_time(7, "peer", 10.0, PEER, longest_ms=3000)],
+        tcp_waits=[
+            make_wait(7, "web", "out", PEER, 0.5, connections=32, unsent=9),
+            make_wait(7, "web", "in", "80", 10.0, 3000, connections=10),
+        ],
     )  # fmt: skip
+
+
+def evaluate_loss(rules: Sequence[dict], **rates: float) -> dict[str, Finding]:
+    """Return the findings about such a host, by rule."""
     names = ("F-NET-LOSS-TO-PEER", "F-NET-PEER-SILENT", "F-NET-FW-DROPS-PEER")
-    findings = evaluate_rules([RULES[name] for name in names], view)
+    findings = evaluate_rules([RULES[name] for name in names], build_loss(rules, **rates))
     return {item.rule: item for item in findings}
+
+
+@pytest.mark.parametrize(
+    ("rules", "rates", "likely"),
+    [
+        pytest.param(
+            [build_rule("-m conntrack --ctstate INVALID -j DROP")], {}, ["firewall-drop"], id="own-firewall"
+        ),
+        pytest.param([], {}, ["packet-loss-upstream"], id="path"),
+        pytest.param([build_rule("(policy)")], {}, [], id="firewall-or-path"),
+        pytest.param([], {"tcp.retrans_segs_per_s": 0.0}, ["slow-dependency"], id="nothing-is-sent-again"),
+    ],
+)
+def test_a_peer_to_which_packets_get_lost_is_not_slow(
+    rules: Sequence[dict], rates: dict[str, float], likely: list[str]
+) -> None:
+    view = build_loss(rules, **rates)
+    ranking = rank_causes(evaluate_rules(RULES.values(), view), RULES, CAUSES, read_service_times(view))
+    assert [item.cause for item in ranking.causes if item.confidence == "likely"] == likely
 
 
 @pytest.mark.parametrize(
