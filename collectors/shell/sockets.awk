@@ -139,18 +139,18 @@ function tally_wait(  sent, got, out, come, age) {
 }
 # What this host sent to a peer, apart for data that fills a segment and for less. Each time that the timer of the first
 # segment ends, its backoff grows by one: from two on, the segment was sent three times. The bytes since the last look
-# divided by the segments of that time are near the size of a full one where the peer received full ones. Of short
-# segments, those are counted that were sent, and those that were sent again.
-function tally_segments(sent, segments,  mss, acked, new, total, w) {
+# divided by the segments that were sent for the first time are near the size of a full one where the peer received full
+# ones. Of short segments, those are counted that were sent, and those that were sent again.
+function tally_segments(sent, segments,  mss, acked, new, first, again, total, w) {
     if (unsent == 0 && sent >= 1000 && ino in acked_of) return
     mss = field("mss"); acked = field("bytes_acked"); total = 0
     if (mss <= 0 || acked < 0 || segments < 0) return
     if (match($0, / retrans:[0-9]+\/[0-9]+/)) { split(substr($0, RSTART, RLENGTH), w, "/"); total = w[2] + 0 }
-    new = segments - segments_of[ino]
+    new = segments - segments_of[ino]; again = total - total_of[ino]; first = new > again ? new - again : 1
     if (unsent >= mss) {
         if (field("unacked") > 0) { full[g]++; if (field("backoff") >= 2) deep[g]++ }
     } else if (new > 0) {
-        if (2 * (acked + unsent - acked_of[ino]) < mss * new) { short[g] += new; short_again[g] += total - total_of[ino] }
+        if (2 * (acked + unsent - acked_of[ino]) < mss * first) { short[g] += new; short_again[g] += again }
         else if (unsent == 0 && sent < 1000) full_done[g]++
     }
     if (ino > 0) { acked_of[ino] = acked; segments_of[ino] = segments; total_of[ino] = total }

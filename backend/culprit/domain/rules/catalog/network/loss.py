@@ -244,9 +244,9 @@ RULES: tuple[Rule, ...] = (
         ),
         summary=Text(
             "{name} has sent the same full segment to {peer} three times or more on {repeated} connections, {value} % "
-            "of those with so much data. It sent {short} short segments, and nearly all arrive.",
+            "of those with so much data. Nearly all of its short packets arrive ({short} segments, and handshakes).",
             "{name} 在 {repeated} 个连接上已把同一满长数据段向 {peer} 发送三次以上（占此类连接的 {value} %）；"
-            "另发送了 {short} 个短数据段，几乎全部到达。",
+            "短包则几乎全部到达（{short} 个短数据段，以及握手）。",
         ),
         measure=FULL_REPEATED,
         op=">",

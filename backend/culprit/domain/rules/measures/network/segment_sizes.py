@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
-from culprit.domain.rules.measures.derived import Detail
-from culprit.domain.rules.measures.service_time.services import SESSIONS
+from culprit.domain.rules.measures.derived import Detail, cite_rows, merge_citations
+from culprit.domain.rules.measures.network.rates import read_event_rate
+from culprit.domain.rules.measures.service_time.services import SESSIONS, normalize_target
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -40,11 +42,34 @@ def _full_repeated(view: HostView) -> Iterator[Measurement]:
 
 
 def _short_repeated(view: HostView) -> Iterator[Measurement]:
-    """Percent of the segments shorter than half of a full one that were sent again."""
+    """Percent of the short packets to a peer that were sent again: of short segments, and of handshakes.
+
+    How many handshakes were repeated is known for the whole host only, so that the number is an upper bound. Where the
+    handshakes are not known, the segments count alone.
+    """
+    handshakes = read_event_rate(view, "tcp.syn_retrans_per_s")
+    opened = _count_opened(view) if handshakes.citations else {}
     for row, subject in _list_callers(view):
-        count = row.number("short_segments") or 0.0
+        count, repeated = row.number("short_segments") or 0.0, row.number("short_repeated") or 0.0
+        new, destinations = opened.get(normalize_target(row.text("peer")), (0.0, []))
+        if new > 0:
+            count, repeated = count + new + handshakes.count, repeated + handshakes.count
         if count > 0:
-            yield _measure_share(row, subject, (row.number("short_repeated") or 0.0) / count, count, {})
+            measured = _measure_share(row, subject, repeated / count, count, {})
+            cites = merge_citations((*measured.citations, *cite_rows(destinations), *handshakes.citations))
+            yield replace(measured, citations=cites) if new > 0 else measured
+
+
+def _count_opened(view: HostView) -> Mapping[str, tuple[float, list[TableRow]]]:
+    """Return how many connections to each peer were opened in the capture, at least, with their rows."""
+    opened: dict[str, tuple[float, list[TableRow]]] = {}
+    for row in view.rows("tcp_destinations"):
+        last, first = row.number("sockets"), row.number("sockets_first")
+        if last is not None and first is not None and last > first:
+            peer = normalize_target(f"{row.text('peer')}:{row.text('port')}")
+            number, rows = opened.get(peer, (0.0, []))
+            opened[peer] = number + last - first, [*rows, row]
+    return opened
 
 
 def _measure_share(
@@ -65,7 +90,7 @@ FULL_REPEATED = Measure(
 SHORT_REPEATED = Measure(
     "peer.short_segments_repeated_pct",
     "pct",
-    Text("Short segments sent again", "短数据段重传率"),
+    Text("Short packets sent again", "短包重传率"),
     _NEEDS,
     lambda view: list(_short_repeated(view)),
 )
