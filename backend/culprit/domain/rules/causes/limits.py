@@ -51,7 +51,7 @@ CAUSES: tuple[Cause, ...] = (
             "删除的文件无法恢复；重建文件系统需先迁移数据。回退：从备份恢复文件。",
         ),
         verify=Text("At least 5 % of the inodes are free.", "可用 inode 不低于 5%。"),
-        explains=("worker-pool-exhausted",),
+        explains=("disk-full", "worker-pool-exhausted"),
         proven_by=("inodes-exhausted",),
     ),
     Cause(

@@ -34,7 +34,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：等待域名服务器的时间不足十分之一。",
         ),
         mechanisms=("dns",),
-        explains=_IN_FRONT,
+        explains=("failing-name-resolution", *_IN_FRONT),
         proven_by=("dns-slow",),
         tested_by=("dns_probe",),
     ),

@@ -17,13 +17,14 @@ from culprit.domain.rules.cause import Cause
 class MutualPair:
     """Two causes that can explain each other.
 
-    `first` explains `second`, unless a rule in `reversed_by` matched. Without such rules, the cause that ranks higher
-    explains the other.
+    `first` explains `second`, unless a rule in `reversed_by` matched and none in `kept_by`. Without rules that reverse
+    it, the cause that ranks higher explains the other.
     """
 
     first: str
     second: str
     reversed_by: tuple[str, ...] = ()
+    kept_by: tuple[str, ...] = ()
 
 
 #: All pairs of causes that declare each other. A test requires that the graph has no other cycle.
@@ -38,6 +39,11 @@ MUTUAL_PAIRS: tuple[MutualPair, ...] = (
     # A full queue drops handshakes, which looks like loss. Lost data segments are loss, and fill workers and queues.
     MutualPair("worker-pool-exhausted", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
     MutualPair("listen-queue-overflow", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
+    # A resolver that gives up reports a failure too, in the same words (EAI_AGAIN of getaddrinfo(3)). Where queries
+    # were seen to wait, that is the reason of what logs report, unless the server itself answers with errors.
+    MutualPair(
+        "failing-name-resolution", "slow-name-resolution", ("F-DNS-UNANSWERED",), ("F-DNS-SERVER-FAILS",)
+    ),
 )
 
 
@@ -75,6 +81,9 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     ),
     # With O_SYNC each write waits for the device, so a few lines are enough.
     Exclusion("sync-write-amplification", frozenset({"log-flood"}), "F-FD-OSYNC"),
+    # Without inodes, programs report ENOSPC as they do without blocks. A file system that was measured full is another.
+    Exclusion("disk-full", frozenset({"inodes-exhausted"}), "F-FS-FULL"),
+    Exclusion("disk-full", frozenset({"inodes-exhausted"}), "F-FS-NEARLY-FULL"),
 )
 
 
@@ -113,6 +122,7 @@ def build_graph(
             continue
         above, below = pair.first, pair.second
         reverse = any(rule in matched for rule in pair.reversed_by)
+        reverse = reverse and not any(rule in matched for rule in pair.kept_by)
         if not pair.reversed_by:
             reverse = rank.get(below, len(rank)) < rank.get(above, len(rank))
         if reverse:

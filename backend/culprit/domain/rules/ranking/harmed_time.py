@@ -52,22 +52,34 @@ class HarmedTime:
         harm = placed if placed and has_place(scope) else self.harm
         return any(is_relevant(item) and self._is_reached(item.subject, scope) for item in harm)
 
-    def compute_share(self, claim: TimeClaim) -> Share | None:
+    def compute_share(self, claim: TimeClaim, *, is_harm: bool = False) -> Share | None:
         """Return the share of the time of a harmed service that a claim explains.
 
         The service is the most harmed one that includes the place of the claim or waits for it; for a claim about the
         whole host, the one of which it explains most. None if there is none, or the cause states no mechanism.
+
+        Harm to the whole host does not name its service. Then it is one of those that lose time: harm that passes
+        through none of their waits for a resource is not harm by this resource, however full it is. With `is_harm`, the
+        evidence of the cause is the harm itself, and no service needs to show it.
         """
         if not claim.mechanisms:
             return None
+        accounts = self.accounts
+        suspects = [] if accounts or is_harm else self._list_suspects()
         shares = [
             self._explain(account, (claim,), ())
-            for account in self.accounts
+            for account in accounts or suspects
             if any(item.service.has_place(claim.scope) for item in self.times.list_chain(account))
         ]
-        if shares and has_place(claim.scope):
+        if shares and accounts and has_place(claim.scope):
             return shares[0]
-        return max(shares, key=lambda share: share.value, default=None)
+        return max(shares, key=lambda share: share.value, default=NO_SHARE if suspects else None)
+
+    def _list_suspects(self) -> list[TimeAccount]:
+        """Return the services that lose time, if harm is shown and names no place."""
+        if not self.harm or any(has_place(item.subject) for item in self.harm):
+            return []
+        return [account for account in self.times.accounts if account.total >= MINOR_SHARE]
 
     def compute_unexplained(self, claims: Sequence[TimeClaim]) -> float | None:
         """Return the share of the time of the most harmed service that no claim explains, 0 to 1.

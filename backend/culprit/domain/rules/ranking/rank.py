@@ -7,7 +7,8 @@
    do not make a busy neighbor likely. That requests fail is no harm of causes that take time: those make them slow.
    Where the time of such a service is accounted for, the mechanisms of the cause must also explain at least a tenth
    of its time that is not idle, with the whole interval. Otherwise it is *possible*: a pattern that harms no one is
-   no cause at any size. That workers are too few is possible at most where most of their time goes to what one more
+   no cause at any size. Harm that names no service must pass through the mechanisms too, unless the cause is supported
+   by harm that states it. That workers are too few is possible at most where most of their time goes to what one more
    of them would wait for as well (see `worker_room`). That a service of this host answers late is possible at most:
    its own time account shows why. Context never supports a cause.
 3. Causes are ordered by: likely before possible; those with harm and evidence, proven in the lab or not, before
@@ -231,7 +232,8 @@ def _candidate(
         reverse=True,
     )
     scope = evidence[0].subject
-    share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope))
+    is_harm = any(rules[item.rule].harm for item in evidence)
+    share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope), is_harm=is_harm)
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
     is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
     is_evident = is_strong and is_harmed(scope) and not _is_minor(share) and not is_symptom

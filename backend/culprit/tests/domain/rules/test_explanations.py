@@ -18,7 +18,7 @@ from culprit.domain.rules.ranking.explanations import (
 from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.tests.domain.rules.test_rank import cause, make_finding, names, ranking, rule
 
-REVERSING = sorted({rule for pair in MUTUAL_PAIRS for rule in pair.reversed_by})
+REVERSING = sorted({rule for pair in MUTUAL_PAIRS for rule in (*pair.reversed_by, *pair.kept_by)})
 
 
 def test_every_explained_cause_exists() -> None:
@@ -53,10 +53,12 @@ def test_mechanisms_are_activities() -> None:
         assert set(item.mechanisms) <= BUSY | AMBIGUOUS | {"client"}, item.id
 
 
-@pytest.mark.parametrize(("matched", "above"), [((), "a"), (("R9",), "b")])
+@pytest.mark.parametrize(
+    ("matched", "above"), [((), "a"), (("R9",), "b"), (("R9", "R8"), "a"), (("R8",), "a")]
+)
 def test_pair_is_decided_by_a_rule(matched: tuple[str, ...], above: str) -> None:
     causes = {name: cause(name) for name in "ab"}
-    graph = build_graph(causes, ["b", "a"], matched, [MutualPair("a", "b", ("R9",))])
+    graph = build_graph(causes, ["b", "a"], matched, [MutualPair("a", "b", ("R9",), ("R8",))])
     below = "b" if above == "a" else "a"
     assert graph.is_explained_by(below, above)
     assert not graph.is_explained_by(above, below)
@@ -126,3 +128,33 @@ def test_a_neighbor_explains_no_queue_that_empties() -> None:
         ("listen-queue-overflow", "likely"),
         ("cpu-neighbour-contention", "possible"),
     ]
+
+
+def test_lookups_that_were_seen_to_wait_explain_those_that_a_log_reports_as_failed() -> None:
+    """A resolver that gives up writes the same words as for an error of the server."""
+    logged, waiting = (
+        make_finding(RULES["F-LOG-NAMES-FAIL"]),
+        make_finding(RULES["F-DNS-UNANSWERED"], pid="7"),
+    )
+    result = ranking([logged, waiting], RULES.values(), CAUSES.values())
+    assert names(result) == [("slow-name-resolution", "likely")]
+    assert result.causes[0].explains == ("failing-name-resolution",)
+    for others in ((), (waiting,)):
+        errors = [logged, *others, make_finding(RULES["F-DNS-SERVER-FAILS"])]
+        result = ranking(errors, RULES.values(), CAUSES.values())
+        assert names(result) == [("failing-name-resolution", "likely")]
+    # A validation that fails takes time too, but no query is left without an answer.
+    slow = make_finding(RULES["F-TIME-DNS"], pid="7")
+    result = ranking([logged, slow], RULES.values(), CAUSES.values())
+    assert names(result) == [("failing-name-resolution", "likely")]
+
+
+def test_a_file_system_without_inodes_explains_the_message_that_no_space_is_left() -> None:
+    """ENOSPC is the answer of the kernel to both."""
+    logged, inodes = make_finding(RULES["F-LOG-SPACE-FULL"]), make_finding(RULES["F-FS-INODES"], mount="/srv")
+    result = ranking([logged, inodes], RULES.values(), CAUSES.values())
+    assert names(result) == [("inodes-exhausted", "likely")]
+    for name in ("F-FS-FULL", "F-FS-NEARLY-FULL"):
+        both = [logged, inodes, make_finding(RULES[name], mount="/data")]
+        named = {item.cause for item in ranking(both, RULES.values(), CAUSES.values()).causes}
+        assert named == {"inodes-exhausted", "disk-full"}
