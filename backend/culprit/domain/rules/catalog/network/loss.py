@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application.pools import UNACKNOWLEDGED, UNSENT
@@ -193,7 +195,7 @@ RULES: tuple[Rule, ...] = (
                 ),
             ),
         ),
-        also=(Condition(UNACKNOWLEDGED, ">=", _MOST_UNACKNOWLEDGED), *_DATA_LOST),
+        also=(Condition(UNACKNOWLEDGED, ">=", replace(_MOST_UNACKNOWLEDGED, name="network")), *_DATA_LOST),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("firewall-drop",),
