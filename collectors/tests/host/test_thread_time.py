@@ -9,7 +9,9 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from bench.support import waiting_programs
 from bench.support.waiting_programs import WaitingProgram
 from collectors.catalog.cpu.proc_threads import COLLECTOR
 from collectors.contract import Parsed, Script
+from collectors.registry import COLLECTORS
 from collectors.tests.record_fixtures import run_script
 from collectors.tests.support import BytesPart, context, read_rows
 
@@ -244,3 +247,84 @@ def test_the_connection_of_every_polling_worker_is_read(tmp_path: Path) -> None:
             parent.kill()
     mine = [row for row in rows if row["comm"].startswith("python") and row["detail"] == "poll"]
     assert sum(row["activity"] == "client" for row in mine) >= workers
+
+
+#: An event loop asks a slow partner with a synchronous client, once for each request.
+_WAITING_LOOP = """
+import asyncio, socket, sys
+partner = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+async def answer(reader, writer):
+    while await reader.readexactly(1):
+        partner.sendall(b"?")
+        partner.recv(1)
+        writer.write(b"!")
+async def serve():
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(serve())
+"""
+#: Answers each request after 200 ms.
+_SLOW_PARTNER = """
+import socket, time
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+taken = server.accept()[0]
+while taken.recv(1):
+    time.sleep(0.2)
+    taken.sendall(b"!")
+"""
+#: Six clients that each send the next request when the last one is answered, and pause in between.
+_CLIENTS = """
+import socket, sys, threading, time
+def run(number):
+    server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    while True:
+        server.sendall(b"?")
+        server.recv(1)
+        time.sleep(0.01 * number)
+for number in range(6):
+    threading.Thread(target=run, args=(number,)).start()
+"""
+
+
+def test_a_synchronous_call_of_an_event_loop_is_seen_with_the_clients_that_it_does_not_read() -> None:
+    """The wait has its peer as target, and the requests of the other clients are unread."""
+    with contextlib.ExitStack() as stack:
+
+        def start(program: str, *words: str) -> subprocess.Popen[bytes]:
+            command = waiting_programs.guard_program([sys.executable, "-c", program, *words])
+            process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+            stack.callback(process.kill)
+            return process
+
+        def read_port(process: subprocess.Popen[bytes]) -> str:
+            assert process.stdout is not None
+            return process.stdout.readline().decode().strip()
+
+        port = read_port(start(_SLOW_PARTNER))
+        loop = start(_WAITING_LOOP, port)
+        start(_CLIENTS, read_port(loop))
+        with ThreadPoolExecutor(1) as pool:
+            waits = pool.submit(sample_connections, 6)
+            threads = sample(6)
+            connections = waits.result()
+        pid = loop.pid
+    mine = {row["activity"]: row for row in read_rows(threads, "thread_time") if row["pid"] == pid}
+    assert mine["peer"]["target"] == f"127.0.0.1:{port}"
+    # What is neither on a CPU nor in the queue for one is the call: there is always a next request.
+    waiting = sum(row["time_ms"] for name, row in mine.items() if name not in {"running", "runnable"})
+    assert mine["peer"]["time_ms"] >= EXPLAINED * waiting
+    (inbound,) = [row for row in connections if row["pid"] == pid and row["direction"] == "in"]
+    assert inbound["connections"] >= 2
+    assert inbound["unread"] >= 1
+
+
+def sample_connections(seconds: int) -> list[dict[str, Any]]:
+    """Return the rows of `tcp_waits`."""
+    collector = COLLECTORS["tcp_waits"]
+    method = collector.methods[0]
+    assert isinstance(method, Script)
+    left = run_script(collector, method, seconds, "dash")
+    parsed = collector.parse({part: BytesPart(data) for part, data in left.parts.items()}, context())
+    return read_rows(parsed, "tcp_waits")

@@ -40,16 +40,16 @@ CAUSES: tuple[Cause, ...] = (
         id="blocked-event-loop",
         title=Text("A single thread that serves all clients is blocked", "服务所有客户端的单线程被阻塞"),
         what=Text(
-            "A server with one working thread (Redis, Node, an event loop) runs a long command or computation. All "
-            "other clients wait until it ends.",
-            "只有一个工作线程的服务（Redis、Node、事件循环）在执行长命令或长计算，其他客户端都要等它结束。",
+            "A server with one working thread (Redis, Node, an event loop) runs a long command or computation, or "
+            "waits in a call that blocks. All other clients wait until it ends.",
+            "只有一个工作线程的服务（Redis、Node、事件循环）在执行长命令、长计算或阻塞的调用，其他客户端都要等它结束。",
         ),
         fix=Text(
             "Find the command (SLOWLOG) or function (profile). Split it (SCAN for KEYS, smaller batches), "
             "move it to a "
-            "worker thread, or run more processes.",
+            "worker thread, or run more processes. Use an asynchronous client for calls to other services.",
             "找出该命令（SLOWLOG）或函数（性能剖析），将其拆分（以 SCAN 代替 KEYS、减小批量）、"
-            "移到工作线程，或运行多个进程。",
+            "移到工作线程，或运行多个进程；对其他服务的调用改用异步客户端。",
         ),
         risk=Text(
             "Split work is no longer atomic, and several processes share no memory. Rollback: restore the old code.",
@@ -60,6 +60,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：该线程低于单核 90 %，没有命令超过 100 ms。",
         ),
         mechanisms=("running",),
+        waits_for_peer=True,
         explains=(
             *("cpu-hot-function", "slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
             "connection-pool-exhausted",

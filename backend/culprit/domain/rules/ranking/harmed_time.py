@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
 from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE, RUNNING
@@ -24,6 +25,12 @@ class TimeClaim:
 
     mechanisms: frozenset[str]
     scope: Subject
+
+
+def build_claim(cause: Cause, scope: Subject) -> TimeClaim:
+    """Return what a cause at a place claims."""
+    peer = (PEER,) if cause.waits_for_peer and "dst" in dict(scope) else ()
+    return TimeClaim(frozenset((*cause.mechanisms, *peer)), scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,13 @@ from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, Ti
 from culprit.domain.rules.measures.service_time.amounts import Share
 from culprit.domain.rules.measures.service_time.services import LocalService, ServiceMap
 from culprit.domain.rules.ranking.explanations import ExplanationGraph, build_graph
-from culprit.domain.rules.ranking.harmed_time import MINOR_SHARE, HarmedTime, TimeClaim, has_place
+from culprit.domain.rules.ranking.harmed_time import (
+    MINOR_SHARE,
+    HarmedTime,
+    TimeClaim,
+    build_claim,
+    has_place,
+)
 from culprit.domain.rules.ranking.worker_room import lacks_room
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
@@ -169,11 +175,9 @@ def _list_claims(
     claims: list[TimeClaim] = []
     for item in stored:
         if item.confidence == "likely":
-            claims.append(TimeClaim(frozenset(causes[item.cause].mechanisms), item.scope))
+            claims.append(build_claim(causes[item.cause], item.scope))
             claims += [
-                TimeClaim(frozenset(causes[name].mechanisms), scopes[name])
-                for name in item.explains
-                if causes[name].mechanisms
+                build_claim(causes[name], scopes[name]) for name in item.explains if causes[name].mechanisms
             ]
     return claims
 
@@ -233,7 +237,7 @@ def _candidate(
     )
     scope = evidence[0].subject
     is_harm = any(rules[item.rule].harm for item in evidence)
-    share = harmed.compute_share(TimeClaim(frozenset(cause.mechanisms), scope), is_harm=is_harm)
+    share = harmed.compute_share(build_claim(cause, scope), is_harm=is_harm)
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
     is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
     is_evident = is_strong and is_harmed(scope) and not _is_minor(share) and not is_symptom

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import growth, pools
+from culprit.domain.rules.measures.application import growth, loop_waits, pools
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
 from culprit.domain.rules.measures.network import listeners
 from culprit.domain.rules.measures.service_time import shares
@@ -193,6 +193,39 @@ RULES: tuple[Rule, ...] = (
             "此时该线程无法应答任何请求；它在计算什么由剖析给出。",
         ),
         source="schedstat: time on a CPU and waiting for one is all of the time between samples of the thread",
+    ),
+    Rule(
+        id="F-TIME-LOOP-WAITS",
+        title=Text("The thread that serves all clients waits for a peer", "服务所有客户端的线程在等待对端"),
+        summary=Text(
+            "The one serving thread of {name} spends {value} % of its time that is not idle in calls to {target} "
+            "({operation}); in the meantime {unread} other clients have a request that it does not read, on average.",
+            "{name} 唯一的服务线程有 {value} % 的非空闲时间停在对 {target} 的调用中（{operation}），"
+            "期间平均有 {unread} 个其他客户端的请求未被读取。",
+        ),
+        measure=loop_waits.LOOP_WAIT,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 33.3, "percent: requests take 1.5 times as long")),
+            ("critical", Threshold("critical", 66.7, "percent: requests take three times as long")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                loop_waits.LOOP_UNREAD, ">=", Threshold("unread", 1.0, "at any time one client is not read")
+            ),
+            _LATE,
+        ),
+        refuted_by=("F-SERVICE-AS-BEFORE",),
+        harm=True,
+        causes=("blocked-event-loop",),
+        suspects=("blocked-event-loop",),
+        caveats=Text(
+            "A peer that has become slow makes such calls longer. Calls that do not block keep other clients served.",
+            "对端变慢会使此类调用更久；改为非阻塞调用后，其他客户端仍能得到服务。",
+        ),
+        source="syscall and schedstat of the thread; Recv-Q of its accepted connections. Single server: Erlang 1909",
     ),
     Rule(
         id="F-SERVICE-QUEUES",
