@@ -129,7 +129,7 @@ class Sampled:
 
     Globs are allowed. The artifact has one part, `samples`: at every tick a line
     `@ <tick> <boottime_ns> <path>` for each file, followed by the text of the file. A line of text that begins
-    with `@` is escaped with a second `@`. With `once`, files are read only at the start and the end.
+    with `@` is escaped with a second `@`. With `once`, files are read only at start and end, else `at_ends` are.
     """
 
     name: str
@@ -137,6 +137,7 @@ class Sampled:
     files: tuple[str, ...]
     interval_s: float = 1.0
     once: bool = False
+    at_ends: tuple[str, ...] = ()
 
     @property
     def command_line(self) -> str:
@@ -165,7 +166,6 @@ class Part(Protocol):
     @property
     def sha256(self) -> str:
         """Return the digest of the stored bytes."""
-        ...
 
     @property
     def size(self) -> int:

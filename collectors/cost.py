@@ -140,7 +140,8 @@ def _forecast_collector(collector: Collector, share: str, seconds: int, size: Ho
         starts = _SCRIPT_STARTS + _SEND_STARTS + count_starts(method.sh) + work.starts_per_s * seconds
         files = 0.0
     else:
-        starts, files = 0.0, len(method.files) * (2 if method.once else 1 + seconds / method.interval_s)
+        ends = len(method.files if method.once else method.at_ends)
+        starts, files = 0.0, 2 * ends + (len(method.files) - ends) * (1 + seconds / method.interval_s)
     processes = min(size.processes, work.most_processes or size.processes)
     reads = (
         files + work.processes * processes + work.threads * size.threads

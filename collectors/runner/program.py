@@ -363,8 +363,7 @@ def _build_sampled_fields(method: Sampled) -> dict[str, str]:
     if not all(_PATH.fullmatch(path) for path in method.files) or method.interval_s < 0.05:
         raise ValueError(f"method {method.name!r} reads a file that is not allowed, or reads too often")
     return {
-        "kind": "sampled",
-        "paths": " ".join(method.files),
+        **{"kind": "sampled", "paths": " ".join(method.files), "ends": " ".join(method.at_ends)},
         "every": f"{method.interval_s:g}",
         "once": str(int(method.once)),
     }

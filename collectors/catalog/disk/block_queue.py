@@ -35,7 +35,15 @@ _PATH = re.compile(r"/sys/block/([^/]{1,64})/(.{1,120})")
 _STACKED = re.compile(r"slaves/([^/]{1,64})/dev")
 _PARTITION = re.compile(r"([^/]{1,64})/partition")
 _NUMBERS = ("read_ahead_kb", "nr_requests", "rotational", "wbt_lat_usec")
-_SETTINGS = tuple(f"/sys/block/*/queue/{name}" for name in (*_NUMBERS, "scheduler"))
+_SETTINGS = (
+    "/sys/block/*/size",
+    *(f"/sys/block/*/queue/{name}" for name in (*_NUMBERS, "scheduler")),
+    "/sys/block/*/slaves/*/dev",
+    "/sys/block/*/*/partition",
+    "/sys/block/*/mq/*/nr_tags",
+    "/sys/block/*/dm/name",
+    "/sys/block/loop*/loop/backing_file",
+)
 _COLUMNS = (
     Column("dev"),
     Column("kind"),
@@ -193,16 +201,8 @@ COLLECTOR = Collector(
         Sampled(
             "sys",
             Needs(files=("/sys/block",), remedy="mount -t sysfs sysfs /sys"),
-            files=(
-                "/sys/block/*/inflight",
-                "/sys/block/*/size",
-                *_SETTINGS,
-                "/sys/block/*/slaves/*/dev",
-                "/sys/block/*/*/partition",
-                "/sys/block/*/mq/*/nr_tags",
-                "/sys/block/*/dm/name",
-                "/sys/block/loop*/loop/backing_file",
-            ),
+            files=("/sys/block/*/inflight", *_SETTINGS),
+            at_ends=_SETTINGS,
         ),
     ),
     parse=parse_block_queue,

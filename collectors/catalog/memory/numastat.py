@@ -216,6 +216,7 @@ COLLECTOR = Collector(
                 f"{_NODE}[0-9]*/cpulist",
                 f"{_NODE}[0-9]*/distance",
             ),
+            at_ends=(f"{_NODE}[0-9]*/cpulist", f"{_NODE}[0-9]*/distance"),
             interval_s=1.0,
         ),
         Script(

@@ -18,7 +18,7 @@ run_guard() {
     read_server <&3 3<&- 4>&- 5<&- 6<&- 9<&- &
     READER=$!
     read_stat "$READER"
-    READER_AT=$START
+    READ_AT=$START
   fi
   exec 3<&-
   DIR= TRY= LOCK= HAS_LOCK= CGROUPS= GO=
@@ -241,7 +241,7 @@ clean_up() {
   exec 8>&2 2>/dev/null
   [ -z "${TICK-}" ] || kill -KILL "$TICK"
   # Ended here, it is not found among the processes of the run, which would then be listed twice.
-  [ -z "$READER" ] || ! is_alive "$READER" "$READER_AT" || kill -KILL "$READER"
+  [ -z "$READER" ] || ! is_alive $READER $READ_AT || kill -KILL $READER
   # The parent only waits for the guard, and then signals the main shell.
   keep_=$PPID
   [ "$1" != finish ] && [ "$why" != finish ] || keep_="$keep_ $MAIN"

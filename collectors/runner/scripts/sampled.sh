@@ -5,17 +5,19 @@
 # network files of a target are read through it. Processes end all the time, so their files are read by grep, which
 # continues then.
 list_sampler_input() {
-  eval "e_=\$J$1_$2_every o_=\$J$1_$2_once f_=\$J$1_$2_paths"
+  eval "e_=\$J$1_$2_every o_=\$J$1_$2_once f_=\$J$1_$2_paths t_=\$J$1_$2_ends"
   printf 'J %s %s %s %s %s %s\n' "$1" "$e_" "$o_" "$secs" "$3" "$4"
   set -f
   for y_ in $f_; do
     set +f
+    # E: only at the start and the end.
+    case " $t_ " in *" $y_ "*) k_=E ;; *) k_=F ;; esac
     case $y_ in
       /sys/*)
         for p_ in $y_; do
           x_=
           [ -n "${CULPRIT_PAUSE-}" ] || { read -r x_ <"$p_"; } 2>/dev/null || [ -n "$x_" ] || continue
-          echo "F $1 $p_"
+          echo "$k_ $1 $p_"
         done ;;
       /proc/net/*)
         for p_ in $y_; do
@@ -23,7 +25,7 @@ list_sampler_input() {
         done ;;
       '/proc/[0-9]*/'*)
         if [ -n "$T_grep" ] && [ -n "$T_xargs" ]; then echo "G $1 $y_"; else printf "F $1 %s\n" $y_; fi ;;
-      *) printf "F $1 %s\n" $y_ ;;
+      *) printf "$k_ $1 %s\n" $y_ ;;
     esac
   done
   set +f

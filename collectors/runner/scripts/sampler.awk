@@ -1,7 +1,7 @@
 # Read the files of all sampled collectors in one process. stdin: `J <n> <every_s> <once> <secs> <cap> <out>` for each
-# collector and `F <n> <path>` for each of its files, or `N <n> <path> <name>` for a file of the target that is
-# reported under another name, or `G <n> <pattern>` for a file of each process. Only those of processes need programs;
-# one sleep per tick.
+# collector and `F <n> <path>` for each of its files, or `E <n> <path>` for a file that is read only first and last,
+# or `N <n> <path> <name>` for a file of the target that is reported under another name, or `G <n> <pattern>` for a
+# file of each process. Only those of processes need programs; one sleep per tick.
 # v: many = commands of xargs and grep, parted by @; go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep accepts fractions;
 # begun = start time (hundredths of a second of boottime) after a restart, because mawk exits on a read error;
 # share = the part of a CPU that it may use, beyond 0.1 s, because its priority is that of an ordinary program.
@@ -24,9 +24,11 @@ function emit(j, s) {
   printf "%s", s >> out[j]
 }
 # Read complete files: the record separator is a byte that none of them contains. Eight files share one time.
-function sample(j,  i, f, k, l, t) {
+# Without `all`, settings are left out.
+function sample(j, all,  i, f, k, l, t) {
   for (i = 1; i <= files[j] && !over[j]; i++) {
     f = file[j, i]
+    if ((j, i) in ends && !all) continue
     if ((j, i) in pattern) { sample_processes(j, f); t = ""; continue }
     k = (getline l < f)
     if (k < 0 || !k && f ~ /^\/sys\//) { close(f); if ((j, i) in called) left[j] = 1; continue }
@@ -56,7 +58,7 @@ function sample_processes(j, f,  c, l, p, was, n, t) {
   RS = "\n"
   split(many, w, "@")
   # One program where the files are few enough for a command.
-  c = "set -- " f "; [ $# -gt 8000 ] || exec " w[2] " -sH \"\" \"$@\"; printf \"%s\\n\" \"$@\" | " w[1] " " w[2] " -sH \"\""
+  c = "set -- " f "; [ $# -gt 8000 ] || exec " w[2] " -sH \"\" $*; echo $*|" w[1] " " w[2] " -sH \"\""
   while (!over[j] && (c | getline l) > 0) {
     p = substr(l, 1, index(l, ":") - 1)
     l = substr(l, length(p) + 2) "\n"
@@ -98,6 +100,7 @@ BEGIN {
     } else {
       sub(/^. [^ ]+ /, "", l)
       file[j, ++files[j]] = l
+      if (w[1] == "E") ends[j, files[j]]
       if (w[1] == "G") { pattern[j, files[j]]; wanted[l]++ }
       if (w[1] == "N") { file[j, files[j]] = w[3]; called[j, files[j]] = w[4] }
     }
@@ -120,7 +123,7 @@ BEGIN {
       t = now() + 0
       last = begun + secs[j]
       if (stop || t + 1 >= due[j] && t + 1 >= early) {
-        if (!stop || once[j]) sample(j)
+        if (!stop || once[j]) sample(j, rest == "" || t + 1 >= last)
         if (stop || t + 1 >= last) { ended[j] = 1; continue }
         if (once[j]) due[j] = last
         else {

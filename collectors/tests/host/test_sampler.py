@@ -50,6 +50,18 @@ def test_a_reader_that_uses_little_cpu_keeps_its_interval(tmp_path: Path, awk: s
     assert times[-1] - times[0] >= 1.8
 
 
+@pytest.mark.parametrize("awk", AWKS)
+def test_settings_are_read_only_first_and_last(tmp_path: Path, awk: str) -> None:
+    setting = tmp_path / "setting"
+    setting.write_text("1\n")
+    times = read_times(tmp_path, awk, Path("/proc/loadavg"), 0.02, more=f"E 1 {setting}\n")
+    samples = (tmp_path / f"samples-{awk}-0.02").read_text()
+    ticks = [int(tick) for tick in re.findall(rf"(?m)^@ (\d+) \d+ {setting}$", samples)]
+    counted = [int(tick) for tick in re.findall(r"(?m)^@ (\d+) \d+ /proc/loadavg$", samples)]
+    assert ticks == [counted[0], counted[-1]] and len(counted) >= 4
+    assert len(times) == len(ticks) + len(counted)
+
+
 @pytest.mark.skipif(shutil.which("gawk") is None, reason="gawk is not installed")
 def test_gawk_pauses_without_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = tmp_path / "pause"
@@ -72,9 +84,18 @@ def test_gawk_sleeps_where_the_pipe_is_missing(tmp_path: Path, monkeypatch: pyte
 
 
 def read_times(
-    directory: Path, awk: str, file: Path, share: float, seconds: int = 2, sleep: str = "sleep"
+    directory: Path,
+    awk: str,
+    file: Path,
+    share: float,
+    seconds: int = 2,
+    sleep: str = "sleep",
+    more: str = "",
 ) -> list[float]:
-    """Run the sampler for some seconds with five readings a second; return when it read, in seconds."""
+    """Run the sampler for some seconds with five readings a second; return when it read, in seconds.
+
+    `more` are lines of its input for other files.
+    """
     sampler = directory / "sampler.awk"
     source = Path(program.__file__).parent / "scripts" / "sampler.awk"
     sampler.write_text(PAUSE + source.read_text(encoding="ascii"), encoding="ascii")
@@ -97,7 +118,7 @@ def read_times(
             "-f",
             str(sampler),
         ],
-        input=f"J 1 0.2 0 {seconds} {1 << 30} {output}\nF 1 {file}\n".encode(),
+        input=f"J 1 0.2 0 {seconds} {1 << 30} {output}\nF 1 {file}\n{more}".encode(),
         check=True,
         timeout=60,
     )
