@@ -30,18 +30,24 @@ def _measure_waits(view: HostView, kind: str) -> list[Measurement]:
     """Measure programs by name and control group; 0 where no thread of any program was seen waiting for this.
 
     Programs of one name in two groups are two services: that clients of one wait shows nothing about the other.
+    A process that ended before its name was read is itself the place: its wait shows nothing about the whole host.
     """
     programs: defaultdict[Subject, list[TableRow]] = defaultdict(list)
     for row in view.rows("kernel_waits"):
         if row.text("kind") == kind and not row.number("kernel_thread"):
-            pairs = {"comm": row.text("comm"), "cgroup": row.text("cgroup")}
-            programs[tuple(sorted((name, value) for name, value in pairs.items() if value))].append(row)
+            programs[_build_subject(row)].append(row)
     if programs:
         return [_measure_program(view, kind, subject, rows) for subject, rows in programs.items()]
     return [
         Measurement(0.0, (), (row.citation,), int(row.number("scans") or 0))
         for row in view.rows("kernel_scans")[:1]
     ]
+
+
+def _build_subject(row: TableRow) -> Subject:
+    pairs = {"comm": row.text("comm"), "cgroup": row.text("cgroup")}
+    known = {name: value for name, value in pairs.items() if value} or {"pid": row.text("pid")}
+    return tuple(sorted(known.items()))
 
 
 def _measure_program(view: HostView, kind: str, subject: Subject, rows: Sequence[TableRow]) -> Measurement:
