@@ -12,7 +12,7 @@ from culprit.tests.domain.rules.service_rows import make_process, make_time, mak
 from culprit.tests.domain.rules.test_rank import cause as make_cause
 from culprit.tests.domain.rules.test_rank import make_finding
 from culprit.tests.domain.rules.test_rank import rule as make_rule
-from culprit.tests.domain.rules.test_service_time_rules import rank
+from culprit.tests.domain.rules.test_service_time_rules import rank, waiting_service
 
 QUEUE_OF_WEB = {"address": "*", "port": 80, "pid": 7, "queue_min": 3}
 DATABASE = [make_process(9, "postgres", threads=4)]
@@ -125,3 +125,19 @@ def test_room_of_workers_without_a_time_account_is_not_judged() -> None:
 def test_services_that_wait_for_each_other_end_the_search_for_room() -> None:
     circle = behind(make_time(9, "peer", 4.0, "127.0.0.1:80"))
     assert confidence_of_full_pool(circle) == "likely"
+
+
+@pytest.mark.parametrize(
+    ("pid", "confidence"),
+    [(7, "likely"), (99, "possible")],
+    ids=["process of the service", "another process"],
+)
+def test_wait_of_a_process_that_ended_is_at_that_process(pid: int, confidence: str) -> None:
+    """Neither its name nor its group was read. That harms the service only if it is one of its processes."""
+    wait = {
+        "pid": pid, "comm": "", "cgroup": "", "kind": "pipe_write", "function": "pipe_write", "scans": 6,
+        "scans_waiting": 6, "mean_threads": 4, "kernel_thread": 0,
+    }  # fmt: skip
+    view = waiting_service(make_time(7, "pipe", 4.0, detail="write"), kernel_waits=[wait])
+    [item] = [item for item in rank(view).causes if item.cause == "output-pipe-full"]
+    assert (item.confidence, item.scope) == (confidence, (("pid", str(pid)),))

@@ -373,7 +373,6 @@ def test_a_wait_in_the_kernel_is_that_of_a_group(groups: tuple[str, ...], confid
     assert (item.confidence, dict(item.scope)["cgroup"]) == (confidence, groups[-1])
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("place", [{}, {"cgroup": "/web"}, {"cgroup": "/batch"}])
 @pytest.mark.parametrize("mechanism", ["runnable", "disk", "fault", "peer"])
 def test_a_full_resource_is_likely_only_if_the_harm_passes_through_it(mechanism: str, place: dict) -> None:
@@ -401,19 +400,3 @@ def test_a_full_resource_is_likely_only_if_the_harm_passes_through_it(mechanism:
     rules["R"] = replace(full, harm=True)
     findings[:] = [make_finding(full)]
     assert rank_view(waiting_service(make_time(7, "pipe", 3.5, detail="write"))) == [("full", "likely")]
-=======
-@pytest.mark.parametrize(
-    ("pid", "confidence"),
-    [(7, "likely"), (99, "possible")],
-    ids=["process of the service", "another process"],
-)
-def test_wait_of_a_process_that_ended_is_at_that_process(pid: int, confidence: str) -> None:
-    """Neither its name nor its group was read. That harms the service only if it is one of its processes."""
-    wait = {
-        "pid": pid, "comm": "", "cgroup": "", "kind": "pipe_write", "function": "pipe_write", "scans": 6,
-        "scans_waiting": 6, "mean_threads": 4, "kernel_thread": 0,
-    }  # fmt: skip
-    view = waiting_service(make_time(7, "pipe", 4.0, detail="write"), kernel_waits=[wait])
-    [item] = [item for item in rank(view).causes if item.cause == "output-pipe-full"]
-    assert (item.confidence, item.scope) == (confidence, (("pid", str(pid)),))
->>>>>>> 0c70459f (Place a wait of an ended process at that process)
