@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.service_time.accounts import read_service_times
 from culprit.domain.rules.ranking.rank import rank_causes
 from culprit.domain.rules.view import HostView
@@ -141,3 +142,32 @@ def test_wait_of_a_process_that_ended_is_at_that_process(pid: int, confidence: s
     view = waiting_service(make_time(7, "pipe", 4.0, detail="write"), kernel_waits=[wait])
     [item] = [item for item in rank(view).causes if item.cause == "output-pipe-full"]
     assert (item.confidence, item.scope) == (confidence, (("pid", str(pid)),))
+
+
+@pytest.mark.parametrize("place", [{}, {"cgroup": "/web"}, {"cgroup": "/batch"}])
+@pytest.mark.parametrize("mechanism", ["runnable", "disk", "fault", "peer"])
+def test_a_full_resource_is_likely_only_if_the_harm_passes_through_it(mechanism: str, place: dict) -> None:
+    """Harm to the whole host names no service, and the services that lose time show what they wait for."""
+    harm = make_rule("H", strength=Strength.CONTEXT)
+    full = make_rule("R", "full", strength=Strength.MECHANISM, harm=False)
+    named_causes = {"full": make_cause("full", mechanisms=(mechanism,))}
+    findings = [make_finding(full, **place), make_finding(harm)]
+    rules = {"H": harm, "R": full}
+
+    def rank_view(view: HostView) -> list[tuple[str, str]]:
+        result = rank_causes(findings, rules, named_causes, read_service_times(view))
+        return [(item.cause, item.confidence) for item in result.causes]
+
+    target = "10.0.0.9:1" if mechanism == "peer" else "-"
+    runnable = 3.5 if mechanism == "runnable" else 0.0
+    inside = [] if runnable else [make_time(7, mechanism, 3.5, target)]
+    elsewhere = place.get("cgroup") == "/batch"
+    assert rank_view(waiting_service(*inside, wait=runnable)) == [
+        ("full", "possible" if elsewhere else "likely")
+    ]
+    assert rank_view(waiting_service(make_time(7, "pipe", 3.5, detail="write"))) == [("full", "possible")]
+    # Without an account, nothing contradicts the rule. Nor does an account where the rule shows the harm itself.
+    assert rank_view(make_view()) == [("full", "likely")]
+    rules["R"] = replace(full, harm=True)
+    findings[:] = [make_finding(full)]
+    assert rank_view(waiting_service(make_time(7, "pipe", 3.5, detail="write"))) == [("full", "likely")]

@@ -371,32 +371,3 @@ def test_a_wait_in_the_kernel_is_that_of_a_group(groups: tuple[str, ...], confid
     view = waiting_service(make_time(7, activity, 4.0), kernel_waits=waits)
     [item] = [item for item in rank(view).causes if item.cause == "output-pipe-full"]
     assert (item.confidence, dict(item.scope)["cgroup"]) == (confidence, groups[-1])
-
-
-@pytest.mark.parametrize("place", [{}, {"cgroup": "/web"}, {"cgroup": "/batch"}])
-@pytest.mark.parametrize("mechanism", ["runnable", "disk", "fault", "peer"])
-def test_a_full_resource_is_likely_only_if_the_harm_passes_through_it(mechanism: str, place: dict) -> None:
-    """Harm to the whole host names no service, and the services that lose time show what they wait for."""
-    harm = make_rule("H", strength=Strength.CONTEXT)
-    full = make_rule("R", "full", strength=Strength.MECHANISM, harm=False)
-    named_causes = {"full": make_cause("full", mechanisms=(mechanism,))}
-    findings = [make_finding(full, **place), make_finding(harm)]
-    rules = {"H": harm, "R": full}
-
-    def rank_view(view: HostView) -> list[tuple[str, str]]:
-        result = rank_causes(findings, rules, named_causes, read_service_times(view))
-        return [(item.cause, item.confidence) for item in result.causes]
-
-    target = "10.0.0.9:1" if mechanism == "peer" else "-"
-    runnable = 3.5 if mechanism == "runnable" else 0.0
-    inside = [] if runnable else [make_time(7, mechanism, 3.5, target)]
-    elsewhere = place.get("cgroup") == "/batch"
-    assert rank_view(waiting_service(*inside, wait=runnable)) == [
-        ("full", "possible" if elsewhere else "likely")
-    ]
-    assert rank_view(waiting_service(make_time(7, "pipe", 3.5, detail="write"))) == [("full", "possible")]
-    # Without an account, nothing contradicts the rule. Nor does an account where the rule shows the harm itself.
-    assert rank_view(make_view()) == [("full", "likely")]
-    rules["R"] = replace(full, harm=True)
-    findings[:] = [make_finding(full)]
-    assert rank_view(waiting_service(make_time(7, "pipe", 3.5, detail="write"))) == [("full", "likely")]
