@@ -59,6 +59,7 @@ CAUSES = frozenset(
         "deleted-open-file",
         "file-descriptor-limit",
         "process-limit",
+        "certificate-expired",
         "connection-limit",
         "database-connection-limit",
         "database-lock-wait",

@@ -1,0 +1,1 @@
+"""Hosts of trades: a florist, a print shop, a ferry line, a cinema and an insurer."""
