@@ -14,7 +14,7 @@ ROUNDS = int(os.environ["ROUNDS"])
 app = Flask(__name__)
 
 
-def sign(text: str) -> str:
+def sign_answer(text: str) -> str:
     """Return the signature of an answer."""
     return hashlib.pbkdf2_hmac("sha256", text.encode(), b"gloss", ROUNDS).hex()
 
@@ -33,10 +33,10 @@ def take_picture(number: int) -> Response:
 def list_papers(number: int) -> Response:
     """The papers on which a picture of this size is printed."""
     papers = [{"paper": f"paper {number % 40 + index}", "gloss": index % 3} for index in range(24)]
-    return jsonify(papers=papers, signature=sign(f"papers {number}"))
+    return jsonify(papers=papers, signature=sign_answer(f"papers {number}"))
 
 
 @app.get("/prices/<int:number>")
 def show_price(number: int) -> Response:
     """The price of a number of prints."""
-    return jsonify(prints=number, price=round(number * 0.19, 2), signature=sign(f"price {number}"))
+    return jsonify(prints=number, price=round(number * 0.19, 2), signature=sign_answer(f"price {number}"))

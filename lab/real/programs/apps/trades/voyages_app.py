@@ -17,7 +17,7 @@ CONNECT_S, ROUNDS = float(os.environ["CONNECT_S"]), int(os.environ["ROUNDS"])
 app = Flask(__name__)
 
 
-def sign(text: str) -> str:
+def sign_answer(text: str) -> str:
     """Return the signature of an answer."""
     return hashlib.pbkdf2_hmac("sha256", text.encode(), b"pier", ROUNDS).hex()
 
@@ -36,17 +36,17 @@ def show_fare(number: int) -> Response:
         abort(503)
     finally:
         connection.close()
-    return jsonify(fare=fare, signature=sign(fare))
+    return jsonify(fare=fare, signature=sign_answer(fare))
 
 
 @app.get("/ports/<int:number>")
 def show_port(number: int) -> Response:
     """The ports of a voyage."""
     ports = [f"port {(number * 7 + index) % 90}" for index in range(12)]
-    return jsonify(ports=ports, signature=sign(ports[0]))
+    return jsonify(ports=ports, signature=sign_answer(ports[0]))
 
 
 @app.get("/cabins/<int:number>")
 def list_cabins(number: int) -> Response:
     """The cabins of a ship."""
-    return jsonify(cabins=list(range(number % 9, 60)), signature=sign(f"ship {number}"))
+    return jsonify(cabins=list(range(number % 9, 60)), signature=sign_answer(f"ship {number}"))
