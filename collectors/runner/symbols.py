@@ -176,27 +176,8 @@ while read -r key id offset count size names frames frames_size; do
     while read -r first blocks; do echo "blocks $key $first $blocks"; done < .blocks >> index
 done < .heads
 }
-left=$BYTES
-send_files
-heads= keys=
-cp index .sent
-while read -r kind key id; do
-    [ "$kind" = file ] && [ "${#id}" -gt 2 ] || continue
-    rest=${id#??} path=
-    while read -r known name; do [ "$known" != "$key" ] || path=$name; done < .paths
-    set -- "/usr/lib/debug/.build-id/${id%"$rest"}/$rest.debug"
-    case $path in
-        /*) set -- "$1" "/usr/lib/debug$path.debug" "${path%/*}/.debug/${path##*/}.debug" "$path.debug" ;;
-    esac
-    for file in "$@"; do
-        [ -f "$file" ] && [ -r "$file" ] || continue
-        echo "$id" > ".id-$key-debug"
-        read_head "$key-debug"
-        break
-    done
-done < .sent
-send_files
-# A map is read with the rights of its process: in its root, as its user.
+# Maps come first: they are gone with their process, and a file is not. A map is read with the rights of its process:
+# in its root, as its user.
 for pid in $OPT_MAPS; do
     key=map-$pid inner=
     while read -r name value rest; do
@@ -221,6 +202,26 @@ for pid in $OPT_MAPS; do
         [ -s "dump-$pid.map" ] || failed "$key" gone
     fi
 done
+left=$BYTES
+send_files
+heads= keys=
+cp index .sent
+while read -r kind key id; do
+    [ "$kind" = file ] && [ "${#id}" -gt 2 ] || continue
+    rest=${id#??} path=
+    while read -r known name; do [ "$known" != "$key" ] || path=$name; done < .paths
+    set -- "/usr/lib/debug/.build-id/${id%"$rest"}/$rest.debug"
+    case $path in
+        /*) set -- "$1" "/usr/lib/debug$path.debug" "${path%/*}/.debug/${path##*/}.debug" "$path.debug" ;;
+    esac
+    for file in "$@"; do
+        [ -f "$file" ] && [ -r "$file" ] || continue
+        echo "$id" > ".id-$key-debug"
+        read_head "$key-debug"
+        break
+    done
+done < .sent
+send_files
 exit 0
 """
 )
