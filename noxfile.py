@@ -26,7 +26,9 @@ OPENAPI = ROOT / "tools" / "openapi"
 FOREIGN = ("CULPRIT_", "DATABASE_URL", "REDIS_URL", "S3_")
 PASSED_ON = ("CULPRIT_TEST_",)
 # Most of its time a test waits: for a host, a process or a limit.
-WORKERS = 2 + 2 * (os.cpu_count() or 1)
+WORKERS = 2 * (os.cpu_count() or 1)
+#: Tests that state shares of time. They run before the others, because they keep all CPUs busy and need them too.
+ALONE = ("collectors/tests/host/test_thread_time.py",)
 NO_TESTS_COLLECTED = 5
 #: Faults of CPU, memory, disk and network that every run diagnoses.
 LAB_FAULTS = ("quota-throttling", "memcg-oom", "disk-saturation", "packet-loss-upstream")
@@ -186,7 +188,11 @@ def server(session: nox.Session) -> None:
     node_environment(packages.OIDC)
     native_reader.install_native_reader(Progress())
     # A worker takes whole files, in the order of conftest.py: the longest first.
-    run_pytest(session, "pytest.xml", "-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
+    run_pytest(session, "thread_time.xml", *ALONE)
+    others = [f"--ignore={path}" for path in ALONE]
+    run_pytest(
+        session, "pytest.xml", *others, "-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder"
+    )
 
 
 @nox.session(name="e2e")
