@@ -78,9 +78,18 @@ def advance_diagnosis(diagnosis_id: UUID) -> str | None:
             _cancel_stages(session, actor, diagnosis)
         elif diagnosis.state == "running":
             _advance(session, store, actor, diagnosis)
-        if diagnosis.state != "running" and diagnosis.source in UNATTENDED_SOURCES:
-            enqueue_after_commit(session, "culprit.notify_diagnosis", diagnosis.id)
+        enqueue_followups(session, diagnosis)
         return diagnosis.state
+
+
+def enqueue_followups(session: Session, diagnosis: Diagnosis) -> None:
+    """Enqueue what follows the end of a diagnosis: its entry in the incident, and notifications of its trigger."""
+    if diagnosis.state == "running":
+        return
+    if diagnosis.incident_id is not None:
+        enqueue_after_commit(session, "culprit.record_diagnosis", diagnosis.id)
+    if diagnosis.source in UNATTENDED_SOURCES:
+        enqueue_after_commit(session, "culprit.notify_diagnosis", diagnosis.id)
 
 
 def start_first_stage(session: Session, diagnosis: Diagnosis) -> None:

@@ -18,17 +18,28 @@ from culprit.accounts.dependencies import CurrentActor
 from culprit.accounts.idempotency import Once
 from culprit.accounts.live import LiveResource, StreamOpenerDep
 from culprit.incidents import live_updates
-from culprit.incidents.chain import autopilot, fixes, hypotheses, steps, verdicts, waivers
+from culprit.incidents.chain import (
+    autopilot,
+    confirm_cause,
+    fixes,
+    hypotheses,
+    start_diagnosis,
+    steps,
+    verdicts,
+    waivers,
+)
 from culprit.incidents.records import journal, queries, service
 from culprit.incidents.records.pin_requests import PinCreate
 from culprit.incidents.records.requests import (
     AutopilotStartRequest,
+    CauseConfirmation,
     CauseRejectionCreate,
     FixCreate,
     FixUpdate,
     HypothesisCreate,
     HypothesisUpdate,
     IncidentCreate,
+    IncidentDiagnosisCreate,
     IncidentHostsCreate,
     IncidentPlaybooksCreate,
     IncidentPlaybookUpdate,
@@ -226,6 +237,16 @@ def reject_cause(
     return _add(once, db, actor, verdicts.reject_cause, incident_id, body)
 
 
+@router.post("/incidents/{incident_id}/cause-confirmations", status_code=201, response_model=IncidentResponse)
+def accept_cause(  # noqa: PLR0917
+    incident_id: UUID, body: CauseConfirmation, db: DbDep, actor: CurrentActor, store: StoreDep, once: Once
+) -> Answer:
+    """Accept a cause that a diagnosis of the incident names: its hypothesis becomes likely."""
+    return once(
+        body, lambda: _read(db, actor, confirm_cause.confirm_cause(db, actor, store, incident_id, body))
+    )
+
+
 @router.post("/incidents/{incident_id}/step-runs", status_code=201, response_model=IncidentResponse)
 def run_step(  # noqa: PLR0917
     incident_id: UUID, body: StepRunRequest, db: DbDep, actor: CurrentActor, store: StoreDep, once: Once
@@ -236,6 +257,14 @@ def run_step(  # noqa: PLR0917
         return _read(db, actor, steps.run_step(db, actor, store, incident_id, body))
 
     return once(body, make)
+
+
+@router.post("/incidents/{incident_id}/diagnoses", status_code=201, response_model=IncidentResponse)
+def diagnose_host(
+    incident_id: UUID, body: IncidentDiagnosisCreate, db: DbDep, actor: CurrentActor, once: Once
+) -> Answer:
+    """Diagnose a host for the incident; `created_id` is the diagnosis. Its causes become hypotheses at its end."""
+    return _add(once, db, actor, start_diagnosis.start_diagnosis, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/fixes", status_code=201, response_model=IncidentResponse)

@@ -208,6 +208,8 @@ export const incident = (number: number, extra: Partial<T.Incident>): T.Incident
   fixes: [],
   pins: [],
   runs: [],
+  diagnoses: [],
+  times: [{ state: "open", at: at("02:20:00") }],
   permissions: MAY,
   autopilot: null,
   needs_symptom_check: false,

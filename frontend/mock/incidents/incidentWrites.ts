@@ -118,6 +118,14 @@ write("PATCH", "/hypotheses/:id", (incident, { body }, hypothesisId) => {
   enter(incident, "hypothesis_decided", { hypothesis: playbook.key, to: playbook.state });
   return undefined;
 });
+write("POST", "/cause-confirmations", (incident, { body }) => {
+  const hypothesis = incident.hypotheses.find((each) => each.cause === body.cause);
+  if (!hypothesis) return problem(422, "incident.no_cause", "none", { cause: String(body.cause) });
+  hypothesis.state = "likely";
+  incident.causes = [{ hypothesis: hypothesis.key, cause: hypothesis.cause, confidence: "likely" }];
+  enter(incident, "hypothesis_decided", { hypothesis: hypothesis.key, to: "likely" });
+  return undefined;
+});
 write("POST", "/step-runs", (incident, { body }) => {
   const host = HOSTS.find((each) => each.id === body.host_id);
   if (!host) return problem(422, "incident.no_host", "none");

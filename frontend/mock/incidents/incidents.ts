@@ -1,6 +1,7 @@
 /** Incidents that change while they are looked at: every write bumps the version, a stale one is refused. */
 import type * as T from "../../src/client/models.ts";
 import type { HostAnswer, HostRole, IncidentHost, Symptom } from "../../src/features/incidents/api.ts";
+import { readDiagnosis, startDiagnosis } from "../analysis/diagnosisRecords.ts";
 import { delayFinding } from "../analysis/findings.ts";
 import * as live from "../captures/live.ts";
 import { id } from "../server/noise.ts";
@@ -58,12 +59,17 @@ function read(incident: T.Incident): T.Incident {
     );
     return { ...step, verdict: "supports" as const, hosts };
   });
+  const diagnoses = incident.diagnoses.map((item) => ({
+    ...item,
+    state: readDiagnosis(item.id)?.state ?? item.state,
+  }));
   const gaps = incident.gaps.filter((key) => !answered.some((run) => run.step === key));
   const edit = may.includes("incident.edit");
   const tiers = ["light", "standard", "deep", "ptrace"].filter((tier) => may.includes(`capture.${tier}`));
   return {
     ...incident,
     runs,
+    diagnoses,
     steps,
     gaps,
     next: gaps.length > 0 ? incident.next : null,
@@ -159,6 +165,23 @@ route("POST", "/incidents", ({ body }) => {
   };
   incidents.unshift(newIncident);
   return ok(read(newIncident), 201);
+});
+/** A diagnosis of an incident as the list of the incident has it. */
+export const listed = ({ id: diagnosisId, number, host, state: at, created_at }: T.Diagnosis) => ({
+  id: diagnosisId,
+  number,
+  host_id: host.id,
+  state: at,
+  created_at,
+});
+
+route("POST", "/incidents/:id/diagnoses", ({ body }, incidentId) => {
+  const incident = incidentOf(incidentId ?? "");
+  const started = incident && startDiagnosis(body);
+  if (!started) return notFound();
+  incident.diagnoses.unshift(listed(started));
+  enter(incident, "diagnosis_started", { number: started.number, host: started.host.name });
+  return ok({ ...read(incident), created_id: started.id }, 201);
 });
 route("GET", "/incidents/:id", (_, incidentId) => {
   const incident = incidents.find((each) => each.id === incidentId);

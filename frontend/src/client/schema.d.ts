@@ -1221,6 +1221,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/cause-confirmations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept Cause
+         * @description Accept a cause that a diagnosis of the incident names: its hypothesis becomes likely.
+         */
+        post: operations["incidents_accept_cause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/cause-rejections": {
         parameters: {
             query?: never;
@@ -1299,6 +1319,26 @@ export interface paths {
          * @description Withdraw an own comment, or any with the permission to resolve. Its text is deleted, the entry stays.
          */
         post: operations["incidents_withdraw_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/diagnoses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Diagnose Host
+         * @description Diagnose a host for the incident; `created_id` is the diagnosis. Its causes become hypotheses at its end.
+         */
+        post: operations["incidents_diagnose_host"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4685,6 +4725,21 @@ export interface components {
              * @enum {string}
              */
             tier: "light" | "standard" | "deep" | "ptrace";
+        };
+        /**
+         * CauseConfirmation
+         * @description A user agrees with a cause that a diagnosis of the incident names.
+         */
+        CauseConfirmation: {
+            /** Cause */
+            cause: string;
+            /**
+             * Diagnosis Id
+             * Format: uuid
+             */
+            diagnosis_id: string;
+            /** Version */
+            version: number;
         };
         /**
          * CauseOutcomeResponse
@@ -8168,6 +8223,50 @@ export interface components {
             window_to?: string | null;
         };
         /**
+         * IncidentDiagnosisCreate
+         * @description A diagnosis of a host of the incident. `seconds`: the length of its first stage.
+         */
+        IncidentDiagnosisCreate: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Seconds
+             * @default 8
+             */
+            seconds?: number;
+        };
+        /**
+         * IncidentDiagnosisResponse
+         * @description A diagnosis that was started for the incident; `GET /diagnoses/{id}` has its stages and its answer.
+         */
+        IncidentDiagnosisResponse: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "failed" | "canceled";
+        };
+        /**
          * IncidentHostRequest
          * @description A host of the incident with its scope and role.
          */
@@ -8350,6 +8449,8 @@ export interface components {
          * @description An incident. `created_id` is the ID of the object that this request created.
          *
          *     `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
+         *     `times` has the states up to the current one, with the time at which each was reached last.
+         *     `diagnoses` are the newest ones of this incident, the newest first.
          *     `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.
          */
         IncidentResponse: {
@@ -8364,6 +8465,8 @@ export interface components {
             created_by: components["schemas"]["PersonRef"] | null;
             /** Created Id */
             created_id?: string | null;
+            /** Diagnoses */
+            diagnoses: components["schemas"]["IncidentDiagnosisResponse"][];
             /** Fixes */
             fixes: components["schemas"]["FixResponse"][];
             /** Gaps */
@@ -8411,6 +8514,8 @@ export interface components {
             /** Steps */
             steps: components["schemas"]["StepResponse"][];
             symptom: components["schemas"]["Symptom"];
+            /** Times */
+            times: components["schemas"]["StateTimeResponse"][];
             /** Title */
             title: string;
             /**
@@ -13355,6 +13460,22 @@ export interface components {
             number: number;
             /** State */
             state: string;
+        };
+        /**
+         * StateTimeResponse
+         * @description When the incident reached a state.
+         */
+        StateTimeResponse: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
         };
         /**
          * StepAnswerResponse
@@ -20110,6 +20231,76 @@ export interface operations {
             };
         };
     };
+    incidents_accept_cause: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CauseConfirmation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_reject_cause: {
         parameters: {
             query?: never;
@@ -20407,6 +20598,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CommentResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_diagnose_host: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IncidentDiagnosisCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentResponse"];
                 };
             };
             /** @description Refused */

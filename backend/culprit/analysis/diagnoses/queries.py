@@ -26,6 +26,14 @@ def find_diagnosis(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagno
     return session.scalar(select_diagnoses(actor).where(Diagnosis.id == diagnosis_id))
 
 
+def list_incident_diagnoses(
+    session: Session, actor: Actor, incident_id: UUID, limit: int
+) -> Sequence[Diagnosis]:
+    """Return the newest diagnoses of an incident that the actor may see, the newest first."""
+    query = select_diagnoses(actor).where(Diagnosis.incident_id == incident_id)
+    return session.scalars(query.order_by(Diagnosis.number.desc()).limit(limit)).all()
+
+
 def load_active_hosts(session: Session, actor: Actor, ids: Iterable[UUID]) -> dict[UUID, Host]:
     """Return the active hosts among these that the actor may see."""
     query = select(Host).where(Host.id.in_(list(ids)), Host.state == "active", visible_hosts_clause(actor))

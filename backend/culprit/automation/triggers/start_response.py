@@ -12,7 +12,7 @@ from culprit.accounts import audit
 from culprit.accounts.actor import Actor
 from culprit.analysis.diagnoses import service as diagnoses
 from culprit.analysis.diagnoses.schemas import DiagnosisCreate
-from culprit.automation.diagnosis_stages import start_first_stage
+from culprit.automation.diagnosis_stages import enqueue_followups, start_first_stage
 from culprit.automation.triggers import queries
 from culprit.automation.triggers.plan_response import ResponsePlan, plan_response
 from culprit.automation.triggers.schemas import AlertState, TriggerOptions
@@ -28,10 +28,8 @@ from culprit.infra.models.evidence.event import StoredEvent
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.incidents.incident import Incident
 from culprit.infra.models.incidents.incident_host import IncidentHost
-from culprit.infra.task_queue import enqueue_after_commit
 
 SOURCE = "trigger"
-NOTIFY_JOB = "culprit.notify_diagnosis"
 #: Earliest start of an incident regardless of the time that a sender reports.
 MAX_ALERT_AGE = timedelta(hours=24)
 
@@ -156,9 +154,9 @@ def _start_diagnosis(  # noqa: PLR0917
         reason=f"{trigger.name}: {alert.title}"[:500],
     )
     diagnosis = diagnoses.create_diagnosis(session, owner, diagnosis_create, source=SOURCE)
+    diagnosis.incident_id = incident.id
     start_first_stage(session, diagnosis)
-    if diagnosis.state != "running":
-        enqueue_after_commit(session, NOTIFY_JOB, diagnosis.id)
+    enqueue_followups(session, diagnosis)
     firing = TriggerResponseRecord(
         trigger_id=trigger.id,
         host_id=host.id,

@@ -37,6 +37,7 @@ NON_CONFLICTING_KINDS = frozenset(
         "diagnosis_completed",
         "diagnosis_inconclusive",
         "diagnosis_failed",
+        "diagnosis_started",
         "kill_switch_deactivated",
         "kill_switch_activated",
     }

@@ -258,6 +258,14 @@ def list_entries(
     return session.scalars(query.order_by(JournalEntry.version, JournalEntry.id).limit(limit)).all()
 
 
+def list_state_changes(session: Session, incident_id: UUID) -> Sequence[JournalEntry]:
+    """List the journal entries about changes of the state, the oldest first."""
+    query = select(JournalEntry).where(
+        JournalEntry.incident_id == incident_id, JournalEntry.kind == "state_changed"
+    )
+    return session.scalars(query.order_by(JournalEntry.version)).all()
+
+
 def map_visible_runs(session: Session, actor: Actor, ids: Collection[UUID]) -> dict[UUID, UUID | None]:
     """Return those of these runs that are visible to this actor, with their hosts."""
     query = select(Run.id, Run.host_id).where(Run.id.in_(ids), visible_runs_clause(actor))

@@ -206,6 +206,20 @@ class IncidentRunsCreate(VersionedRequest):
     step: StepKey | None = None
 
 
+class IncidentDiagnosisCreate(StrictRequest):
+    """A diagnosis of a host of the incident. `seconds`: the length of its first stage."""
+
+    host_id: UUID
+    seconds: Annotated[int, Field(ge=5, le=60)] = 8
+
+
+class CauseConfirmation(VersionedRequest):
+    """A user agrees with a cause that a diagnosis of the incident names."""
+
+    diagnosis_id: UUID
+    cause: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}$")]
+
+
 class CauseRejectionCreate(VersionedRequest):
     """A cause that was wrong, and the correct one if it is known."""
 

@@ -31,6 +31,7 @@ from culprit.incidents.records.requests import (
 from culprit.incidents.records.snapshot import load_snapshot
 from culprit.infra.db.clock import utc_now
 from culprit.infra.models.analysis.cause_outcome import CauseOutcome
+from culprit.infra.models.analysis.diagnosis import Diagnosis
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.incidents.hypothesis import Hypothesis
 from culprit.infra.models.incidents.incident import Incident
@@ -84,11 +85,21 @@ def create_incident(session: Session, actor: Actor, incident_create: IncidentCre
         ],
     )
     apply_seed(session, incident, bridge)
+    if incident_create.diagnosis_id is not None:
+        _link_diagnosis(session, incident, incident_create.diagnosis_id)
     journal.append_entry(session, incident, actor, "incident_created", title=incident.title)
     audit.record_action(
         session, actor, "incident.create", RESOURCE, incident.id, title=incident.title, number=incident.number
     )
     return incident
+
+
+def _link_diagnosis(session: Session, incident: Incident, diagnosis_id: UUID) -> None:
+    """Make the diagnosis one of this incident, unless it is one of another. A running one is recorded when it ends."""
+    diagnosis = session.get_one(Diagnosis, diagnosis_id)
+    if diagnosis.incident_id is None:
+        diagnosis.incident_id = incident.id
+        diagnosis.recorded_at = utc_now() if diagnosis.state != "running" else None
 
 
 def apply_seed(session: Session, incident: Incident, bridge: IncidentSeed) -> None:

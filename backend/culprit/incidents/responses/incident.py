@@ -13,7 +13,9 @@ from sqlalchemy.orm import Session
 from collectors.contract import Tier
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import is_allowed
+from culprit.analysis.diagnoses import queries as diagnosis_queries
 from culprit.captures import service_collectors
+from culprit.domain.playbooks import refusals
 from culprit.domain.rules import json_form
 from culprit.domain.verification.offers import list_offers
 from culprit.incidents.records import playbook_versions, queries
@@ -26,6 +28,7 @@ from culprit.incidents.responses.schemas import (
     AutopilotResponse,
     CauseRejectionResponse,
     FixResponse,
+    IncidentDiagnosisResponse,
     IncidentHostResponse,
     IncidentOriginResponse,
     IncidentPermissions,
@@ -37,6 +40,7 @@ from culprit.incidents.responses.schemas import (
     JournalEntryResponse,
     ParticipantResponse,
     PinResponse,
+    StateTimeResponse,
     VerificationOfferResponse,
     VerificationResponse,
 )
@@ -51,6 +55,8 @@ from culprit.infra.models.incidents.verification import Verification
 
 #: An open live stream updates the presence of its user every few seconds.
 PRESENCE_TIMEOUT = timedelta(seconds=20)
+#: Older diagnoses of an incident are on the page of diagnoses.
+MAX_DIAGNOSES = 20
 
 
 def build_incident(
@@ -91,6 +97,7 @@ def build_incident(
         created_at=incident.created_at,
         updated_at=incident.updated_at,
         resolved_at=incident.resolved_at,
+        times=_times(session, incident),
         symptom=Symptom(**incident.symptom),
         window=IncidentWindowResponse(from_=incident.window_from, to=incident.window_to),
         hosts=[
@@ -124,6 +131,7 @@ def build_incident(
         fixes=_fixes(snapshot, names),
         pins=[build_pin(pin, names) for pin in snapshot.pins],
         runs=_runs(snapshot),
+        diagnoses=_diagnoses(session, actor, incident),
         permissions=_permissions(actor),
         autopilot=AutopilotResponse(**{**pilot, "by": build_user_ref(pilot_by, names)}) if pilot else None,
         needs_symptom_check=incident.state != "resolved"
@@ -274,6 +282,22 @@ def _runs(snapshot: IncidentSnapshot) -> list[IncidentRunResponse]:
         )
         for run in snapshot.runs
     ]
+
+
+def _times(session: Session, incident: Incident) -> list[StateTimeResponse]:
+    """Return when each state up to the current one was reached; a return to a state removes the later ones."""
+    reached = [StateTimeResponse(state="open", at=incident.created_at)]
+    for entry in queries.list_state_changes(session, incident.id):
+        level = refusals.STATES.index(entry.params["to"])
+        reached = [item for item in reached if refusals.STATES.index(item.state) < level]
+        reached.append(StateTimeResponse(state=entry.params["to"], at=entry.at))
+    return reached
+
+
+def _diagnoses(session: Session, actor: Actor, incident: Incident) -> list[IncidentDiagnosisResponse]:
+    rows = diagnosis_queries.list_incident_diagnoses(session, actor, incident.id, MAX_DIAGNOSES)
+    same = IncidentDiagnosisResponse.model_fields
+    return [IncidentDiagnosisResponse(**{name: getattr(row, name) for name in same}) for row in rows]
 
 
 def _moment(ns: int | None) -> datetime | None:

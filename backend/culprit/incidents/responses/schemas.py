@@ -238,10 +238,29 @@ class IncidentOriginResponse(BaseModel):
     authors: dict[str, str]
 
 
+class StateTimeResponse(BaseModel):
+    """When the incident reached a state."""
+
+    state: IncidentState
+    at: datetime
+
+
+class IncidentDiagnosisResponse(BaseModel):
+    """A diagnosis that was started for the incident; `GET /diagnoses/{id}` has its stages and its answer."""
+
+    id: UUID
+    number: int
+    host_id: UUID
+    state: Literal["running", "done", "failed", "canceled"]
+    created_at: datetime
+
+
 class IncidentResponse(BaseModel):
     """An incident. `created_id` is the ID of the object that this request created.
 
     `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
+    `times` has the states up to the current one, with the time at which each was reached last.
+    `diagnoses` are the newest ones of this incident, the newest first.
     `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.
     """
 
@@ -255,6 +274,7 @@ class IncidentResponse(BaseModel):
     created_at: datetime
     updated_at: datetime
     resolved_at: datetime | None
+    times: list[StateTimeResponse]
     symptom: Symptom
     window: IncidentWindowResponse
     hosts: list[IncidentHostResponse]
@@ -270,6 +290,7 @@ class IncidentResponse(BaseModel):
     fixes: list[FixResponse]
     pins: list[PinResponse]
     runs: list[IncidentRunResponse]
+    diagnoses: list[IncidentDiagnosisResponse]
     permissions: IncidentPermissions
     autopilot: AutopilotResponse | None
     needs_symptom_check: bool

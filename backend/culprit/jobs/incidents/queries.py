@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Select, exists, func, or_, select
 from sqlalchemy.orm import Session
 
+from culprit.infra.models.analysis.diagnosis import Diagnosis
 from culprit.infra.models.analysis.evaluation import Evaluation
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.incidents.incident import Incident
@@ -61,6 +62,13 @@ def pending_journal_runs() -> Select[UUID]:
             or_(IncidentRun.recorded_at.is_(None), IncidentRun.recorded_at < Evaluation.at),
         )
         .distinct()
+    )
+
+
+def pending_incident_diagnoses() -> Select[UUID]:
+    """Select the ended diagnoses of incidents whose runs and causes are not in the incident yet."""
+    return select(Diagnosis.id).where(
+        Diagnosis.incident_id.is_not(None), Diagnosis.recorded_at.is_(None), Diagnosis.state != "running"
     )
 
 

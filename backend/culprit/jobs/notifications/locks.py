@@ -8,7 +8,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from culprit.infra.models.automation.trigger_response import TriggerResponseRecord
-from culprit.infra.models.incidents.incident import Incident
 from culprit.infra.models.notifications.grafana_annotation import GrafanaAnnotation
 from culprit.infra.models.notifications.notification import Notification
 
@@ -24,12 +23,6 @@ def lock_trigger_response(session: Session, diagnosis_id: UUID) -> TriggerRespon
         .where(TriggerResponseRecord.diagnosis_id == diagnosis_id)
         .with_for_update(of=TriggerResponseRecord)
     )
-
-
-def lock_incident(session: Session, incident_id: UUID) -> Incident | None:
-    """Return an incident, locked, or None."""
-    query = select(Incident).where(Incident.id == incident_id)
-    return session.scalar(query.with_for_update(of=Incident, key_share=True))
 
 
 def try_annotation_lock(session: Session) -> bool:

@@ -1,7 +1,7 @@
 """The job that sends the result of a diagnosis that a trigger started.
 
-The runs and causes are added to the incident, and a notification is queued for every channel of the trigger.
-The lock of the trigger response ensures that this happens once.
+A notification is queued for every channel of the trigger. The lock of the trigger response ensures that this
+happens once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.accounts.actor import find_actor
 from culprit.domain.notifications.chart import Chart, reduce_series
 from culprit.domain.notifications.message import NotificationContent, Outcome, iter_numbers, select_figures
 from culprit.domain.rules.readings import get_title
@@ -21,7 +20,6 @@ from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.rule import Condition, MetricReading
 from culprit.domain.rules.view import ViewRequest, ViewSeries
 from culprit.evidence.view_loader import load_view
-from culprit.incidents.chain import record_diagnosis
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.clock import utc_now
 from culprit.infra.db.session import get_database
@@ -34,7 +32,7 @@ from culprit.infra.models.incidents.incident import Incident
 from culprit.infra.models.notifications.notification import Notification
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.job import Job
-from culprit.jobs.notifications.locks import lock_incident, lock_trigger_response
+from culprit.jobs.notifications.locks import lock_trigger_response
 from culprit.jobs.notifications.queries import (
     list_enabled_channels,
     load_host_names,
@@ -61,22 +59,9 @@ def notify_diagnosis(diagnosis_id: UUID) -> int | None:
         ):
             return None
         firing.notified_at = utc_now()
-        incident = _record_in_incident(session, firing, diagnosis)
+        incident = session.get(Incident, firing.incident_id) if firing.incident_id else None
         message = build_message(session, firing, diagnosis, incident)
         return _queue_notifications(session, firing, message)
-
-
-def _record_in_incident(
-    session: Session, firing: TriggerResponseRecord, diagnosis: Diagnosis
-) -> Incident | None:
-    """Add runs and causes to the incident; a resolved incident is unchanged."""
-    if firing.incident_id is None:
-        return None
-    incident = lock_incident(session, firing.incident_id)
-    actor = find_actor(session, diagnosis.requested_by)
-    if incident is not None and incident.state != "resolved" and actor is not None:
-        record_diagnosis.record_diagnosis(session, actor, incident, diagnosis)
-    return incident
 
 
 def build_message(

@@ -28,6 +28,7 @@ from culprit.infra.network.addresses import AddressRule
 from culprit.infra.network.http_client import OutgoingError
 from culprit.infra.network.mail import MailServer, send_mail
 from culprit.infra.vault import get_vault
+from culprit.jobs.incidents.record_diagnosis import record_diagnosis
 from culprit.jobs.notifications import send_notification as sending
 from culprit.jobs.notifications.notify_diagnosis import notify_diagnosis
 from culprit.jobs.notifications.send_notification import PAUSES_S, send_notification
@@ -136,7 +137,9 @@ def test_the_answer_goes_into_the_incident_and_to_every_channel_once(
         assert dict(_rung(db))["culprit.notify_diagnosis"] == diagnosis_id
         assert notify_diagnosis(diagnosis_id) == 2
         assert notify_diagnosis(diagnosis_id) is None
-        assert "culprit.notify_diagnosis" not in dict(_rung(db))
+        assert dict(_rung(db))["culprit.record_diagnosis"] == diagnosis_id
+        assert record_diagnosis(diagnosis_id) and not record_diagnosis(diagnosis_id)
+        assert not {"culprit.notify_diagnosis", "culprit.record_diagnosis"} & dict(_rung(db)).keys()
         assert [send_notification(item.id) for item in notices(db)] == ["sent", "sent"]
         headers, body = server.posted[0]
     reported = json.loads(body)
@@ -155,6 +158,9 @@ def test_the_answer_goes_into_the_incident_and_to_every_channel_once(
         headers["x-culprit-signature"] == f"v1={signed}"
         and headers["x-culprit-notification"] == reported["id"]
     )
+    [incident] = as_("oncall").get(f"{API}/incidents").json()["items"]
+    [listed] = as_("oncall").get(f"{API}/incidents/{incident['id']}").json()["diagnoses"]
+    assert (listed["id"], listed["state"]) == (str(diagnosis_id), "done")
     with db.sessions() as session:
         roles = session.scalars(select(IncidentRun.role).order_by(IncidentRun.role)).all()
         kinds = session.scalars(select(JournalEntry.kind)).all()
@@ -383,6 +389,7 @@ def test_an_incident_that_is_resolved_meanwhile_stays_as_it_is(as_, client, db: 
     with unit_of_work(db.sessions) as session:
         session.execute(update(Incident).values(state="resolved"))
     assert notify_diagnosis(diagnosis_id) == 0
+    assert not record_diagnosis(diagnosis_id) and "culprit.record_diagnosis" not in dict(_rung(db))
     with db.sessions() as session:
         assert "diagnosis_completed" not in session.scalars(select(JournalEntry.kind)).all()
 

@@ -16,9 +16,10 @@ import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { DiagnosisResult } from "../../widgets/findings/DiagnosisResult";
 import { NoCauseNote } from "../../widgets/findings/FindingsPanel";
+import { NamedCauses } from "../../widgets/findings/NamedCauses";
 import classes from "./Diagnoses.module.css";
 import { ScopeTag } from "./DiagnosesPage";
-import { DiagnosisStages, StageCauses } from "./DiagnosisStages";
+import { DiagnosisStages } from "./DiagnosisStages";
 import { PeerDifferences } from "./PeerDifferences";
 
 /** One question to a host: its stages as they run, and in the same place the answer. */
@@ -177,7 +178,7 @@ function PreliminaryCauses({ stages }: { stages: Diagnosis["stages"] }) {
       {latest?.named && (
         <p>
           <strong>{t("diagnosis.preliminary", { time: seconds(latest.named_after_s ?? 0) })}</strong>{" "}
-          <StageCauses named={latest.named} />
+          <NamedCauses named={latest.named} />
         </p>
       )}
       <p>{t("diagnosis.pending")}</p>

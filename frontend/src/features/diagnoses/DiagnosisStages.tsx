@@ -4,7 +4,6 @@ import type { Diagnosis } from "../../client/models";
 import { BlockSkeleton, Loaded } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { RunStateIcon, StatusIcon, TierTag } from "../../components/StatusIcon";
-import { VerdictIcon } from "../../components/VerdictIcon";
 import { milliseconds, number, seconds } from "../../core/text/format";
 import { useCaptureStream } from "../../lib/captures/useCaptureStream";
 import { isActive } from "../../lib/queries";
@@ -12,6 +11,7 @@ import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { listField, useUrlState } from "../../lib/urlState";
 import { RunBars } from "../../widgets/capture-progress/RunBars";
+import { NamedCauses } from "../../widgets/findings/NamedCauses";
 import type { DiagnosisStage } from "./api";
 import classes from "./Diagnoses.module.css";
 
@@ -97,7 +97,7 @@ function StageItem({ stage, n, live }: { stage: DiagnosisStage; n: number; live:
               <span className="dim">
                 {t("diagnosis.namedAfter", { time: seconds(stage.named_after_s ?? 0) })}
               </span>
-              <StageCauses named={stage.named} />
+              <NamedCauses named={stage.named} />
             </div>
           )}
         </div>
@@ -122,26 +122,6 @@ function StageItem({ stage, n, live }: { stage: DiagnosisStage; n: number; live:
       </div>
       {open && <StageRuns captureId={stage.capture_id} />}
     </li>
-  );
-}
-
-/** The causes that a stage and those before it name, each with its confidence. */
-export function StageCauses({ named }: { named: NonNullable<DiagnosisStage["named"]> }) {
-  const { t } = useTranslation();
-  const names = useNames();
-  if (named.length === 0) return <span className="dim">{t("findings.noCause")}</span>;
-  return (
-    <span className={classes.stageCauses}>
-      {named.slice(0, MOST).map(({ cause, confidence }) => (
-        <span key={cause} className={classes.shortCause}>
-          <VerdictIcon
-            look={confidence === "possible" ? "weak" : "supports"}
-            label={t(`findings.confidence.${confidence}`)}
-          />
-          {names.cause(cause)}
-        </span>
-      ))}
-    </span>
   );
 }
 

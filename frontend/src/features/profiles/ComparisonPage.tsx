@@ -108,6 +108,7 @@ function ComparisonPanel({ diff }: { diff: Comparison }) {
               {(loaded) => (
                 <div className={classes.drawing}>
                   <FlameGraph
+                    fitsView
                     tree={loaded.tree}
                     path={loaded.path ?? []}
                     inverted={state.view === "icicle"}

@@ -257,6 +257,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
                 ) : (
                   <div className={classes.drawing}>
                     <FlameGraph
+                      fitsView
                       tree={data.tree}
                       path={data.path ?? []}
                       inverted={state.view === "icicle" || callers}

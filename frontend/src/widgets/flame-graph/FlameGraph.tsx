@@ -18,6 +18,7 @@ import { drawFlameCanvas } from "./canvas";
 import { drawFlame } from "./d3";
 import { CELL_PX, type Drawing, MIN_FRAME_PX, type Point } from "./drawing";
 import classes from "./FlameGraph.module.css";
+import { useRoomBelow } from "./useRoomBelow";
 
 interface Props {
   tree: FlameNode;
@@ -35,6 +36,8 @@ interface Props {
   title(node: FlameNode): string;
   /** Opens the menu of a frame at a point of the window. */
   onMenu?: ((node: FlameNode, at: Point) => void) | undefined;
+  /** Ends where the first view of the page ends, so that the root is in sight without scrolling. */
+  fitsView?: boolean;
   /** A key that was pressed on a frame; true where it was used. */
   onFrameKey?: ((node: FlameNode, key: string) => boolean) | undefined;
 }
@@ -46,7 +49,7 @@ const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "previous", ArrowR
 
 /** A flame graph or icicle that is driven by mouse and keyboard alike. */
 export function FlameGraph(props: Props) {
-  const { tree, path, inverted, matches, differential = false, colorBy = "kind" } = props;
+  const { tree, path, inverted, matches, differential = false, colorBy = "kind", fitsView = false } = props;
   const { onZoom, onFocus, title, onMenu } = props;
   const scheme = useComputedColorScheme("dark");
   const { ref, width: observed } = useElementSize<HTMLDivElement>();
@@ -56,6 +59,7 @@ export function FlameGraph(props: Props) {
   const [first, setFirst] = useState(0);
   useLayoutEffect(() => setFirst(outer.current?.clientWidth ?? 0), []);
   const width = Math.floor(observed) || first;
+  const maxHeight = useRoomBelow(outer, fitsView);
   const [cursor, setCursor] = useState<FlameNode["id"] | null>(null);
   const visibleTree = useMemo(() => underAncestors(path, tree), [path, tree]);
   const calls = useRef({ onZoom, onFocus, title, onMenu });
@@ -104,6 +108,12 @@ export function FlameGraph(props: Props) {
       flame.destroy();
     };
   }, [visibleTree, inverted, width, matches, differential, colorBy, scheme, frames]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another height moves the root out of sight
+  useEffect(() => {
+    if (outer.current && !inverted) outer.current.scrollTop = outer.current.scrollHeight;
+    drawing.current?.repaint?.();
+  }, [maxHeight, inverted]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new drawing has no outline yet
   useEffect(() => {
@@ -159,7 +169,11 @@ export function FlameGraph(props: Props) {
   };
 
   return (
-    <div ref={useMergedRef(ref, outer)} className={classes.frame}>
+    <div
+      ref={useMergedRef(ref, outer)}
+      className={classes.frame}
+      style={maxHeight === undefined ? undefined : { maxHeight }}
+    >
       {/* biome-ignore lint/a11y/useSemanticElements: a drawing with its own keys has no element of its own */}
       <div
         ref={canvas}

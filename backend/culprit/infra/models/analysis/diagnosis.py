@@ -22,7 +22,8 @@ class Diagnosis(Base):
     IDs of healthy peers that are captured at the same time. `stages` lists in order the capture of each
     stage, its collectors and seconds, and the causes that it decides. `result` is the answer as sent (see
     `culprit.analysis.diagnoses.schemas`), None until there is one. A diagnosis that a trigger started is
-    limited to unattended tiers (see `culprit.accounts.unattended_tiers`).
+    limited to unattended tiers (see `culprit.accounts.unattended_tiers`). `incident_id` is the incident that it was
+    started for; `recorded_at` is when its runs and causes were added to that incident.
     """
 
     __tablename__ = "diagnosis"
@@ -33,6 +34,7 @@ class Diagnosis(Base):
         Index(
             "ix_diagnosis_baseline", "baseline_run_id", postgresql_where=text("baseline_run_id IS NOT NULL")
         ),
+        Index("ix_diagnosis_incident", "incident_id", postgresql_where=text("incident_id IS NOT NULL")),
         Index("ix_diagnosis_running", "state", postgresql_where=text("state = 'running'")),
     )
 
@@ -50,6 +52,8 @@ class Diagnosis(Base):
     stages: Mapped[JsonList] = mapped_column(default=list)
     result: Mapped[Json | None]
     failure: Mapped[Json | None]
+    incident_id: Mapped[UUID | None] = mapped_column(ForeignKey("incident.id", ondelete="SET NULL"))
+    recorded_at: Mapped[datetime | None]
     requested_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
     ended_at: Mapped[datetime | None]

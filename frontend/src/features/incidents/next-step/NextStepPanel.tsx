@@ -77,7 +77,7 @@ export function NextStepPanel({ incident, view, requestCount }: Props) {
       {!running && !resolved && !next && incident.steps.length === 0 && (
         <p className={classes.done}>
           <VerdictIcon look="absent" /> {t("incidents.next.noPlaybook")}
-          <Button size="xs" onClick={() => view.set({ dialog: "hosts" })}>
+          <Button size="xs" variant="default" onClick={() => view.set({ dialog: "hosts" })}>
             {t("incidents.hosts.addPlaybook")}
           </Button>
         </p>

@@ -9,6 +9,7 @@ import { rememberIncident } from "../../../lib/incidents/currentIncident";
 import { useIncidentStream } from "../../../lib/incidents/useIncidentStream";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { Timeline } from "../../../widgets/timeline/Timeline";
+import { AnswerPanel } from "../answer/AnswerPanel";
 import { EvidenceChain } from "../chain/EvidenceChain";
 import { CommentsPanel } from "../comments/CommentsPanel";
 import { IncidentDialogs } from "../dialogs/IncidentDialogs";
@@ -93,6 +94,7 @@ function IncidentContent({ incident, link, pollMs }: Props) {
       meta={<IncidentFacts incident={incident} link={link} />}
       actions={<IncidentActions incident={incident} view={view} />}
     >
+      <AnswerPanel incident={incident} view={view} />
       <div className={classes.panes}>
         <section className={classes.chainPane} aria-label={t("incidents.chain.title")}>
           <h2 className="visually-hidden">{t("incidents.chain.title")}</h2>

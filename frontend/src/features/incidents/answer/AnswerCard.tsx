@@ -1,0 +1,205 @@
+import { Button } from "@mantine/core";
+import { Check, Microscope, X } from "lucide-react";
+import type { Diagnosis, Incident } from "../../../client/models";
+import { ErrorLine } from "../../../components/EmptyState";
+import { ButtonLink, Link } from "../../../components/Link";
+import { VerdictIcon } from "../../../components/VerdictIcon";
+import { toFigure } from "../../../core/text/figures";
+import { seconds } from "../../../core/text/format";
+import { useOpenDialog } from "../../../lib/dialogs";
+import { useWrite } from "../../../lib/incidents/incidents";
+import { useCauses, usePermission } from "../../../lib/queries";
+import { useLocalized, useMessage } from "../../../lib/text/i18n";
+import { useNames } from "../../../lib/text/useNames";
+import { useTranslation } from "../../../lib/text/useTranslation";
+import type { NamedCause } from "../../../widgets/findings/api";
+import { Subjects } from "../../../widgets/findings/CauseCard";
+import { FindingNumbers } from "../../../widgets/findings/FindingNumbers";
+import { EditConflict } from "../page/EditConflict";
+import type { IncidentView } from "../page/useIncidentView";
+import classes from "./Answer.module.css";
+import { useDiagnoseHost } from "./DiagnoseHost";
+
+const MAX_FIGURES = 3;
+const MAX_RULED_OUT = 4;
+
+interface Props {
+  incident: Incident;
+  view: IncidentView;
+  diagnosis: Diagnosis;
+}
+
+/** What an ended diagnosis says: the cause with its numbers, what was ruled out, the fix; or why there is no cause. */
+export function AnswerCard({ incident, view, diagnosis }: Props) {
+  const { t } = useTranslation();
+  const names = useNames();
+  const sentence = useMessage();
+  const [cause, ...others] = diagnosis.result?.causes ?? [];
+  const ruledOut = diagnosis.result?.ruled_out ?? [];
+  return (
+    <>
+      {cause ? (
+        <NamedAnswer incident={incident} view={view} diagnosis={diagnosis} cause={cause} />
+      ) : (
+        <div className={classes.row}>
+          <p className={classes.lead}>
+            <VerdictIcon look="inconclusive" />{" "}
+            <strong>
+              {diagnosis.state === "done"
+                ? t("findings.noCause")
+                : t(diagnosis.state === "canceled" ? "incidents.answer.canceled" : "incidents.answer.failed")}
+            </strong>{" "}
+            <span className="dim">
+              {diagnosis.failure
+                ? sentence(diagnosis.failure)
+                : diagnosis.state === "done" && t("incidents.answer.noCauseText")}
+            </span>
+          </p>
+          <LookDeeper diagnosis={diagnosis} />
+          <DiagnoseAgain incident={incident} diagnosis={diagnosis} />
+        </div>
+      )}
+      <p className={classes.foot}>
+        {others.length > 0 && (
+          <span>
+            <span className="dim">{t("incidents.answer.others")}</span>{" "}
+            {others.map((item) => names.cause(item.id)).join(" · ")}
+          </span>
+        )}
+        {ruledOut.length > 0 && (
+          <span>
+            <span className="dim">{t("findings.ruledOut")}</span>{" "}
+            {ruledOut
+              .slice(0, MAX_RULED_OUT)
+              .map((item) => names.cause(item.id))
+              .join(" · ")}
+            {ruledOut.length > MAX_RULED_OUT &&
+              ` ${t("incidents.answer.more", { count: ruledOut.length - MAX_RULED_OUT })}`}
+          </span>
+        )}
+        <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: diagnosis.id }}>
+          {t("incidents.answer.from", {
+            number: diagnosis.number,
+            host: diagnosis.host.name,
+            time: seconds(diagnosis.elapsed_s),
+          })}
+        </Link>
+      </p>
+    </>
+  );
+}
+
+function NamedAnswer({ incident, view, diagnosis, cause }: Props & { cause: NamedCause }) {
+  const { t } = useTranslation();
+  const pick = useLocalized();
+  const names = useNames();
+  const about = useCauses().data?.get(cause.id);
+  const write = useWrite(incident);
+  const title = names.cause(cause.id);
+  const hypotheses = incident.hypotheses.filter((item) => item.cause === cause.id);
+  const isRejected = incident.rejected_causes.some((item) => item.cause === cause.id);
+  const isOpen = incident.permissions.edit && incident.state !== "resolved";
+  return (
+    <>
+      <div className={classes.row}>
+        <div className={classes.lead}>
+          <p className={classes.confidence}>
+            <VerdictIcon
+              look={isRejected ? "refutes" : cause.confidence === "possible" ? "weak" : "supports"}
+            />
+            {t(isRejected ? "incidents.answer.rejected" : `findings.confidence.${cause.confidence}`)}
+          </p>
+          <h2 className={classes.cause}>{title}</h2>
+          <span className={classes.tags}>
+            <Subjects of={cause.scope} />
+          </span>
+        </div>
+        {isOpen && (
+          <div className={classes.buttons}>
+            {!isRejected && hypotheses.length > 0 && (
+              <Button
+                leftSection={<Check size={14} />}
+                loading={write.pending}
+                onClick={() =>
+                  write.send({
+                    method: "POST",
+                    path: "/cause-confirmations",
+                    body: { diagnosis_id: diagnosis.id, cause: cause.id },
+                  })
+                }
+              >
+                {t("incidents.answer.confirm")}
+              </Button>
+            )}
+            <LookDeeper diagnosis={diagnosis} />
+            {!isRejected && (
+              <Button
+                variant="default"
+                leftSection={<X size={14} />}
+                onClick={() => view.set({ dialog: "reject", what: cause.id })}
+              >
+                {t("incidents.answer.reject")}
+              </Button>
+            )}
+          </div>
+        )}
+      </div>
+      <ErrorLine error={write.error} />
+      <EditConflict incident={incident} write={write} />
+      <FindingNumbers
+        figures={cause.evidence
+          .filter((item) => item.unit !== "bool")
+          .slice(0, MAX_FIGURES)
+          .map(toFigure)}
+        look="supports"
+        label={t("findings.evidenceFor", { cause: title })}
+        within={cause.scope}
+      />
+      {about && (
+        <p className={classes.fix}>
+          <strong>{t("findings.fix")}</strong> {pick(about.fix)}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Leads to what was not looked at, with the cost of each look. */
+function LookDeeper({ diagnosis }: { diagnosis: Diagnosis }) {
+  const { t } = useTranslation();
+  if ((diagnosis.result?.deeper ?? []).length === 0) return null;
+  return (
+    <ButtonLink
+      variant="default"
+      leftSection={<Microscope size={14} />}
+      to="/diagnoses/$diagnosisId"
+      params={{ diagnosisId: diagnosis.id }}
+      hash="deeper"
+    >
+      {t("incidents.answer.deeper")}
+    </ButtonLink>
+  );
+}
+
+function DiagnoseAgain({ incident, diagnosis }: { incident: Incident; diagnosis: Diagnosis }) {
+  const { t } = useTranslation();
+  const may = usePermission();
+  const openDialog = useOpenDialog();
+  const start = useDiagnoseHost(incident);
+  if (!may("capture.light") || !incident.permissions.edit || incident.state === "resolved") return null;
+  const isOfIncident = incident.hosts.some((host) => host.id === diagnosis.host.id && host.can_capture);
+  return (
+    <>
+      <ErrorLine error={start.error} />
+      <Button
+        variant="default"
+        loading={start.isPending}
+        onClick={() =>
+          isOfIncident ? start.mutate(diagnosis.host.id) : openDialog("diagnose", [diagnosis.host.id])
+        }
+      >
+        {t("diagnosis.again")}
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import type { Incident } from "../../../client/models";
+import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { useDiagnosis } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
+import type { IncidentView } from "../page/useIncidentView";
+import classes from "./Answer.module.css";
+import { AnswerCard } from "./AnswerCard";
+import { chooseDiagnosis } from "./chooseDiagnosis";
+import { DecidedCause } from "./DecidedCause";
+import { DiagnoseHost } from "./DiagnoseHost";
+import { DiagnosisProgress } from "./DiagnosisProgress";
+import { IncidentTimes } from "./IncidentTimes";
+
+interface Props {
+  incident: Incident;
+  view: IncidentView;
+}
+
+/**
+ * The first thing on the page: causes that users accepted with their fixes, else what a diagnosis of the hosts answers,
+ * else the button that starts one. A diagnosis that runs is always there.
+ */
+export function AnswerPanel({ incident, view }: Props) {
+  const { t } = useTranslation();
+  const rejected = new Set(incident.rejected_causes.map((item) => item.cause));
+  const decided = incident.causes.filter((item) => !item.cause || !rejected.has(item.cause));
+  const chosen = chooseDiagnosis(incident.diagnoses);
+  const isDiagnosed = chosen && (decided.length === 0 || chosen.state === "running");
+  return (
+    <section className={classes.panel} aria-label={t("incidents.answer.title")}>
+      {decided.map((cause) => (
+        <DecidedCause key={cause.hypothesis} incident={incident} view={view} cause={cause} />
+      ))}
+      {isDiagnosed && <ChosenDiagnosis key={chosen.id} incident={incident} view={view} id={chosen.id} />}
+      {!chosen && decided.length === 0 && incident.state !== "resolved" && (
+        <DiagnoseHost incident={incident} />
+      )}
+      <IncidentTimes incident={incident} />
+    </section>
+  );
+}
+
+function ChosenDiagnosis({ incident, view, id }: Props & { id: string }) {
+  const query = useDiagnosis(id);
+  return (
+    <Loaded query={query} skeleton={<BlockSkeleton height={120} />}>
+      {(diagnosis) =>
+        diagnosis.state === "running" ? (
+          <DiagnosisProgress incident={incident} diagnosis={diagnosis} />
+        ) : (
+          <AnswerCard incident={incident} view={view} diagnosis={diagnosis} />
+        )
+      }
+    </Loaded>
+  );
+}

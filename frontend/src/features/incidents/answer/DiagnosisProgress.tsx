@@ -1,0 +1,81 @@
+import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { Square } from "lucide-react";
+import { useEffect } from "react";
+import type { Diagnosis, Incident } from "../../../client/models";
+import { BlockSkeleton, ErrorLine, Loaded } from "../../../components/EmptyState";
+import { Link } from "../../../components/Link";
+import { StatusIcon } from "../../../components/StatusIcon";
+import { seconds } from "../../../core/text/format";
+import { useCaptureStream } from "../../../lib/captures/useCaptureStream";
+import { incidentKeys } from "../../../lib/incidents/incidents";
+import { keys, post, useAction, usePermission } from "../../../lib/queries";
+import { useTranslation } from "../../../lib/text/useTranslation";
+import { RunBars } from "../../../widgets/capture-progress/RunBars";
+import { NamedCauses } from "../../../widgets/findings/NamedCauses";
+import classes from "./Answer.module.css";
+
+interface Props {
+  incident: Incident;
+  diagnosis: Diagnosis;
+}
+
+/** A diagnosis that runs: how long, what its stages name so far, its collectors, and the way to stop it. */
+export function DiagnosisProgress({ incident, diagnosis }: Props) {
+  const { t } = useTranslation();
+  const may = usePermission();
+  const cache = useQueryClient();
+  const cancel = useAction(() => post(`/diagnoses/${diagnosis.id}/cancel`), [keys.diagnoses, keys.captures]);
+  const latest = diagnosis.stages.findLast((stage) => stage.named);
+  const last = diagnosis.stages.at(-1);
+  // The answer becomes hypotheses of the incident right after the end.
+  useEffect(
+    () => () => void cache.invalidateQueries({ queryKey: incidentKeys.detail(incident.id) }),
+    [cache, incident.id],
+  );
+  return (
+    <>
+      <div className={classes.row}>
+        <p className={classes.lead} role="status">
+          <StatusIcon tone="busy">
+            {t("incidents.answer.running", { number: diagnosis.number, host: diagnosis.host.name })}
+          </StatusIcon>{" "}
+          <span className="num">{seconds(Math.floor(diagnosis.elapsed_s))}</span>{" "}
+          {latest?.named && (
+            <>
+              <span className="dim">
+                {t("diagnosis.namedAfter", { time: seconds(latest.named_after_s ?? 0) })}
+              </span>{" "}
+              <NamedCauses named={latest.named} />
+            </>
+          )}
+        </p>
+        <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: diagnosis.id }}>
+          {t("incidents.answer.details")}
+        </Link>
+        {may("capture.cancel") && (
+          <Button
+            color="red"
+            variant="outline"
+            leftSection={<Square size={12} />}
+            loading={cancel.isPending}
+            onClick={() => cancel.mutate(undefined)}
+          >
+            {t("incidents.answer.cancel")}
+          </Button>
+        )}
+      </div>
+      <ErrorLine error={cancel.error} />
+      {last && <StageRuns captureId={last.capture_id} />}
+    </>
+  );
+}
+
+function StageRuns({ captureId }: { captureId: string }) {
+  const { query, since } = useCaptureStream(captureId);
+  return (
+    <Loaded query={query} skeleton={<BlockSkeleton height={72} />}>
+      {(capture) => <RunBars capture={capture} since={since} dense />}
+    </Loaded>
+  );
+}
