@@ -208,6 +208,8 @@ def _select_next_stage(
     most = get_allowed_tiers(session, host, diagnosis.source)
     if diagnosis.source in UNATTENDED_SOURCES and not can_capture_unattended(session, host, Tier.STANDARD):
         most = frozenset({Tier.LIGHT})
+    tiers = list(Tier)
+    most &= frozenset(tiers[: tiers.index(Tier(diagnosis.max_tier)) + 1])
     return plan_next_stage(
         ranking,
         findings,

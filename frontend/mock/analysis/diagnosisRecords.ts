@@ -79,6 +79,7 @@ const diagnosis = (number: number, extra: Partial<Diagnosis>): Diagnosis => ({
   seconds: 8,
   baseline: "auto",
   baseline_run_id: null,
+  max_tier: "deep",
   peers: [],
   reason: "",
   state: "done",

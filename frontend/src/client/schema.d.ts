@@ -6197,6 +6197,7 @@ export interface components {
          *
          *     `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a service or of a systemd
          *     unit. `baseline` is `auto`, `none`, or the ID of a run on the same host. `peer_ids` are hosts that run triage too.
+         *     No stage has a higher tier than `max_tier`.
          */
         DiagnosisCreate: {
             /**
@@ -6209,6 +6210,12 @@ export interface components {
              * Format: uuid
              */
             host_id: string;
+            /**
+             * Max Tier
+             * @default deep
+             * @enum {string}
+             */
+            max_tier?: "light" | "standard" | "deep";
             /**
              * Peer Ids
              * @default []
@@ -6262,6 +6269,11 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /**
+             * Max Tier
+             * @enum {string}
+             */
+            max_tier: "light" | "standard" | "deep";
             /** Number */
             number: number;
             /** Peers */

@@ -15,6 +15,10 @@ from culprit.json_types import Json
 from culprit.web.schemas import DocumentedAs, HostRef, MessageRef
 
 MAX_PEERS = 20
+#: Length of the first stage.
+DEFAULT_SECONDS = 8
+#: Tiers of the stages of a diagnosis; ptrace always requires a person.
+DiagnosisTier = Literal["light", "standard", "deep"]
 
 
 class DiagnosisCreate(BaseModel):
@@ -22,15 +26,17 @@ class DiagnosisCreate(BaseModel):
 
     `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a service or of a systemd
     unit. `baseline` is `auto`, `none`, or the ID of a run on the same host. `peer_ids` are hosts that run triage too.
+    No stage has a higher tier than `max_tier`.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     host_id: UUID
     scope: Annotated[dict[str, str] | None, Field(max_length=2)] = None
-    seconds: Annotated[int, Field(ge=5, le=60)] = 8
+    seconds: Annotated[int, Field(ge=5, le=60)] = DEFAULT_SECONDS
     baseline: Annotated[str, Field(pattern=r"^(auto|none|[0-9a-f-]{36})$")] = "auto"
     peer_ids: Annotated[list[UUID], Field(max_length=MAX_PEERS)] = []
+    max_tier: DiagnosisTier = "deep"
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
@@ -120,6 +126,7 @@ class DiagnosisResponse(BaseModel):
     seconds: int
     baseline: str
     baseline_run_id: UUID | None
+    max_tier: DiagnosisTier
     peers: list[HostRef]
     reason: str
     state: Literal["running", "done", "failed", "canceled"]

@@ -48,6 +48,7 @@ def create_diagnosis(
         seconds=diagnosis_create.seconds,
         baseline=diagnosis_create.baseline,
         baseline_run_id=baseline_run_id,
+        max_tier=diagnosis_create.max_tier,
         peers=[str(item) for item in dict.fromkeys(diagnosis_create.peer_ids)],
         reason=diagnosis_create.reason.strip(),
         source=source,
@@ -127,8 +128,8 @@ def _build_response(session: Session, row: Diagnosis, names: dict[UUID, str]) ->
     runs = queries.load_runs(session, captures, row.host_id)
     end = row.ended_at or datetime.now(UTC)
     same = (
-        "id", "number", "scope", "seconds", "baseline", "baseline_run_id", "reason", "state", "result", "failure",
-        "created_at", "ended_at",
+        "id", "number", "scope", "seconds", "baseline", "baseline_run_id", "max_tier", "reason", "state",
+        "result", "failure", "created_at", "ended_at",
     )  # fmt: skip
     return DiagnosisResponse(
         **{name: getattr(row, name) for name in same},

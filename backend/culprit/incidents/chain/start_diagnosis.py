@@ -9,9 +9,11 @@ from sqlalchemy.orm import Session
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import authorize
 from culprit.analysis.diagnoses import service as diagnoses
-from culprit.analysis.diagnoses.schemas import DiagnosisCreate
+from culprit.analysis.diagnoses.schemas import DEFAULT_SECONDS, DiagnosisCreate, DiagnosisTier
 from culprit.incidents.records import journal, queries
 from culprit.incidents.records.requests import IncidentDiagnosisCreate
+from culprit.infra.models.analysis.diagnosis import Diagnosis
+from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.incidents.incident import Incident
 from culprit.infra.models.incidents.incident_host import IncidentHost
 from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError
@@ -36,21 +38,34 @@ def start_diagnosis(
     journal.require_covering_scope(session, actor, incident)
     if incident.state == "resolved":
         raise ConflictError("incident.diagnosis_resolved")
-    link = session.get(IncidentHost, (incident.id, body.host_id))
+    diagnosis = diagnose_host(session, actor, incident, body.host_id, seconds=body.seconds)
+    return incident, diagnosis.id
+
+
+def diagnose_host(
+    session: Session,
+    actor: Actor,
+    incident: Incident,
+    host_id: UUID,
+    *,
+    seconds: int = DEFAULT_SECONDS,
+    max_tier: DiagnosisTier = "deep",
+) -> Diagnosis:
+    """Create the diagnosis of a host of an incident, which is locked. Raises as `start_diagnosis`."""
+    link = session.get(IncidentHost, (incident.id, host_id))
     if link is None:
         raise InvalidRequestError("incident.no_host")
     create = DiagnosisCreate(
-        host_id=body.host_id,
+        host_id=host_id,
         scope=link.scope or None,
-        seconds=body.seconds,
+        seconds=seconds,
+        max_tier=max_tier,
         reason=f"#{incident.number} {incident.title}"[:500],
     )
     diagnosis = diagnoses.create_diagnosis(session, actor, create)
     diagnosis.incident_id = incident.id
-    host = next(
-        host for _, host in queries.list_hosts(session, actor, incident.id) if host.id == body.host_id
-    )
+    host = session.get_one(Host, host_id)
     journal.append_entry(
         session, incident, actor, "diagnosis_started", number=diagnosis.number, host=host.name
     )
-    return incident, diagnosis.id
+    return diagnosis

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from culprit.analysis.diagnoses.schemas import DEFAULT_SECONDS
 from culprit.captures.schemas import OptionValues, ScopeRequest
 from culprit.domain.playbooks.model import Better
 from culprit.domain.verification.offers import VerificationKind
@@ -210,7 +211,7 @@ class IncidentDiagnosisCreate(StrictRequest):
     """A diagnosis of a host of the incident. `seconds`: the length of its first stage."""
 
     host_id: UUID
-    seconds: Annotated[int, Field(ge=5, le=60)] = 8
+    seconds: Annotated[int, Field(ge=5, le=60)] = DEFAULT_SECONDS
 
 
 class CauseConfirmation(VersionedRequest):

@@ -3,7 +3,8 @@
 It is enqueued when the autopilot starts, after the evaluation of a run of the incident, and by the sweep. The lock on
 the row makes duplicate messages harmless. Captures run one at a time, on behalf of the user who started the autopilot.
 It stops if a person is needed, if no capture is left, or if a capture is refused. A step with a missing option is
-skipped; if no other step is left, the autopilot stops with the message about that option.
+skipped; if no other step is left, the autopilot stops with the message about that option. An incident without
+hypotheses is diagnosed first. While a diagnosis of the incident runs, the autopilot waits.
 """
 
 from __future__ import annotations
@@ -14,17 +15,25 @@ from sqlalchemy.orm import Session
 
 from collectors.contract import Sentence
 from culprit.accounts.actor import Actor, find_actor
+from culprit.analysis.diagnoses.queries import list_incident_diagnoses
 from culprit.domain.runs.states import RUN_FINAL
 from culprit.evidence.readiness_queries import is_evaluation_pending
 from culprit.incidents.chain import autopilot, steps
+from culprit.incidents.chain.start_diagnosis import diagnose_host
 from culprit.incidents.chain.step_options import MISSING_OPTION_PREFIX
 from culprit.incidents.records.requests import StepRunRequest
-from culprit.incidents.records.snapshot import load_snapshot
+from culprit.incidents.records.snapshot import INVESTIGATED_ROLES, IncidentSnapshot, load_snapshot
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.session import get_database
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.incidents.incident import Incident
-from culprit.jobs.incidents.queries import is_evaluated, list_capture_runs, lock_incident, pending_autopilots
+from culprit.jobs.incidents.queries import (
+    has_unrecorded_diagnosis,
+    is_evaluated,
+    list_capture_runs,
+    lock_incident,
+    pending_autopilots,
+)
 from culprit.jobs.job import Job
 from culprit.web.errors import CulpritError
 
@@ -62,7 +71,11 @@ def _advance(session: Session, incident: Incident) -> None:
     if incident.state == "resolved":
         autopilot.stop_with_reason(session, incident, None, Sentence("autopilot.resolved"))
         return
+    if has_unrecorded_diagnosis(session, incident.id):
+        return
     snapshot = load_snapshot(session, actor, incident)
+    if not snapshot.hypotheses and _start_diagnosis(session, incident, actor, snapshot):
+        return
     missing_options: dict[str, Sentence] = {}
     while True:
         next_step = autopilot.select_next_step(snapshot, missing_options)
@@ -76,6 +89,27 @@ def _advance(session: Session, incident: Incident) -> None:
         if refusal is None:
             return
         missing_options[step] = refusal
+
+
+def _start_diagnosis(session: Session, incident: Incident, actor: Actor, snapshot: IncidentSnapshot) -> bool:
+    """Diagnose the first host with the symptom, once, where nothing was suspected yet; its causes bring playbooks.
+
+    Return whether there is nothing more to do now: it was started, or the autopilot was stopped by a refusal.
+    """
+    suspects = [
+        host for link, host in snapshot.hosts if link.role in INVESTIGATED_ROLES and host.state == "active"
+    ]
+    if not suspects or list_incident_diagnoses(session, actor, incident.id, limit=1):
+        return False
+    try:
+        with session.begin_nested():
+            diagnose_host(
+                session, actor, incident, suspects[0].id, max_tier=(incident.autopilot or {})["tier"]
+            )
+    except CulpritError as error:
+        params = {name: value for name, value in error.params.items() if isinstance(value, str | int | float)}
+        autopilot.stop_with_reason(session, incident, None, Sentence(error.key, params))
+    return True
 
 
 def _run_step(

@@ -72,6 +72,12 @@ def pending_incident_diagnoses() -> Select[UUID]:
     )
 
 
+def has_unrecorded_diagnosis(session: Session, incident_id: UUID) -> bool:
+    """Return whether a diagnosis of the incident runs, or has ended and is not in the incident yet."""
+    query = select(Diagnosis.id).where(Diagnosis.incident_id == incident_id, Diagnosis.recorded_at.is_(None))
+    return bool(session.scalar(select(exists(query))))
+
+
 def pending_comparisons() -> Select[UUID]:
     """Select recently imported incidents whose verdicts were not compared yet."""
     return select(IncidentOrigin.incident_id).where(

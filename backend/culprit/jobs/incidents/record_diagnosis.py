@@ -5,11 +5,13 @@ from __future__ import annotations
 from uuid import UUID
 
 from culprit.accounts.actor import find_actor
+from culprit.incidents.chain import autopilot
 from culprit.incidents.chain import record_diagnosis as chain
 from culprit.infra.db.clock import utc_now
 from culprit.infra.db.session import get_database
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.analysis.diagnosis import Diagnosis
+from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.incidents.queries import lock_incident, pending_incident_diagnoses
 from culprit.jobs.job import Job
 
@@ -26,6 +28,8 @@ def record_diagnosis(diagnosis_id: UUID) -> bool:
         if incident is None or diagnosis.state == "running" or diagnosis.recorded_at is not None:
             return False
         diagnosis.recorded_at = utc_now()
+        if autopilot.is_running(incident):
+            enqueue_after_commit(session, autopilot.TASK, incident.id)
         actor = find_actor(session, diagnosis.requested_by)
         if incident.state == "resolved" or actor is None:
             return False

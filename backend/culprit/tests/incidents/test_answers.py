@@ -10,6 +10,7 @@ from culprit.infra.db.clock import utc_now
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.analysis.diagnosis import Diagnosis
 from culprit.infra.models.incidents.incident import Incident
+from culprit.jobs.incidents.advance_autopilot import advance_incident
 from culprit.jobs.incidents.record_diagnosis import record_diagnosis
 from culprit.jobs.system.pending_jobs import list_pending_jobs
 from culprit.tests.support import runs
@@ -192,3 +193,33 @@ def test_times_are_those_of_the_last_way_to_the_current_state(as_, db, host):
     assert [item["state"] for item in desk.now["times"]] == ["open"]
     desk.patch(state="investigating")
     assert desk.now["times"][1]["at"] > first[1]["at"]
+
+
+def test_the_autopilot_diagnoses_an_incident_without_hypotheses_first(as_, db, host):
+    desk = opened(as_("investigator"), host, playbooks=[])
+    desk.post("autopilot", tier="standard")
+    incident_id = UUID(desk.now["id"])
+    assert [advance_incident(incident_id) for _ in range(2)] == ["running", "running"]
+    [listed] = desk.look()["diagnoses"]
+    diagnosis_id = UUID(listed["id"])
+    assert as_("viewer").get(f"{API}/diagnoses/{diagnosis_id}").json()["max_tier"] == "standard"
+    run = evaluated(db, host, {"port-search": "matched"})
+    ended(db, diagnosis_id, run, named(IN_BOOK, run, 1))
+    assert advance_incident(incident_id) == "running", "the answer is not in the incident yet"
+    assert desk.look()["autopilot"]["capture_id"] is None
+    assert record_diagnosis(diagnosis_id)
+    advance_incident(incident_id)
+    assert len(desk.look()["diagnoses"]) == 1
+    assert desk.now["autopilot"]["capture_id"] or desk.now["autopilot"]["reason"]
+
+
+def test_the_autopilot_ends_where_the_diagnosis_names_nothing(as_, db, host):
+    desk = opened(as_("investigator"), host, playbooks=[])
+    desk.post("autopilot", tier="light")
+    incident_id = UUID(desk.now["id"])
+    advance_incident(incident_id)
+    diagnosis_id = UUID(desk.look()["diagnoses"][0]["id"])
+    ended(db, diagnosis_id, evaluated(db, host, {}))
+    record_diagnosis(diagnosis_id)
+    assert advance_incident(incident_id) == "stopped"
+    assert desk.look()["autopilot"]["reason"]["key"] == "autopilot.nothing_left"

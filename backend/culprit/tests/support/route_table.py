@@ -224,6 +224,13 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
         "",
         True,
     ),
+    ("POST", "/incidents/{incident_id}/cause-confirmations"): (
+        "investigator",
+        {"version": 1, "diagnosis_id": "{host}", "cause": "x"},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/diagnoses"): ("investigator", {"host_id": "{host}"}, "", True),
     ("POST", "/incidents/{incident_id}/step-runs"): (
         "investigator",
         {"version": 1, "step": "own/1", "host_id": "{host}"},

@@ -41,6 +41,11 @@ export function AutopilotSwitch({ incident }: { incident: Incident }) {
       </>
     );
   if (!permissions.autopilot || incident.state === "resolved") return null;
+  // Without a hypothesis, the autopilot diagnoses the host first.
+  const canBeDiagnosed =
+    incident.hypotheses.length === 0 &&
+    incident.diagnoses.length === 0 &&
+    incident.hosts.some((host) => host.can_capture && host.role !== "control");
   return (
     <>
       <Menu position="bottom-end" withinPortal>
@@ -48,7 +53,7 @@ export function AutopilotSwitch({ incident }: { incident: Incident }) {
           <Button
             variant="default"
             leftSection={<Bot size={14} />}
-            disabled={!incident.next}
+            disabled={!incident.next && !canBeDiagnosed}
             loading={write.pending}
             title={t("incidents.autopilot.help")}
           >
