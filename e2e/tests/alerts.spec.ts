@@ -120,7 +120,12 @@ test("an alert captures its host, and its message contains the cause, its number
     await expect(page.getByRole("heading", { level: 1 })).toContainText(TITLE);
     const answer = page.getByRole("region", { name: "Answer" });
     await expect(answer.getByRole("heading", { name: "A listen queue overflows" })).toBeVisible();
-    expect(await answer.getByRole("list", { name: /^Numbers for/ }).getByRole("listitem").count()).toBeGreaterThan(0);
+    expect(
+      await answer
+        .getByRole("list", { name: /^Numbers for/ })
+        .getByRole("listitem")
+        .count(),
+    ).toBeGreaterThan(0);
     await expect(answer.getByRole("button", { name: "Not it" })).toBeVisible();
     await answer.getByRole("button", { name: "Confirm" }).click();
     await expect(answer.getByRole("button", { name: "Plan a fix" })).toBeVisible();

@@ -1715,6 +1715,8 @@ export interface TextVariables {
   "profile.export.title": never;
   "profile.failed": never;
   "profile.few": never;
+  "profile.filters.none": never;
+  "profile.filters.some": "count";
   "profile.fold": never;
   "profile.frame": never;
   "profile.group": never;

@@ -1,11 +1,11 @@
-import { Button, Checkbox, Popover, SegmentedControl, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Popover, SegmentedControl, TextInput } from "@mantine/core";
 import { useDebouncedCallback, useHotkeys } from "@mantine/hooks";
 import { GitCompareArrows, Search, SlidersHorizontal } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { Profile } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
-import { COLORS, type ColorBy, moduleName } from "../../core/profiles/colors";
+import { COLORS, type ColorBy } from "../../core/profiles/colors";
 import { percent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
@@ -21,7 +21,8 @@ import {
   type View,
 } from "./filter";
 import classes from "./Profile.module.css";
-import { GroupFilters } from "./panel/GroupFilters";
+import { Facet } from "./panel/Facet";
+import { FilterMenu } from "./panel/FilterMenu";
 
 interface Props {
   profile: Profile;
@@ -63,39 +64,20 @@ export function FilterBar({
       />
       <Facet
         label={t("profile.process")}
-        value={state.pid}
-        onChange={(pid) => set({ pid, tid: undefined })}
+        value={String(state.pid ?? "")}
+        nameOf={(pid) => `${t("profile.process")} ${pid}`}
+        onChange={(pid) => set({ pid: numberOf(pid), tid: undefined })}
         options={(facets?.processes ?? []).map((p) => [p.pid, `${p.comm} ${p.pid} · ${share(p.weight)}`])}
       />
       <Facet
         label={t("profile.thread")}
-        value={state.tid}
-        onChange={(tid) => set({ tid })}
+        value={String(state.tid ?? "")}
+        nameOf={(tid) => `${t("profile.thread")} ${tid}`}
+        onChange={(tid) => set({ tid: numberOf(tid) })}
         options={perThread(threads).map((p) => [p.tid, `${p.comm} ${p.tid} · ${share(p.weight)}`])}
       />
-      <Facet
-        label={t("profile.cpu")}
-        value={state.cpu}
-        onChange={(cpu) => set({ cpu })}
-        options={(facets?.cpus ?? []).map((c) => [c.cpu, `CPU ${c.cpu} · ${share(c.weight)}`])}
-      />
-      <TextFacet
-        label={t("profile.module")}
-        value={state.mod}
-        onChange={(mod) => set({ mod })}
-        options={(facets?.modules ?? []).map((m) => [
-          m.module,
-          `${moduleName(m.module)} · ${share(m.weight)}`,
-        ])}
-      />
-      <GroupFilters facets={facets} total={total} />
+      <FilterMenu facets={facets} total={total} />
       <DisplayMenu />
-      <Checkbox
-        size="xs"
-        label={t("profile.hideIdle")}
-        checked={state.idle}
-        onChange={(event) => set({ idle: event.currentTarget.checked })}
-      />
       <SearchField share={matches?.share} />
       <ErrorLine error={searchError} />
       <span className={classes.spring} />
@@ -116,6 +98,8 @@ export function FilterBar({
     </div>
   );
 }
+
+const numberOf = (value: string): number | undefined => (value ? Number(value) : undefined);
 
 /** Callers have paths of their own: a zoom is kept between the other drawings only. */
 const needsPath = (next: View, before: View): boolean => (next === "callers") === (before === "callers");
@@ -204,58 +188,6 @@ export function perThread(threads: Facets["threads"]): Facets["threads"] {
     matches.set(thread.tid, known ? { ...known, weight: known.weight + thread.weight } : thread);
   }
   return [...matches.values()];
-}
-
-interface FacetProps {
-  label: string;
-  value: number | undefined;
-  options: (readonly [number, string])[];
-  onChange(value: number | undefined): void;
-}
-
-function TextFacet(props: {
-  label: string;
-  value: string;
-  options: (readonly [string, string])[];
-  onChange(value: string): void;
-}) {
-  const { label, value, options, onChange } = props;
-  const data = options.slice(0, 500).map(([id, text]) => ({ value: id, label: text }));
-  if (value && !data.some((item) => item.value === value)) data.unshift({ value, label: moduleName(value) });
-  return (
-    <Select
-      size="xs"
-      className={classes.facet}
-      aria-label={label}
-      placeholder={label}
-      data={data}
-      value={value || null}
-      onChange={(next) => onChange(next ?? "")}
-      clearable
-      searchable
-      comboboxProps={{ width: 280, position: "bottom-start" }}
-    />
-  );
-}
-
-function Facet({ label, value, options, onChange }: FacetProps) {
-  const data = options.slice(0, 500).map(([id, text]) => ({ value: String(id), label: text }));
-  if (value !== undefined && !data.some((item) => item.value === String(value)))
-    data.unshift({ value: String(value), label: `${label} ${value}` });
-  return (
-    <Select
-      size="xs"
-      className={classes.facet}
-      aria-label={label}
-      placeholder={label}
-      data={data}
-      value={value === undefined ? null : String(value)}
-      onChange={(next) => onChange(next === null ? undefined : Number(next))}
-      clearable
-      searchable
-      comboboxProps={{ width: 280, position: "bottom-start" }}
-    />
-  );
 }
 
 function SearchField({ share }: { share: number | undefined }) {

@@ -1,0 +1,81 @@
+import { Button, Checkbox, Popover } from "@mantine/core";
+import { ListFilter } from "lucide-react";
+import { moduleName } from "../../../core/profiles/colors";
+import { percent } from "../../../core/text/format";
+import { useTranslation } from "../../../lib/text/useTranslation";
+import { useUrlState } from "../../../lib/urlState";
+import type { Facets } from "../api";
+import { PROFILE_FIELDS } from "../filter";
+import classes from "../Profile.module.css";
+import { Facet } from "./Facet";
+
+interface Props {
+  facets: Facets | undefined;
+  total: number;
+}
+
+/**
+ * The filters that are used less often than process and thread, with the number of those that are set. Control groups
+ * and softirqs appear where the profile has them, or where they are set.
+ */
+export function FilterMenu({ facets, total }: Props) {
+  const { t } = useTranslation();
+  const [state, set] = useUrlState(PROFILE_FIELDS);
+  const share = (weight: number) => percent(total > 0 ? weight / total : 0);
+  const groups = facets?.cgroups ?? [];
+  const isSet = [state.cpu !== undefined, state.mod !== "", state.cg !== "", state.softirq, state.idle];
+  const count = isSet.filter(Boolean).length;
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <Button variant="default" size="xs" leftSection={<ListFilter size={13} />}>
+          {count > 0 ? t("profile.filters.some", { count }) : t("profile.filters.none")}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown className={classes.display}>
+        <Facet
+          isNested
+          label={t("profile.cpu")}
+          value={String(state.cpu ?? "")}
+          nameOf={(cpu) => `CPU ${cpu}`}
+          onChange={(cpu) => set({ cpu: cpu ? Number(cpu) : undefined })}
+          options={(facets?.cpus ?? []).map((item) => [item.cpu, `CPU ${item.cpu} · ${share(item.weight)}`])}
+        />
+        <Facet
+          isNested
+          label={t("profile.module")}
+          value={state.mod}
+          nameOf={moduleName}
+          onChange={(mod) => set({ mod })}
+          options={(facets?.modules ?? []).map((item) => [
+            item.module,
+            `${moduleName(item.module)} · ${share(item.weight)}`,
+          ])}
+        />
+        {(state.cg || groups.length > 0) && (
+          <Facet
+            isNested
+            label={t("profile.cgroup")}
+            value={state.cg}
+            onChange={(cg) => set({ cg })}
+            options={groups.map((item) => [item.cgroup, `${item.cgroup} · ${share(item.weight)}`])}
+          />
+        )}
+        {(state.softirq || (facets?.softirq ?? 0) > 0) && (
+          <Checkbox
+            size="xs"
+            label={t("profile.softirqOnly", { share: share(facets?.softirq ?? 0) })}
+            checked={state.softirq}
+            onChange={(event) => set({ softirq: event.currentTarget.checked })}
+          />
+        )}
+        <Checkbox
+          size="xs"
+          label={t("profile.hideIdle")}
+          checked={state.idle}
+          onChange={(event) => set({ idle: event.currentTarget.checked })}
+        />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
