@@ -30,7 +30,7 @@ export const FIX_TONES: Record<Fix["state"], Tone> = {
   reverted: "off",
 };
 
-/** The lower half of the chain: root causes, fixes, and whether they worked. Each missing part is drawn as missing. */
+/** The lower half of the chain: root causes, fixes, and whether they worked. The first missing part is a gap. */
 export function CausesAndFixes({ incident, view }: Props) {
   const { t } = useTranslation();
   const { causes, fixes, permissions } = incident;
@@ -55,11 +55,12 @@ export function CausesAndFixes({ incident, view }: Props) {
             <RejectCauseButton incident={incident} wrong={wrongCause} />
           </li>
         ))}
-      {fixes.length > 0 ? (
-        fixes.map((fix) => <FixLink key={fix.id} fix={fix} view={view} />)
-      ) : (
+      {fixes.map((fix) => (
+        <FixLink key={fix.id} fix={fix} view={view} />
+      ))}
+      {fixes.length === 0 && causes.length > 0 && (
         <ChainGap title={t("incidents.chain.noFix")}>
-          {permissions.edit && causes.length > 0 && (
+          {permissions.edit && (
             <button
               type="button"
               className={classes.act}

@@ -1,3 +1,4 @@
+import { VisuallyHidden } from "@mantine/core";
 import type { Incident } from "../../../client/models";
 import { VERDICT_STATES, VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
 import { cx } from "../../../core/cx";
@@ -25,7 +26,7 @@ const HYPOTHESIS_STATES: Record<IncidentHypothesis["status"], VerdictState> = {
   contested: "inconclusive",
 };
 
-/** From the symptom down to the proof. What is missing on the way is the loudest thing in it. */
+/** From the symptom down to the proof. The next missing link is the most conspicuous part of it. */
 export function EvidenceChain({ incident, view }: Props) {
   const { t } = useTranslation();
   return (
@@ -86,7 +87,6 @@ function HypothesisHeader({ incident, view, hypothesis }: Props & { hypothesis: 
         <span className={classes.summary}>{pick(hypothesis.summary)}</span>
       </h3>
       <div className={classes.stand}>
-        <span>{t(`playbooks.status.${hypothesis.status}`)}</span>
         {hypothesis.supports.length > 0 && (
           <span>{t("playbooks.for", { numbers: numbers(hypothesis.supports) })}</span>
         )}
@@ -117,7 +117,7 @@ function StepItem({ incident, view, step }: StepProps) {
     <li
       className={cx(
         classes.step,
-        gap && classes.gap,
+        gap && next && classes.gap,
         next && classes.next,
         chosen && classes.chosen,
         !step.on_path && classes.offPath,
@@ -133,7 +133,12 @@ function StepItem({ incident, view, step }: StepProps) {
         <VerdictIcon look={look} label={t(`playbooks.verdict.${step.verdict}`)} />
         <span className={classes.number}>{stepNumber(view, step.key)}</span>
         <span className={cx(classes.asks, look === "refutes" && classes.struck)}>{pick(step.question)}</span>
-        {gap && <strong className={classes.loud}>{t("playbooks.gap")}</strong>}
+        {gap &&
+          (next ? (
+            <strong className={classes.loud}>{t("playbooks.gap")}</strong>
+          ) : (
+            <VisuallyHidden>{t("playbooks.gap")}</VisuallyHidden>
+          ))}
         {next && <span className={classes.tag}>{t("playbooks.next")}</span>}
         {disagree && <span className={classes.warn}>{t("incidents.step.disagree")}</span>}
         {step.waived && <span className={classes.tag}>{t("incidents.step.waived")}</span>}

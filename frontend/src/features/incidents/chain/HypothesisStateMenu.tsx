@@ -23,7 +23,11 @@ export function HypothesisStateMenu({ incident, view, hypothesis }: Props) {
   const { t } = useTranslation();
   const write = useWrite(incident);
   const book = findPlaybook(incident, hypothesis.key);
-  const word = t(`incidents.hypothesis.state.${hypothesis.state}`);
+  // One state for each hypothesis: what users decided, else what its steps say.
+  const word =
+    hypothesis.state === "open"
+      ? t(`playbooks.status.${hypothesis.status}`)
+      : t(`incidents.hypothesis.state.${hypothesis.state}`);
   if (!incident.permissions.edit) return <strong>{word}</strong>;
   return (
     <>
