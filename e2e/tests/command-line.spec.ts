@@ -107,7 +107,7 @@ test("waits for a CPU are in the terminal and on the screen", async ({ page }) =
     if (task.delay_max_ms !== null) expect(task.delay_max_ms).toBeGreaterThanOrEqual(task.delay_avg_ms ?? 0);
   }
   expect(run.sched.some((task) => task.runtime_ms > 0 && task.switches > 1)).toBe(true);
-  await page.goto(`/runs/${run.run}`);
+  await page.goto(`/runs/${run.run}?tab=scheduler`);
   await expect(page.getByRole("heading", { name: `Run on ${host.name}` })).toBeVisible({ timeout: 60_000 });
   const longest = [...run.sched].sort((a, b) => (b.delay_max_ms ?? 0) - (a.delay_max_ms ?? 0))[0];
   expect(longest?.delay_max_ms).toBeGreaterThan(0);

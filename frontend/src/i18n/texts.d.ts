@@ -2011,6 +2011,13 @@ export interface TextVariables {
   "run.metric": never;
   "run.min": never;
   "run.part": never;
+  "run.partName.artifacts": never;
+  "run.partName.charts": never;
+  "run.partName.collectors": never;
+  "run.partName.results": never;
+  "run.partName.scheduler": never;
+  "run.partName.tables": never;
+  "run.parts": never;
   "run.perAxis": "axis";
   "run.rest": "all" | "visible";
   "run.rtt": never;

@@ -4,6 +4,7 @@ import { ErrorState, RowSkeleton } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
+import { Tabs } from "../../components/Tabs";
 import { FactList } from "../../components/tables/FactList";
 import { bytes, milliseconds, seconds } from "../../core/text/format";
 import { formatRange, padded } from "../../core/time/range";
@@ -23,8 +24,11 @@ import { RunFindingsPanel } from "./RunFindingsPanel";
 import { RunProfiles } from "./RunProfiles";
 import { SeriesPanel } from "./SeriesPanel";
 
-/** `before` is the run that the pictures compare this one with. */
-const FIELDS = { before: textField };
+const TABS = ["results", "charts", "scheduler", "collectors", "tables", "artifacts"] as const;
+type RunTab = (typeof TABS)[number];
+
+/** `before` is the run that the charts compare this one with; `row` and `table` select a row of the tables. */
+const FIELDS = { tab: textField, before: textField, row: textField, table: textField };
 
 /** One run: what ran on the host, its artifacts, and the results parsed from them. */
 export function RunPage() {
@@ -59,7 +63,7 @@ export function RunPage() {
     >
       {query.error && !run && <ErrorState error={query.error} retry={() => void query.refetch()} />}
       {!run && !query.error && <RowSkeleton rows={14} />}
-      {run && <Parts run={run} />}
+      {run && <RunParts run={run} />}
     </Page>
   );
 }
@@ -87,71 +91,113 @@ function RemovalNote({ run }: { run: Run }) {
   );
 }
 
-function Parts({ run }: { run: Run }) {
+/** The tab that the address names, else the one that its other parts belong to. */
+function chooseTab(run: Run, { tab, before, row, table }: { [Name in keyof typeof FIELDS]: string }): RunTab {
+  const named = TABS.find((id) => id === tab);
+  if (named) return named;
+  if (row || table) return "tables";
+  if (before) return "charts";
+  return isActive(run.state) ? "collectors" : "results";
+}
+
+/** The parts of a run, one at a time: all of them are more than a browser draws at once. */
+function RunParts({ run }: { run: Run }) {
   const { t } = useTranslation();
   const sentence = useMessage();
+  const [state, set] = useUrlState(FIELDS);
+  const hasSched = run.profiles.some((profile) => profile.kind === "sched" && profile.state === "ready");
+  const counts: Partial<Record<RunTab, number>> = {
+    collectors: run.collectors.length,
+    tables: run.tables.length,
+    artifacts: run.artifacts.length,
+  };
+  const ids = TABS.filter((id) => id !== "scheduler" || hasSched);
+  const tab = chooseTab(run, state);
+  return (
+    <>
+      {run.failure && <p role="alert">{sentence(run.failure)}</p>}
+      <RemovalNote run={run} />
+      <Tabs
+        label={t("run.parts")}
+        tabs={ids.map((id) => ({ id, text: t(`run.partName.${id}`), count: counts[id] }))}
+        value={tab}
+        onChange={(id, isKey) => set({ tab: id, before: "", row: "", table: "" }, { push: !isKey })}
+      />
+      {tab === "results" && (
+        <>
+          <RunProfiles profiles={run.profiles} />
+          <RunFindingsPanel run={run} />
+        </>
+      )}
+      {tab === "charts" && (
+        <>
+          <Panel
+            title={t("visuals.title")}
+            flush
+            id="visuals"
+            headerExtra={
+              run.host && (
+                <BaselineRunSelect
+                  run={run}
+                  hostId={run.host.id}
+                  before={state.before}
+                  onChange={(id) => set({ tab: "charts", before: id })}
+                />
+              )
+            }
+          >
+            <RunCharts runId={run.id} baseline={state.before || undefined} />
+          </Panel>
+          <SeriesPanel runId={run.id} />
+        </>
+      )}
+      {tab === "scheduler" && hasSched && <SchedulerPanel runId={run.id} hostId={run.host?.id} />}
+      {tab === "collectors" && (
+        <>
+          <Panel>
+            <RunFacts run={run} />
+          </Panel>
+          <Panel title={t("run.collectors")} flush>
+            <RunCollectors run={run} />
+          </Panel>
+        </>
+      )}
+      {tab === "tables" && <ResultTables runId={run.id} tables={run.tables} />}
+      {tab === "artifacts" && (
+        <Panel title={t("run.artifacts")} headerExtra={t("run.artifactsAside")} flush>
+          <RunArtifacts artifacts={run.artifacts} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+/** When the run took place, what it cost, and how the clocks differ. */
+function RunFacts({ run }: { run: Run }) {
+  const { t } = useTranslation();
   const time = useTimeFormat();
-  const [{ before }, set] = useUrlState(FIELDS);
   const clock = run.clock;
   const timing = (name: string) => milliseconds(run.timings?.[name]);
   return (
-    <>
-      <Panel>
-        {run.failure && <p role="alert">{sentence(run.failure)}</p>}
-        <RemovalNote run={run} />
-        <FactList
-          items={[
-            [t("run.started"), time.iso(run.started_at)],
-            [t("run.took"), seconds(run.seconds)],
-            [t("run.attempt"), run.attempt],
-            [t("run.bytes"), bytes(run.bytes)],
-            [t("run.cost"), milliseconds(run.host_cpu_ms)],
-            [
-              t("run.clock"),
-              clock?.offset_ms == null
-                ? "–"
-                : `${milliseconds(clock.offset_ms)} ± ${milliseconds(clock.uncertainty_ms)}${clock.source ? ` · ${clock.source}` : ""}`,
-            ],
-            [t("run.connect"), timing("connect_ms")],
-            [t("run.login"), timing("login_ms")],
-            [t("run.fork"), timing("fork_ms")],
-            [t("run.rtt"), timing("rtt_ms")],
-          ]}
-        />
-      </Panel>
-      {!isActive(run.state) && <RunFindingsPanel run={run} />}
-      {!isActive(run.state) && (
-        <Panel
-          title={t("visuals.title")}
-          flush
-          id="visuals"
-          headerExtra={
-            run.host && (
-              <BaselineRunSelect
-                run={run}
-                hostId={run.host.id}
-                before={before}
-                onChange={(id) => set({ before: id })}
-              />
-            )
-          }
-        >
-          <RunCharts runId={run.id} baseline={before || undefined} />
-        </Panel>
-      )}
-      <RunProfiles profiles={run.profiles} />
-      <Panel title={t("run.collectors")} flush>
-        <RunCollectors run={run} />
-      </Panel>
-      {run.profiles.some((p) => p.kind === "sched" && p.state === "ready") && (
-        <SchedulerPanel runId={run.id} hostId={run.host?.id} />
-      )}
-      {!isActive(run.state) && <SeriesPanel runId={run.id} />}
-      <ResultTables runId={run.id} tables={run.tables} />
-      <Panel title={t("run.artifacts")} headerExtra={t("run.artifactsAside")} flush>
-        <RunArtifacts artifacts={run.artifacts} />
-      </Panel>
-    </>
+    <FactList
+      items={[
+        [t("run.started"), time.iso(run.started_at)],
+        [t("run.took"), seconds(run.seconds)],
+        [t("run.attempt"), run.attempt],
+        [t("run.bytes"), bytes(run.bytes)],
+        [t("run.cost"), milliseconds(run.host_cpu_ms)],
+        [
+          t("run.clock"),
+          clock?.offset_ms == null
+            ? "–"
+            : `${milliseconds(clock.offset_ms)} ± ${milliseconds(clock.uncertainty_ms)}${clock.source ? ` · ${clock.source}` : ""}`,
+        ],
+        [t("run.connect"), timing("connect_ms")],
+        [t("run.login"), timing("login_ms")],
+        [t("run.fork"), timing("fork_ms")],
+        [t("run.rtt"), timing("rtt_ms")],
+      ]}
+    />
   );
 }
 

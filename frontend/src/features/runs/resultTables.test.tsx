@@ -7,10 +7,25 @@ import { openScreen } from "../../testing/screen";
 const RUN = CAPTURES[0]?.runs[0]?.id ?? "";
 const rowsOf = (table: HTMLElement) => within(table).getAllByRole("row").length - 1;
 
+describe("the parts of a run", () => {
+  it("are drawn one at a time, the findings and profiles first", async () => {
+    const user = userEvent.setup();
+    const router = openScreen(`/runs/${RUN}`);
+    expect(await screen.findByRole("tab", { name: "Findings" })).toHaveAttribute("aria-selected", "true");
+    expect(screen.queryByRole("heading", { name: "Charts" })).toBeNull();
+    await user.click(screen.getByRole("tab", { name: /^Collectors/ }));
+    expect(await screen.findByRole("heading", { name: "Collectors" })).toBeVisible();
+    expect(router.state.location.search).toMatchObject({ tab: "collectors" });
+    await user.keyboard("{ArrowRight}");
+    expect(screen.getByRole("tab", { name: /^Tables/ })).toHaveFocus();
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ tab: "tables" }));
+  });
+});
+
 describe("tables of a run", () => {
   it("draws one table, and another one when it is chosen", async () => {
     const user = userEvent.setup();
-    const router = openScreen(`/runs/${RUN}`);
+    const router = openScreen(`/runs/${RUN}?tab=tables`);
     const select = await screen.findByRole("combobox", { name: "Table" });
     expect(select).toHaveDisplayValue("proc top · proc_top · rows: 24");
     expect(rowsOf(screen.getByRole("region", { name: "proc top" }))).toBe(24);

@@ -56,7 +56,7 @@ afterEach(() => {
 describe("the grid of resources", () => {
   it("opens the gravest cell, and the finding of any other at a press", async () => {
     const user = userEvent.setup();
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     const grid = await picture("Utilization, saturation, errors");
     expect(within(grid).getByRole("button", { name: /^CPU, Utilization: critical, 100/ })).toHaveAttribute(
       "aria-pressed",
@@ -87,7 +87,7 @@ describe("the grid of resources", () => {
 
 describe("charts over time", () => {
   it("are read at the cursor by keys, every number at its own line", async () => {
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     const disk = await picture(/^Disk over time/);
     const slider = within(disk).getByRole("slider", { name: /selected instant/ });
     fireEvent.change(slider, { target: { value: "1" } });
@@ -99,7 +99,7 @@ describe("charts over time", () => {
   });
 
   it("mark kills with the line of the kernel's log, in words as well", async () => {
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     const [group] = await screen.findAllByRole("region", { name: /^Memory of control groups.*\/h1lab\/app/ });
     const kill = within(group as HTMLElement).getByRole("link", {
       name: /Killed for want of memory python3/,

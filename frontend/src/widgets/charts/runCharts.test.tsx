@@ -25,7 +25,7 @@ function show(...visuals: Partial<Visual>[]) {
       ? { status: 200, body: { run_id: RUN, charts: all } satisfies RunVisuals }
       : undefined,
   );
-  return openScreen(`/runs/${RUN}`);
+  return openScreen(`/runs/${RUN}?tab=charts`);
 }
 
 afterEach(() => {
@@ -35,7 +35,7 @@ afterEach(() => {
 
 describe("the pictures of a run", () => {
   it("show where packets are lost, each loss at the line that it was read from", async () => {
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     const ladder = await picture("Where packets are lost");
     const layers = within(ladder).getAllByRole("listitem");
     expect(layers.map((layer) => layer.getAttribute("data-state"))).toContain("no_data");
@@ -50,7 +50,7 @@ describe("the pictures of a run", () => {
 
   it("are tables as well, with the same numbers and the same lines", async () => {
     const user = userEvent.setup();
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     for (const [name, cell] of [
       ["Queues of listening sockets", "0.0.0.0:8081 python"],
       ["TCP sockets by state", "CLOSE-WAIT"],
@@ -71,7 +71,7 @@ describe("the pictures of a run", () => {
   });
 
   it("tell how often a SYN was sent again, and what was never answered", async () => {
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     const region = await picture(/^How long connecting took/);
     expect(
       within(region).getAllByText("SYN retransmit 1 s", { exact: false })[0]?.closest("li"),
@@ -83,7 +83,7 @@ describe("the pictures of a run", () => {
 
   it("name those that nothing was collected for, with the reason", async () => {
     const user = userEvent.setup();
-    openScreen(`/runs/${runIn("partial")}`);
+    openScreen(`/runs/${runIn("partial")}?tab=charts`);
     await user.click(await screen.findByRole("button", { name: /^Charts without data/ }));
     expect((await screen.findAllByText(/was not collected\.$/))[0]).toBeVisible();
   });
@@ -94,15 +94,15 @@ describe("the pictures of a run", () => {
         ? { status: 503, body: { title: "Unavailable", status: 503, detail: "" } }
         : undefined,
     );
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     const panel = (await screen.findByRole("heading", { name: "Charts" })).closest("section") as HTMLElement;
     expect(await within(panel).findByRole("alert")).toBeVisible();
-    expect(screen.getByRole("heading", { name: "Collectors" })).toBeVisible();
+    expect(screen.getByRole("tab", { name: /^Collectors/ })).toBeVisible();
   });
 
   it("show a viewer the numbers without a way to the artifact", async () => {
     state.role = "viewer";
-    openScreen(`/runs/${RUN}`);
+    openScreen(`/runs/${RUN}?tab=charts`);
     const region = await picture("Queues of listening sockets");
     expect(within(region).queryByRole("link")).toBeNull();
     expect(within(region).getByText(/✕ 6 \/ 5/)).toBeInTheDocument();
