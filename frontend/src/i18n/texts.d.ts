@@ -131,6 +131,7 @@ export interface TextVariables {
   "captures.custom": never;
   "captures.details": "name";
   "captures.exit": "exit";
+  "captures.findings": "count";
   "captures.hosts": never;
   "captures.imported": never;
   "captures.more": "count";
@@ -142,9 +143,11 @@ export interface TextVariables {
   "captures.notAll": "count";
   "captures.nothingYet": never;
   "captures.one": never;
+  "captures.openRun": never;
   "captures.paused": never;
   "captures.plan": never;
   "captures.reason": never;
+  "captures.results": never;
   "captures.state": never;
   "changes.absent": never;
   "changes.after": never;

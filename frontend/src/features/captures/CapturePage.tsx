@@ -16,6 +16,7 @@ import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { RunBars } from "../../widgets/capture-progress/RunBars";
 import classes from "./CapturePage.module.css";
+import { CaptureResults } from "./CaptureResults";
 import { scopeText } from "./scope";
 
 export function CapturePage() {
@@ -122,6 +123,7 @@ function LiveCaptureView({ capture, link, since }: Props) {
           )}
         </span>
       </div>
+      {!active && <CaptureResults capture={capture} />}
       <Panel flush>
         {capture.runs.length === 0 ? (
           <EmptyState title={t("captures.noRuns")} />

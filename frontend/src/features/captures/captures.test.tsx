@@ -227,6 +227,19 @@ describe("a capture that runs", () => {
     expect(Stream.last?.readyState).toBe(2);
   });
 
+  it("leads to its results when it has ended", async () => {
+    const capture = CAPTURES.find((item) => item.state === "done" && item.runs.length === 1);
+    openScreen(`/captures/${capture?.id}`);
+    const results = (await screen.findByRole("heading", { name: "Results" })).closest(
+      "section",
+    ) as HTMLElement;
+    expect(await within(results).findByRole("link", { name: /finding/ })).toHaveAttribute(
+      "href",
+      `/runs/${capture?.runs[0]?.id}`,
+    );
+    expect(await within(results).findByRole("link", { name: "View on timeline" })).toBeVisible();
+  });
+
   it("is canceled with one click", async () => {
     const user = userEvent.setup();
     const capture = live();
