@@ -13,7 +13,9 @@ from culprit.accounts.authorization import authorize
 from culprit.domain.redaction.kinds import KINDS, PRESETS
 from culprit.incidents.records import journal
 from culprit.incidents.reports import freeze, queries
+from culprit.incidents.reports.content import draft
 from culprit.incidents.reports.requests import ReportCreate, ReportUpdate, VersionRequest
+from culprit.incidents.responses import incident as read
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.db.clock import utc_now
 from culprit.infra.models.incidents.incident import Incident
@@ -48,13 +50,14 @@ def lock_report(session: Session, actor: Actor, report_id: UUID, version: int) -
 
 
 def create_report(session: Session, actor: Actor, incident_id: UUID, body: ReportCreate) -> Report:
-    """Create a draft from the data of the incident."""
+    """Create a draft; its summary, impact and times are written from the data of the incident."""
     authorize(actor, "report.edit")
     incident = journal.get_incident(session, actor, incident_id)
     journal.require_covering_scope(session, actor, incident)
     count = queries.count_reports(session, incident.id)
     if count >= MOST:
         raise ConflictError("report.too_many", most=MOST)
+    whole = read.build_incident(session, actor, incident)
     report = Report(
         incident_id=incident.id,
         title=body.title or incident.title,
@@ -64,7 +67,10 @@ def create_report(session: Session, actor: Actor, incident_id: UUID, body: Repor
         kinds=_ordered(PRESETS[body.preset]),
         words=[],
         follow_ups=[],
+        summary=draft.write_summary(whole, body.language, body.zone),
+        impact=draft.write_impact(whole, body.language, body.zone),
         detected_at=incident.created_at,
+        mitigated_at=draft.find_mitigation_time(whole),
         created_by=actor.id,
     )
     session.add(report)
