@@ -2421,6 +2421,9 @@ export interface TextVariables {
   "tier.ptrace.name": never;
   "tier.standard.meaning": never;
   "tier.standard.name": never;
+  "time.invalid": never;
+  "time.ofDay": never;
+  "time.placeholder": never;
   "timeline.all": never;
   "timeline.axisHint": never;
   "timeline.baseline": never;

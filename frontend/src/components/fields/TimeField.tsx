@@ -1,6 +1,8 @@
 import { TextInput, type TextInputProps } from "@mantine/core";
+import { useState } from "react";
 import { fieldTime, isoToNs, readFieldTime } from "../../core/time/clock";
 import { useTimeFormat } from "../../lib/text/useFormat";
+import { useTranslation } from "../../lib/text/useTranslation";
 
 interface Props extends Omit<TextInputProps, "value" | "onChange" | "type"> {
   /** ISO 8601, or "" for none. */
@@ -8,10 +10,15 @@ interface Props extends Omit<TextInputProps, "value" | "onChange" | "type"> {
   onChange: (iso: string) => void;
 }
 
-/** An instant, typed in the zone in which all times are shown. */
-export function TimeField({ value, onChange, label, ...props }: Props) {
+/** An instant as text with 24 hours, in the zone in which all times are displayed; a time alone is of today. */
+export function TimeField({ value, onChange, label, error, ...props }: Props) {
+  const { t } = useTranslation();
   const { zone, zoneName } = useTimeFormat();
+  const [typed, setTyped] = useState<{ text: string; iso: string }>();
   const ns = isoToNs(value);
+  // What was typed stays until it is left, as long as it means the value.
+  const text = typed?.iso === value ? typed.text : ns === undefined ? "" : fieldTime(ns, zone);
+  const isWrong = text.trim() !== "" && readFieldTime(text, zone) === "";
   return (
     <TextInput
       {...props}
@@ -20,10 +27,17 @@ export function TimeField({ value, onChange, label, ...props }: Props) {
           {label} <span className="dim">{zoneName}</span>
         </>
       }
-      type="datetime-local"
-      step={1}
-      value={ns === undefined ? "" : fieldTime(ns, zone)}
-      onChange={(event) => onChange(readFieldTime(event.currentTarget.value, zone))}
+      placeholder={t("time.placeholder")}
+      autoComplete="off"
+      error={error ?? (isWrong && t("time.invalid"))}
+      value={text}
+      onChange={(event) => {
+        const next = event.currentTarget.value;
+        const iso = readFieldTime(next, zone);
+        setTyped({ text: next, iso });
+        onChange(iso);
+      }}
+      onBlur={() => !isWrong && setTyped(undefined)}
     />
   );
 }

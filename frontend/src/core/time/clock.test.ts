@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decimals, instant, isoToNs, ticks, timeOfDay } from "./clock";
+import { decimals, fieldTime, instant, isoToNs, readFieldTime, ticks, timeOfDay } from "./clock";
 
 const T = Date.UTC(2026, 10, 21, 2, 14, 10, 250) * 1e6;
 
@@ -19,6 +19,33 @@ describe("instants", () => {
     expect(isoToNs("2026-11-21T02:14:10.250Z")).toBe(T);
     expect(isoToNs("nonsense")).toBeUndefined();
     expect(isoToNs(null)).toBeUndefined();
+  });
+});
+
+describe("typed times", () => {
+  it("are read in 24 hours, with or without seconds and date", () => {
+    expect(readFieldTime("2026-11-21 02:14", "utc")).toBe("2026-11-21T02:14:00.000Z");
+    expect(readFieldTime(" 2026-11-21T23:14:10 ", "utc")).toBe("2026-11-21T23:14:10.000Z");
+    expect(readFieldTime("9:05", "utc", T / 1e6)).toBe("2026-11-21T09:05:00.000Z");
+  });
+
+  it("are refused where no such instant exists", () => {
+    for (const text of ["", "now", "2026-02-31 10:00", "2026-11-21 24:00", "2026-11-21 10:60", "2026-11-21"])
+      expect(readFieldTime(text, "utc"), text).toBe("");
+  });
+
+  it("are those that were written", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 4e9 }),
+        fc.constantFrom("utc" as const, "local" as const),
+        (s, zone) => {
+          // An hour that a change of the clock repeats is read as one of the two.
+          const read = Date.parse(readFieldTime(fieldTime(s * 1e9, zone), zone)) / 1e3;
+          expect(Math.abs(read - s) % 3600).toBe(0);
+        },
+      ),
+    );
   });
 });
 

@@ -122,11 +122,21 @@ function monthTicks(from: number, to: number, least: number, zone: Zone): Tick[]
   return out;
 }
 
-/** `2026-11-21T14:02:07`, as a field for a date and a time holds it. */
-export const fieldTime = (ns: number, zone: Zone): string => instant(ns, zone).replace(" ", "T");
+/** An instant as a text field holds it: 24 hours, to the second. */
+export const fieldTime = (ns: number, zone: Zone): string => instant(ns, zone);
 
-/** What such a field holds as ISO 8601 in UTC; "" where it holds no instant. */
-export function readFieldTime(text: string, zone: Zone): string {
-  const ms = Date.parse(zone === "utc" ? `${text}Z` : text);
-  return text && Number.isFinite(ms) ? new Date(ms).toISOString() : "";
+const FIELD_TIME = /^(?:(\d{4})-(\d{1,2})-(\d{1,2})[ T]+)?(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+
+/**
+ * What such a field holds as ISO 8601 in UTC; "" where it holds no instant. A time without a date is of the day of
+ * `now` (ms). A date that does not exist, or a time that a change of the clock leaves out, is no instant.
+ */
+export function readFieldTime(text: string, zone: Zone, now = Date.now()): string {
+  const found = FIELD_TIME.exec(text.trim());
+  if (!found) return "";
+  const [year, month, date] = found[1] ? found.slice(1, 4) : day(now * NS_PER_MS, zone).split("-");
+  const [hour, minute, second = "0"] = found.slice(4);
+  const wall = `${year}-${pad(Number(month))}-${pad(Number(date))} ${pad(Number(hour))}:${minute}:${pad(Number(second))}`;
+  const ms = Date.parse(wall.replace(" ", "T") + (zone === "utc" ? "Z" : ""));
+  return Number.isFinite(ms) && instant(ms * NS_PER_MS, zone) === wall ? new Date(ms).toISOString() : "";
 }

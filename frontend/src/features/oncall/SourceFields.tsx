@@ -77,7 +77,8 @@ function WeeklyFields({ draft, onChange }: Props) {
         />
         <TextInput
           label={t("oncall.handover")}
-          type="time"
+          placeholder={t("time.ofDay")}
+          maxLength={5}
           value={draft.handover}
           onChange={(event) => onChange({ handover: event.currentTarget.value.slice(0, 5) })}
         />

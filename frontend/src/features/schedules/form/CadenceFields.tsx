@@ -30,9 +30,9 @@ export function CadenceFields({ draft, refused, onChange }: Props) {
           <TextInput
             label={t("schedules.localTime")}
             description={t("schedules.wallText")}
-            type="datetime-local"
-            value={draft.localTime}
-            onChange={(event) => onChange({ localTime: event.currentTarget.value })}
+            placeholder={t("time.placeholder")}
+            value={draft.localTime.replace("T", " ")}
+            onChange={(event) => onChange({ localTime: event.currentTarget.value.replace(/ +/, "T") })}
             error={refused}
           />
         )}
