@@ -49,16 +49,17 @@ def _runnable(view: HostView) -> Iterator[Measurement]:
 
 
 def _runnable_per_request(view: HostView) -> Iterator[Measurement]:
-    """Runnable threads of a crowd for each request that its services have taken; fewer than one count as one.
+    """Runnable threads of a crowd for each request that its services have accepted; fewer than one count as one.
 
-    A thread that works on a request is load: with fewer threads, the same work waits in a queue.
+    A thread that works on a request is load: with fewer threads, the same work waits in a queue. A worker may read the
+    end of its request only when it has answered (PHP-FPM does), so a request counts once its connection is accepted.
     """
     span = get_covered_seconds(view)
     accounts = get_service_times(view).accounts
     for crowd in list_crowds(view):
         if span > 0:
             mine = [item for item in accounts if item.service.pids & {str(pid) for pid in crowd.pids}]
-            taken = sum(item.waiting for item in mine)
+            taken = sum(item.accepted for item in mine)
             cites = (*crowd.cites, *(citation for item in mine for citation in item.sources))
             runnable = (crowd.run_s + crowd.wait_s) / span
             yield _measured(crowd, runnable / max(1.0, taken), cites, taken=round(taken, 1))

@@ -62,7 +62,8 @@ class TimeAccount:
 
     `amounts` are what its threads and requests are busy with, `idle` its other threads; together they are all of its
     threads and requests. `waiting` is the mean number of requests that it has taken and not answered, `queued` of those
-    that no thread has taken, `oldest_ms` the longest wait of one. `callees` are the accounts of local services that it
+    that no thread has taken, `unaccepted` those of them whose connection nothing has accepted yet, `oldest_ms` the
+    longest wait of one. `callees` are the accounts of local services that it
     waits for, by target. `ran_instead` are the processes that used most CPU time, if its threads waited for a CPU.
     `busy_threads` are threads that work or wait for what they need, and while requests queue also those that a silent
     connection holds; `free_threads` are idle ones that can take a request.
@@ -83,6 +84,12 @@ class TimeAccount:
     busy_threads: float = 0.0
     free_threads: float = 0.0
     sources: tuple[Citation, ...] = ()
+    unaccepted: float = 0.0
+
+    @property
+    def accepted(self) -> float:
+        """The mean number of requests on connections that the service has accepted, read to the end or not."""
+        return self.waiting + self.queued - self.unaccepted
 
     @property
     def total(self) -> float:
@@ -205,7 +212,7 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
                 int(sum_column(service.rows, "samples")), load.citations, callees[at], _is_target(view, service),
                 _select_others(users, service) if (RUNNABLE, "") in amounts else (),
                 sum(item.number for item in threads[at].busy.values()) + held, threads[at].free - held,
-                sources[service.pids],
+                sources[service.pids], load.unaccepted,
             )
         )  # fmt: skip
     return accounts

@@ -107,9 +107,11 @@ def map_services(view: HostView) -> ServiceMap:
 def _build_service(
     members: Sequence[TableRow], ports: Mapping[str, frozenset[str]], groups: Mapping[str, str]
 ) -> LocalService:
-    busiest = max(members, key=lambda row: (_get_used(row), -_by_number(row.text("pid"))[0]))
+    by_use = sorted(members, key=lambda row: (-_get_used(row), _by_number(row.text("pid"))))
+    busiest = by_use[0]
     pids = frozenset(row.text("pid") for row in members)
-    group = groups.get(busiest.text("pid"), "").rstrip("/")
+    # The group of a process that ended early was not read; its siblings are in the same one.
+    group = next((groups[row.text("pid")] for row in by_use if row.text("pid") in groups), "").rstrip("/")
     places = {"pid": busiest.text("pid")} | ({"cgroup": group} if group else {})
     served = frozenset(port for pid in pids for port in ports.get(pid, ()))
     return LocalService(
