@@ -20,6 +20,8 @@ from bench.accuracy.corpus import StoredRun
 #: Programs below these folders come from packages; their names are public.
 PUBLIC_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib/", "/opt/java/")
 SHORTEST = 4
+#: Addresses of the kernel's functions: stacks are stored as text, with their names.
+ADDRESSES = "kallsyms"
 #: Control groups that service managers and container runtimes make.
 _PUBLIC_GROUP = re.compile(r"|.*\.(slice|scope|service)|docker|kubepods|lxc|user|system")
 _BOOT = re.compile(rb"(command line: )[^\n]*", re.IGNORECASE)
@@ -37,10 +39,12 @@ def list_private_names() -> dict[str, str]:
 
 
 def redact_run(run: StoredRun, names: Mapping[str, str]) -> StoredRun:
-    """Return the run with all names replaced, without its binary parts."""
+    """Return the run with all names replaced, without its binary parts and the addresses of kernel functions."""
     parts = {
         collector: {
-            part: redact_bytes(data, names) for part, data in contents.items() if b"\0" not in data[:8192]
+            part: redact_bytes(data, names)
+            for part, data in contents.items()
+            if part != ADDRESSES and b"\0" not in data[:8192]
         }
         for collector, contents in run.parts.items()
     }

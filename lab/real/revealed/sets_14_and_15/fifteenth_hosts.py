@@ -69,18 +69,18 @@ def _visits_of_tills(environment: LabEnvironment, rng: random.Random) -> Iterato
 
 SCENARIOS = (
     Scenario(
-        "marina-berths", "holdout", "berths-of-a-marina", ("disk-saturation", "volume-rate-limit"),
+        "marina-berths", "development", "berths-of-a-marina", ("disk-saturation", "volume-rate-limit"),
         "The volume of MariaDB does fewer requests a second than before; statements wait for it.",
         _berths_of_a_marina, needs=("mariadbd", "mariadb-install-db", "php-fpm8.2", "nginx", "mkfs.ext4"), seconds=10.0,
         software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "furniture-pictures", "holdout", "pictures-of-furniture", ("link-saturated", "qdisc-drop"),
+        "furniture-pictures", "development", "pictures-of-furniture", ("link-saturated", "qdisc-drop"),
         "Copies of albums fill the line of the host; pictures that nginx sends wait in its queue and are sent again.",
         _pictures_of_furniture, needs=("nginx", "curl", "tc"), seconds=10.0, software=("nginx", "curl"),
     ),
     Scenario(
-        "pharmacy-stock", "holdout", "visits-of-tills", ("conntrack-table-full",),
+        "pharmacy-stock", "development", "visits-of-tills", ("conntrack-table-full",),
         "The kernel may remember fewer connections than the firewall of the host has; new ones of tills are dropped.",
         _visits_of_tills, needs=("haproxy", "iptables"), seconds=10.0, software=("haproxy", "iptables"),
         global_effect=("conntrack",),

@@ -77,17 +77,17 @@ def _tariffs_of_an_insurer(environment: LabEnvironment, rng: random.Random) -> I
 
 SCENARIOS = (
     Scenario(
-        "photo-prints", "holdout", "pictures-of-phones", ("worker-pool-exhausted",),
+        "photo-prints", "development", "pictures-of-phones", ("worker-pool-exhausted",),
         "nginx passes pictures on while slow phones still send them; each holds a worker of gunicorn all the time.",
         _pictures_of_phones, needs=("gunicorn", "nginx"), seconds=10.0, software=("nginx", "gunicorn"),
     ),
     Scenario(
-        "ferry-voyages", "holdout", "fares-of-a-partner", ("packet-loss-upstream", "slow-dependency"),
+        "ferry-voyages", "development", "fares-of-a-partner", ("packet-loss-upstream", "slow-dependency"),
         "A partner's name gets an IPv6 address whose packets are all lost; each request tries it before the other one.",
         _fares_of_a_partner, needs=("gunicorn", "nginx", "dnsmasq"), seconds=10.0, software=("gunicorn", "nginx"),
     ),
     Scenario(
-        "insurer-quotes", "holdout", "tariffs-of-an-insurer", ("certificate-expired",),
+        "insurer-quotes", "development", "tariffs-of-an-insurer", ("certificate-expired",),
         "HAProxy has the certificate of a former period again; a Go service refuses it, and quotes fail.",
         _tariffs_of_an_insurer, needs=(GO, "haproxy", "nginx"), seconds=10.0,
         software=("go", "haproxy", "nginx"),

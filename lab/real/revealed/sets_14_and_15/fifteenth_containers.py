@@ -47,12 +47,12 @@ def _reports_of_classes(environment: LabEnvironment, rng: random.Random) -> Iter
 
 SCENARIOS = (
     Scenario(
-        "dental-bills", "holdout", "bills-of-a-practice", ("cpu-quota-throttling",),
+        "dental-bills", "development", "bills-of-a-practice", ("cpu-quota-throttling",),
         "The container of php-fpm was given hardly as much CPU time as it needs; the host has plenty.",
         _bills_of_a_practice, needs=("apache2", "php-fpm8.2"), seconds=10.0, software=("php-fpm", "apache"),
     ),
     Scenario(
-        "school-reports", "holdout", "reports-of-classes", ("memcg-oom-kill",),
+        "school-reports", "development", "reports-of-classes", ("memcg-oom-kill",),
         "The container of gunicorn was given less memory; two reports at a time let the kernel end a worker.",
         _reports_of_classes, needs=("gunicorn", "nginx"), seconds=10.0, software=("gunicorn", "nginx"),
     ),

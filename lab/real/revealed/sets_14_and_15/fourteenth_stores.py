@@ -66,13 +66,13 @@ def _seats_of_a_cinema(environment: LabEnvironment, rng: random.Random) -> Itera
 
 SCENARIOS = (
     Scenario(
-        "florist-receipts", "holdout", "receipts-of-a-florist", ("database-lock-wait", "idle-in-transaction"),
+        "florist-receipts", "development", "receipts-of-a-florist", ("database-lock-wait", "idle-in-transaction"),
         "A release asks a tax office within the transaction that numbers receipts; others wait for the row of a shop.",
         _receipts_of_a_florist, needs=("mariadbd", "mariadb-install-db", "php-fpm8.2", "nginx"), seconds=10.0,
         software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "cinema-seats", "holdout", "seats-of-a-cinema", ("connection-limit", "fd-leak-close-wait"),
+        "cinema-seats", "development", "seats-of-a-cinema", ("connection-limit", "fd-leak-close-wait"),
         "A release of a Node service leaves connections to Redis open, which accepts no more of them.",
         _seats_of_a_cinema, needs=("redis-server", "node", "haproxy"), seconds=10.0,
         software=("redis", "node", "haproxy"),

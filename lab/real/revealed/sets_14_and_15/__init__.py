@@ -1,0 +1,1 @@
+"""The fourteenth and fifteenth set: held out until they were played, before the rules changed."""
