@@ -89,7 +89,7 @@ def _answer_step(  # noqa: PLR0917
 
 def _list_cited_lines(named: Json) -> Iterator[LineRef]:
     """Yield the lines of the first numbers of a cause, each place once; a frame of a profile has no lines."""
-    places = {}
+    places: dict[tuple[str, tuple[int, ...]], str] = {}
     for item in named["evidence"]:
         lines = tuple(item["locator"].get("lines") or ())[:MAX_LINES]
         if item.get("artifact") and lines:

@@ -132,10 +132,10 @@ const FIELD_TIME = /^(?:(\d{4})-(\d{1,2})-(\d{1,2})[ T]+)?(\d{1,2}):(\d{2})(?::(
  * `now` (ms). A date that does not exist, or a time that a change of the clock leaves out, is no instant.
  */
 export function readFieldTime(text: string, zone: Zone, now = Date.now()): string {
-  const found = FIELD_TIME.exec(text.trim());
-  if (!found) return "";
-  const [year, month, date] = found[1] ? found.slice(1, 4) : day(now * NS_PER_MS, zone).split("-");
-  const [hour, minute, second = "0"] = found.slice(4);
+  const matched = FIELD_TIME.exec(text.trim());
+  if (!matched) return "";
+  const [year, month, date] = matched[1] ? matched.slice(1, 4) : day(now * NS_PER_MS, zone).split("-");
+  const [hour, minute, second = "0"] = matched.slice(4);
   const wall = `${year}-${pad(Number(month))}-${pad(Number(date))} ${pad(Number(hour))}:${minute}:${pad(Number(second))}`;
   const ms = Date.parse(wall.replace(" ", "T") + (zone === "utc" ? "Z" : ""));
   return Number.isFinite(ms) && instant(ms * NS_PER_MS, zone) === wall ? new Date(ms).toISOString() : "";

@@ -1,4 +1,4 @@
-"""The first text of a report says what the incident says, in the language of the report."""
+"""The first text of a report has what is known in the incident, in the language of the report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def draft(desk: Desk, **body: object) -> dict:
     return answer.json()
 
 
-def test_an_incident_without_cause_says_so(as_, host):
+def test_an_incident_without_cause_has_none_in_its_report(as_, host):
     desk = opened(as_("oncall"), host, title="orders are slow", playbooks=[])
     report = draft(desk)
     assert report["summary"].startswith("orders are slow: since 20")

@@ -29,7 +29,7 @@ interface Props {
   diagnosis: Diagnosis;
 }
 
-/** What an ended diagnosis says: the cause with its numbers, what was ruled out, the fix; or why there is no cause. */
+/** The answer of an ended diagnosis: the cause with its numbers, what was ruled out, the fix; or why there is no cause. */
 export function AnswerCard({ incident, view, diagnosis }: Props) {
   const { t } = useTranslation();
   const names = useNames();

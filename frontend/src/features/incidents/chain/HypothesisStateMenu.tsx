@@ -23,7 +23,7 @@ export function HypothesisStateMenu({ incident, view, hypothesis }: Props) {
   const { t } = useTranslation();
   const write = useWrite(incident);
   const book = findPlaybook(incident, hypothesis.key);
-  // One state for each hypothesis: what users decided, else what its steps say.
+  // One state for each hypothesis: what users decided, else the status of its steps.
   const word =
     hypothesis.state === "open"
       ? t(`playbooks.status.${hypothesis.status}`)
