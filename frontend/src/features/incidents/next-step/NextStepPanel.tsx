@@ -51,6 +51,11 @@ export function NextStepPanel({ incident, view, requestCount }: Props) {
   }, [going, last, cache]);
   const resolved = incident.state === "resolved";
   const next = resolved ? null : incident.next;
+  // The answer panel leads: a diagnosis runs, or is the first thing to do.
+  const isDiagnosedFirst =
+    incident.diagnoses.every((item) => item.state === "running") &&
+    incident.hosts.some((item) => item.can_capture && item.role !== "control");
+  if (!running && !last && !resolved && incident.steps.length === 0 && isDiagnosedFirst) return null;
   return (
     <section
       className={classes.next}
