@@ -18,7 +18,7 @@ export function useRoomBelow(ref: RefObject<HTMLElement | null>, enabled: boolea
     measure();
     // What is above the element may grow when it has loaded.
     const observer = new ResizeObserver(measure);
-    observer.observe(document.body);
+    observer.observe(ref.current?.closest("main") ?? document.body);
     window.addEventListener("resize", measure);
     return () => {
       observer.disconnect();
