@@ -177,7 +177,7 @@ test("missing names are explained, recursion is collapsed, and calls are a tree"
   await expect(page).toHaveURL(/[?&]norec=1/);
   await accessible(page);
   await page.goto(`/profiles/${profile}?view=tree&color=module`);
-  await expect(page.getByRole("button", { name: "handle" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "handle", exact: true })).toBeVisible();
   await accessible(page);
   await page.locator("body").press("?");
   await expect(page.getByRole("dialog").getByText("Callers and callees of the frame")).toBeVisible();
