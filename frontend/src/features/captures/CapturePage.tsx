@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { Camera, Square } from "lucide-react";
+import { Camera } from "lucide-react";
 import { useMemo } from "react";
 import type { Capture } from "../../client/models";
+import { CancelButton } from "../../components/CancelButton";
 import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
@@ -100,15 +101,9 @@ function LiveCaptureView({ capture, link, since }: Props) {
         <span className={classes.actions}>
           <ErrorLine error={cancel.error} />
           {active && may("capture.cancel") && (
-            <Button
-              color="red"
-              variant="outline"
-              leftSection={<Square size={12} />}
-              loading={cancel.isPending}
-              onClick={() => cancel.mutate(undefined)}
-            >
+            <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
               {t("captures.cancel")}
-            </Button>
+            </CancelButton>
           )}
           {!active && capture.source !== "import" && may("capture.light") && (
             <Button

@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { CircleAlert, Siren, Square, Stethoscope } from "lucide-react";
+import { CircleAlert, Siren, Stethoscope } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { Diagnosis } from "../../client/models";
+import { CancelButton } from "../../components/CancelButton";
 import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
@@ -136,15 +137,9 @@ function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: 
       <span className={classes.barActions}>
         <ErrorLine error={cancel.error} />
         {running && may("capture.cancel") && (
-          <Button
-            color="red"
-            variant="outline"
-            leftSection={<Square size={12} />}
-            loading={cancel.isPending}
-            onClick={() => cancel.mutate(undefined)}
-          >
+          <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
             {t("diagnosis.cancel")}
-          </Button>
+          </CancelButton>
         )}
         {!running && may("incident.edit") && (
           <Button

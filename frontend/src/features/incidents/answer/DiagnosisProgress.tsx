@@ -1,8 +1,7 @@
-import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { Square } from "lucide-react";
 import { useEffect } from "react";
 import type { Diagnosis, Incident } from "../../../client/models";
+import { CancelButton } from "../../../components/CancelButton";
 import { BlockSkeleton, ErrorLine, Loaded } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { StatusIcon } from "../../../components/StatusIcon";
@@ -54,15 +53,9 @@ export function DiagnosisProgress({ incident, diagnosis }: Props) {
           {t("incidents.answer.details")}
         </Link>
         {may("capture.cancel") && (
-          <Button
-            color="red"
-            variant="outline"
-            leftSection={<Square size={12} />}
-            loading={cancel.isPending}
-            onClick={() => cancel.mutate(undefined)}
-          >
+          <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
             {t("incidents.answer.cancel")}
-          </Button>
+          </CancelButton>
         )}
       </div>
       <ErrorLine error={cancel.error} />

@@ -1,8 +1,7 @@
-import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { Square } from "lucide-react";
 import { useEffect } from "react";
 import type { Incident } from "../../../client/models";
+import { CancelButton } from "../../../components/CancelButton";
 import { BlockSkeleton, ErrorLine, Loaded } from "../../../components/EmptyState";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { useCaptureStream } from "../../../lib/captures/useCaptureStream";
@@ -49,15 +48,9 @@ export function StepProgress({ incident, view, run }: Props) {
           )}
         </p>
         {may("capture.cancel") && (
-          <Button
-            color="red"
-            variant="outline"
-            leftSection={<Square size={12} />}
-            loading={cancel.isPending}
-            onClick={() => cancel.mutate(undefined)}
-          >
+          <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
             {t("captures.cancel")}
-          </Button>
+          </CancelButton>
         )}
       </div>
       <ErrorLine error={cancel.error} />
