@@ -79,6 +79,14 @@ TAKES: Mapping[tuple[str, str], tuple[str, Callable[[str], str]]] = {
 _SUBJECTS = {"dst": "peer", "port": "port", "file": "log", "pid": "process", "cgroup": "cgroup"}
 
 
+def needs_input(collector: str) -> bool:
+    """Return whether a collector needs an option or a target, which only some steps have."""
+    options = COLLECTORS[collector].options
+    return _needs_target(collector) or any(
+        option.required or (collector, option.name) in TAKES for option in options
+    )
+
+
 def fill_options(
     step: str, collectors: Sequence[str], options: Options, hints: Sequence[OptionSource]
 ) -> tuple[Options, list[OptionValue]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
 from collectors.plans import PLANS
+from collectors.registry import COLLECTORS
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import is_allowed
 from culprit.captures import service as captures
@@ -49,8 +50,12 @@ def create_step_capture(
     *,
     source: str | None = None,
     tiers: Sequence[Tier] = STEP_TIERS,
+    also: Sequence[str] = (),
 ) -> Capture:
-    """Create the capture of a step and link it. The incident must be locked."""
+    """Create the capture of a step and link it. The incident must be locked.
+
+    It collects what the steps `also` need too, as far as this needs no higher tier, no option and no other target.
+    """
     _, rule = get_step_subject(session, incident, step_run_request.step)
     if rule not in RULES:
         raise InvalidRequestError("incident.step_for_a_person", step=step_run_request.step)
@@ -62,6 +67,9 @@ def create_step_capture(
     names = select_collectors(RULES[rule], _tried(session, incident, host), may)
     if not names:
         raise InvalidRequestError("incident.step_for_a_person", step=step_run_request.step)
+    top = max((COLLECTORS[name].tier for name in names), key=list(Tier).index)
+    within = [tier for tier in may if list(Tier).index(tier) <= list(Tier).index(top)]
+    names = list(dict.fromkeys([*names, *_list_bundled(session, incident, host, also, within)]))
     if step_run_request.full_triage:
         names = list(dict.fromkeys([*names, *(collector.id for collector in PLANS[PLAN].collectors)]))
     seconds = step_run_request.seconds or max(get_collector_seconds(name) for name in names)
@@ -141,6 +149,22 @@ def _record_option(
             value=value,
             source=source,
         )
+
+
+def _list_bundled(
+    session: Session, incident: Incident, host: Host, keys: Sequence[str], tiers: Sequence[Tier]
+) -> Iterator[str]:
+    """Yield the collectors of other steps that one capture within these tiers can run without further input."""
+    if not keys:
+        return
+    tried = _tried(session, incident, host)
+    for key in keys:
+        _, rule = get_step_subject(session, incident, key)
+        if rule not in RULES:
+            continue
+        for name in select_collectors(RULES[rule], tried, tiers):
+            if name not in tried and COLLECTORS[name].tier in tiers and not step_options.needs_input(name):
+                yield name
 
 
 def _tried(session: Session, incident: Incident, host: Host) -> frozenset[str]:

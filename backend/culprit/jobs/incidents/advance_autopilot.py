@@ -9,6 +9,7 @@ hypotheses is diagnosed first. While a diagnosis of the incident runs, the autop
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -85,7 +86,8 @@ def _advance(session: Session, incident: Incident) -> None:
             )
             return
         step = f"{next_step.playbook}/{next_step.proposal.step}"
-        refusal = _run_step(session, incident, actor, step, UUID(next_step.host))
+        others = [key for key in snapshot.gaps if key != step and key not in missing_options]
+        refusal = _run_step(session, incident, actor, step, UUID(next_step.host), others=others)
         if refusal is None:
             return
         missing_options[step] = refusal
@@ -113,9 +115,12 @@ def _start_diagnosis(session: Session, incident: Incident, actor: Actor, snapsho
 
 
 def _run_step(
-    session: Session, incident: Incident, actor: Actor, step: str, host_id: UUID
+    session: Session, incident: Incident, actor: Actor, step: str, host_id: UUID, *, others: Sequence[str]
 ) -> Sentence | None:
-    """Run the step, or stop if it is refused. Return the message if the step only misses an option."""
+    """Run the step with what `others` need in the same capture, or stop if it is refused.
+
+    Return the message if the step only misses an option.
+    """
     pilot = incident.autopilot or {}
     step_run_request = StepRunRequest(version=max(1, incident.version), step=step, host_id=host_id)
     try:
@@ -128,6 +133,7 @@ def _run_step(
                 step_run_request,
                 source="manual",
                 tiers=autopilot.tiers_up_to(pilot["tier"]),
+                also=others,
             )
     except CulpritError as error:
         params = {name: value for name, value in error.params.items() if isinstance(value, str | int | float)}
