@@ -149,7 +149,7 @@ def test_autopilot_answers_steps_from_evidence(as_, db, host):
     assert address["params"]["source"] == "F-DEP-SLOW-REPLY"
 
 
-def test_one_capture_collects_what_several_open_steps_need(as_, db, host):
+def test_a_capture_collects_what_several_open_steps_need(as_, db, host):
     desk = opened(as_("investigator"), host)
     desk.post("autopilot", tier="light")
     advance_incident(UUID(desk.now["id"]))
@@ -165,11 +165,11 @@ def test_one_capture_collects_what_several_open_steps_need(as_, db, host):
 
 def test_a_step_that_a_user_runs_collects_for_itself_only(as_, db, host):
     desk = opened(as_("investigator"), host)
-    wanted = desk.now["next"]["collectors"]
+    requested = desk.now["next"]["collectors"]
     desk.post("step-runs", step=desk.now["next"]["step"], host_id=str(host))
     with db.sessions() as session:
         capture = session.scalars(select(Capture)).one()
-    assert {item["id"] for item in capture.collectors} >= set(wanted)
+    assert {item["id"] for item in capture.collectors} >= set(requested)
     desk.post("autopilot", tier="light")
     finish(db, capture.id)
     advance_incident(UUID(desk.now["id"]))
