@@ -996,7 +996,7 @@ export interface paths {
         };
         /**
          * Get Host Findings
-         * @description Return the findings of the newest evaluated run of a host, or null without one.
+         * @description Return the findings of the newest complete run of a host, else of the newest one; null without any.
          */
         get: operations["findings_get_host_findings"];
         put?: never;
@@ -7700,7 +7700,7 @@ export interface components {
         };
         /**
          * HostFindingsResponse
-         * @description The findings of the newest evaluated run on a host.
+         * @description The findings of the newest complete run on a host, else of the newest one.
          */
         HostFindingsResponse: {
             /** Elapsed Ms */

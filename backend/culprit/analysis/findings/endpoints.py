@@ -30,7 +30,7 @@ def get_run_findings(run_id: UUID, db: DbDep, actor: CurrentActor) -> RunFinding
 
 @router.get("/hosts/{host_id}/findings")
 def get_host_findings(host_id: UUID, db: DbDep, actor: CurrentActor) -> HostFindingsResponse | None:
-    """Return the findings of the newest evaluated run of a host, or null without one."""
+    """Return the findings of the newest complete run of a host, else of the newest one; null without any."""
     return service.find_host_findings(db, actor, host_id)
 
 

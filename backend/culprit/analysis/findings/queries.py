@@ -29,17 +29,17 @@ def find_host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
     return session.scalar(select(Host).where(Host.id == host_id, visible_hosts_clause(actor)))
 
 
-def find_newest_run(session: Session, host_id: UUID) -> tuple[Run, Capture] | None:
-    """Return the evaluated run of a host that ended last, with its capture."""
-    row = session.execute(
+def list_newest_runs(session: Session, host_id: UUID, limit: int) -> list[tuple[Run, Capture]]:
+    """Return the evaluated runs of a host that ended last, the newest first, each with its capture."""
+    rows = session.execute(
         select(Run, Capture)
         .join(Evaluation, Evaluation.run_id == Run.id)
         .join(Capture, Capture.id == Run.capture_id)
         .where(Run.host_id == host_id)
         .order_by(Run.ended_at.desc().nulls_last())
-        .limit(1)
-    ).first()
-    return (row[0], row[1]) if row is not None else None
+        .limit(limit)
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def find_evaluation(session: Session, run_id: UUID) -> Evaluation | None:

@@ -226,7 +226,7 @@ class RunFindingsResponse(BaseModel):
 
 
 class HostFindingsResponse(RunFindingsResponse):
-    """The findings of the newest evaluated run on a host."""
+    """The findings of the newest complete run on a host, else of the newest one."""
 
     run_ended_at: datetime | None
     plan: str

@@ -9,6 +9,7 @@ from sqlalchemy import delete, func
 from sqlalchemy.orm import Session
 
 from collectors.contract import Text
+from collectors.plans import PLANS
 from culprit.accounts import audit
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import authorize
@@ -32,8 +33,12 @@ from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.rule import Condition, Measure, Rule, RuleInput, Threshold
 from culprit.infra.models.analysis.finding import StoredFinding
 from culprit.infra.models.analysis.threshold import ThresholdOverride
+from culprit.infra.models.captures.capture import Capture
 from culprit.web.errors import InvalidRequestError, NotFoundError
 from culprit.web.schemas import LocalizedText
+
+#: Runs among which a complete one is searched; a playbook has fewer steps.
+MAX_RUNS = 50
 
 
 def get_run_findings(session: Session, actor: Actor, run_id: UUID) -> RunFindingsResponse:
@@ -45,20 +50,28 @@ def get_run_findings(session: Session, actor: Actor, run_id: UUID) -> RunFinding
 
 
 def find_host_findings(session: Session, actor: Actor, host_id: UUID) -> HostFindingsResponse | None:
-    """Return the findings of the newest evaluated run of a host; None without such a run.
+    """Return the findings of the newest complete run of a host, else of the newest one; None without any.
+
+    A capture that answers one step is no statement about the host, so it does not replace a triage.
 
     Raises NotFoundError.
     """
     authorize(actor, "finding.read")
     if queries.find_host(session, actor, host_id) is None:
         raise NotFoundError("host.not_found")
-    newest = queries.find_newest_run(session, host_id)
-    if newest is None:
+    newest = queries.list_newest_runs(session, host_id, MAX_RUNS)
+    if not newest:
         return None
-    run, capture = newest
+    run, capture = next((item for item in newest if _is_complete(item[1])), newest[0])
     return HostFindingsResponse(
         **_findings_fields(session, run.id), run_ended_at=run.ended_at, plan=capture.plan
     )
+
+
+def _is_complete(capture: Capture) -> bool:
+    """Return whether a capture ran at least half of the collectors of a triage, whose list grows with versions."""
+    triage = {collector.id for collector in PLANS["triage"].collectors}
+    return 2 * len(triage.intersection(item["id"] for item in capture.collectors)) >= len(triage)
 
 
 def _findings_fields(session: Session, run_id: UUID) -> dict[str, object]:

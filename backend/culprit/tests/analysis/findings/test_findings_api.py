@@ -1,11 +1,19 @@
 """Findings, rules, causes and thresholds over HTTP."""
 
+from datetime import UTC, datetime
+
 from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.analysis.threshold import ThresholdOverride
+from culprit.infra.models.captures.capture import Capture
+from culprit.infra.models.captures.run import Run
 from culprit.jobs.analysis.evaluate_run import evaluate_run
 from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
+from culprit.tests.support.incidents import evaluated
 from sqlalchemy import select
+
+from collectors.plans import PLANS
 
 API = "/api/v1"
 RULE = "F-NET-LISTEN-OVERFLOW"
@@ -43,6 +51,18 @@ def test_findings_of_a_run_and_of_its_host(db, as_, config):
     assert reported["elapsed_ms"] > 0
     of_host = viewer.get(f"{API}/hosts/{waiting.host_id}/findings").json()
     assert (of_host["run_id"], of_host["plan"]) == (str(waiting.run_id), "triage")
+
+
+def test_a_capture_of_few_collectors_does_not_replace_a_triage(db, as_):
+    host = runs.make_host(db)
+    few = [{"id": "ss", "seconds": 5}]
+    triage = [{"id": collector.id, "seconds": 8} for collector in PLANS["triage"].collectors]
+    old, complete, newest = (evaluated(db, host, {}, t0_ns=at * 10**9) for at in (1, 2, 3))
+    with unit_of_work(db.sessions) as session:
+        for at, run, collectors in ((1, old, triage), (2, complete, triage), (3, newest, few)):
+            session.get_one(Capture, run.capture_id).collectors = collectors
+            session.get_one(Run, run.run_id).ended_at = datetime.fromtimestamp(1e9 + at, UTC)
+    assert as_("viewer").get(f"{API}/hosts/{host}/findings").json()["run_id"] == str(complete.run_id)
 
 
 def test_findings_api_lists_catalogs(as_):
