@@ -1,13 +1,13 @@
 import { UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import { listField, useUrlState } from "../lib/urlState";
 import classes from "./Collapsible.module.css";
 
 const FIELDS = { fold: listField };
 
 interface Props {
-  /** Key in the address (`fold=`), present only when the state differs from the default. */
+  /** Key in the address (`fold=`), present only when the state differs from the default; `#id` scrolls to it. */
   id: string;
   title: ReactNode;
   count?: number;
@@ -23,8 +23,13 @@ export function Collapsible({ id, title, count, hint, open = false, children }: 
   const body = useId();
   const toggled = fold.includes(id);
   const visible = open !== toggled;
+  const section = useRef<HTMLElement>(null);
+  // The content of a page is often there later than its address.
+  useEffect(() => {
+    if (window.location.hash === `#${id}`) section.current?.scrollIntoView({ block: "start" });
+  }, [id]);
   return (
-    <section className={classes.fold}>
+    <section ref={section} className={classes.fold}>
       <h3 className={classes.head}>
         <UnstyledButton
           className={classes.button}

@@ -174,6 +174,8 @@ function LookDeeper({ diagnosis }: { diagnosis: Diagnosis }) {
       leftSection={<Microscope size={14} />}
       to="/diagnoses/$diagnosisId"
       params={{ diagnosisId: diagnosis.id }}
+      // Where a cause is named, the section is closed at first.
+      search={(diagnosis.result?.causes ?? []).length > 0 ? { fold: "deeper" } : {}}
       hash="deeper"
     >
       {t("incidents.answer.deeper")}
