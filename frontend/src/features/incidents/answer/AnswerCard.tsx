@@ -4,7 +4,7 @@ import type { Diagnosis, Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { ButtonLink, Link } from "../../../components/Link";
 import { VerdictIcon } from "../../../components/VerdictIcon";
-import { toFigure } from "../../../core/text/figures";
+import { sortBySeverity, toFigure } from "../../../core/text/figures";
 import { seconds } from "../../../core/text/format";
 import { useOpenDialog } from "../../../lib/dialogs";
 import { useWrite } from "../../../lib/incidents/incidents";
@@ -15,6 +15,8 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import type { NamedCause } from "../../../widgets/findings/api";
 import { Subjects } from "../../../widgets/findings/CauseCard";
 import { FindingNumbers } from "../../../widgets/findings/FindingNumbers";
+import { FindingRow } from "../../../widgets/findings/FindingRow";
+import { Consumers } from "../../../widgets/findings/Leads";
 import { EditConflict } from "../page/EditConflict";
 import type { IncidentView } from "../page/useIncidentView";
 import classes from "./Answer.module.css";
@@ -22,6 +24,7 @@ import { useDiagnoseHost } from "./DiagnoseHost";
 
 const MAX_FIGURES = 3;
 const MAX_RULED_OUT = 4;
+const MAX_FINDINGS = 3;
 
 interface Props {
   incident: Incident;
@@ -59,6 +62,7 @@ export function AnswerCard({ incident, view, diagnosis }: Props) {
           <DiagnoseAgain incident={incident} diagnosis={diagnosis} />
         </div>
       )}
+      {!cause && diagnosis.result && <Leads result={diagnosis.result} />}
       <p className={classes.foot}>
         {others.length > 0 && (
           <span>
@@ -85,6 +89,26 @@ export function AnswerCard({ incident, view, diagnosis }: Props) {
           })}
         </Link>
       </p>
+    </>
+  );
+}
+
+/** Where no cause is named: the most severe findings that support none, and who used most of each resource. */
+function Leads({ result }: { result: NonNullable<Diagnosis["result"]> }) {
+  const { t } = useTranslation();
+  const findings = sortBySeverity(result.context).slice(0, MAX_FINDINGS);
+  const consumers = result.consumers ?? [];
+  return (
+    <>
+      {findings.map((finding, i) => (
+        <FindingRow key={`${finding.rule}${i}`} finding={finding} look="context" />
+      ))}
+      {consumers.length > 0 && (
+        <section className={classes.leads} aria-label={t("findings.consumers")}>
+          <h3>{t("findings.consumers")}</h3>
+          <Consumers items={consumers} />
+        </section>
+      )}
     </>
   );
 }

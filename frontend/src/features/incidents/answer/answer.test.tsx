@@ -100,7 +100,11 @@ describe("the answer of an incident", () => {
   it("leads to deeper looks where no cause was named", async () => {
     store(BARE.id, { hosts: [SUSPECT], ...diagnosed(UNEXPLAINED) });
     openScreen(`/incidents/${BARE.id}`);
-    expect(await (await answer()).findByRole("link", { name: "Look deeper" })).toBeVisible();
+    const card = await answer();
+    expect(await card.findByRole("link", { name: "Look deeper" })).toBeVisible();
+    expect(
+      within(card.getByRole("region", { name: "Largest consumers" })).getAllByRole("listitem").length,
+    ).toBe(UNEXPLAINED?.result?.consumers?.length);
   });
 });
 
