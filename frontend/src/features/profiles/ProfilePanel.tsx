@@ -208,9 +208,9 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
           total={hasTree ? tree.data?.total : undefined}
           samples={hasTree ? tree.data?.samples : undefined}
         />
-        {hasLine && (
+        {hasLine && !heaviest.error && (
           <TopFunctions
-            rows={heaviest.data?.rows ?? []}
+            rows={heaviest.data?.rows}
             total={heaviest.data?.total ?? 0}
             onPick={(q) => set({ q })}
           />

@@ -6,7 +6,8 @@ import classes from "./Panel.module.css";
 const MAX_ITEMS = 6;
 
 interface Props {
-  rows: readonly FunctionRow[];
+  /** Undefined while they load: their place stays free, so that the drawing below does not move. */
+  rows: readonly FunctionRow[] | undefined;
   total: number;
   onPick(frame: string): void;
 }
@@ -14,6 +15,7 @@ interface Props {
 /** The functions with most weight of their own in one line: the answer, however high the drawing is. */
 export function TopFunctions({ rows, total, onPick }: Props) {
   const { t } = useTranslation();
+  if (!rows) return <div className={classes.heaviest} aria-hidden />;
   const heaviest = [...rows]
     .filter((row) => row.self > 0)
     .sort((x, y) => y.self - x.self)
