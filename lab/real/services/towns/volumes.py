@@ -47,13 +47,14 @@ def mount_with_old_files(environment: LabEnvironment, rng: random.Random, where:
 
 @contextmanager
 def mount_small_disk(
-    environment: LabEnvironment, where: str, size_mb: int, mb_per_s: float, groups: tuple[Group, ...]
-) -> Iterator[None]:
+    environment: LabEnvironment, where: str, size_mb: int, mb_per_s: float, groups: tuple[Group, ...],
+    options: str = "noatime,dioread_lock",
+) -> Iterator[None]:  # fmt: skip
     """Mount an ext4 whose disk writes so much a second and no more. The host cannot read what limits it.
 
     The limit is at a second loop device beneath that of the volume, for `groups` and for what the kernel writes
-    itself: the journal, and dirty pages. The latter exists with version 1 of control groups only. Blocks are
-    allocated as up to Linux 5.5: a commit of the journal waits for the data in them (dioread_lock).
+    itself: the journal, and dirty pages. The latter exists with version 1 of control groups only. By default, blocks
+    are allocated as up to Linux 5.5: a commit of the journal waits for the data in them (dioread_lock).
     """
     root = list_hierarchies().get("blkio")
     if root is None:
@@ -65,7 +66,7 @@ def mount_small_disk(
     disk = subprocess.run(attach, check=True, capture_output=True, text=True).stdout.strip()
     try:
         number = os.stat(disk).st_rdev  # noqa: PTH116
-        environment.host_sh(MOUNT.format(where=where, image=disk, options="noatime,dioread_lock"))
+        environment.host_sh(MOUNT.format(where=where, image=disk, options=options))
     finally:
         subprocess.run(["losetup", "-d", disk], check=True)
     name = f"{os.major(number)}:{os.minor(number)}"

@@ -1,0 +1,1 @@
+"""Companies of a valley: maps, a winery, a concert hall, tutors and a nursery for plants."""
