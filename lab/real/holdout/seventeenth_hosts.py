@@ -37,12 +37,12 @@ def _tickets_of_a_zoo(environment: LabEnvironment, rng: random.Random) -> Iterat
 def _faces_of_a_college(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: how much the Redis in the container of OpenLDAP keeps."""
     town = Town(environment, rng)
-    college = College(town, rng.randrange(9_000, 13_000), rng.randrange(120, 170))
+    college = College(town, rng.randrange(9_000, 13_000), rng.randrange(300, 400))
     college.keep_sessions(rng.uniform(2, 6))
     spare_mb = rng.randrange(28, 44)
     megabytes = college.limit_memory(spare_mb)
     town.start_clients(college.address, rng.uniform(40, 55), college.draw_paths(), warm_s=5.0)
-    sessions_mb = college.size_mb * rng.uniform(0.6, 0.8) + spare_mb
+    sessions_mb = college.size_mb * rng.uniform(0.45, 0.55) + spare_mb
     college.keep_sessions(sessions_mb)
     time.sleep(8.0)
     pid = rng.choice((college.pid, college.app.pid))
@@ -58,14 +58,20 @@ def _pictures_of_sites(environment: LabEnvironment, rng: random.Random) -> Itera
     environment.cleanup.set_global(DIRTY_RATIO, "1")
     town = Town(environment, rng)
     with mount_small_disk(
-        environment, volume, rng.randrange(1_000, 1_300), speed, (environment.app,), "noatime"
+        environment, volume, rng.randrange(1_800, 2_200), speed, (environment.app,), "noatime"
     ):
         sites = BuildingSites(town, volume)
-        low, high = rng.randrange(15_000, 30_000), rng.randrange(50_000, 80_000)
-        requests = sites.draw_requests(low, high)
+        low, high = rng.randrange(200_000, 260_000), rng.randrange(400_000, 500_000)
+        request, *plans = sites.draw_requests(low, high)
+        # Pictures of many buildings have hardly ever the name of an earlier one.
+        buildings = [
+            request.replace("{n}", f"{number}/{{n}}") for number in rng.sample(range(100, 1_000), 90)
+        ]
+        requests = [*buildings, *plans * (180 // len(plans))]
         rate = rng.uniform(25, 40)
         town.start_senders(sites.nginx.address, rate, requests, LINE, warm_s=5.0, range_=sites.plans)
-        sites.copy_archives(rng.randrange(3, 5), rng.randrange(110, 150))
+        town.parameters["requests"] = [request, *plans]
+        sites.copy_archives(rng.randrange(8, 12), rng.randrange(50, 70))
         time.sleep(12.0)
         yield town.build_live(sites.pid, mb_per_s=round(speed, 1), low=low, high=high)
 
