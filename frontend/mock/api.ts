@@ -12,6 +12,7 @@ import "./incidents/incidents.ts";
 import "./incidents/incidentWrites.ts";
 import "./analysis/playbooks.ts";
 import "./incidents/reports.ts";
+import "./captures/differences.ts";
 import "./captures/events.ts";
 import "./captures/uploads.ts";
 import "./automation/schedules.ts";

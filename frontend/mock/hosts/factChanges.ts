@@ -8,7 +8,7 @@ import { HOSTS, NOW_MS } from "../world.ts";
 const HOUR_NS = 3_600e9;
 
 /** The changes of the facts of a host. */
-function changesOf(hostId: string): FactChanges | undefined {
+export function changesOf(hostId: string): FactChanges | undefined {
   const host = HOSTS.find((host) => host.id === hostId);
   if (!host) return undefined;
   const now = NOW_MS * 1e6;

@@ -214,6 +214,7 @@ export const incident = (number: number, extra: Partial<T.Incident>): T.Incident
   autopilot: null,
   needs_symptom_check: false,
   created_by: LENA,
+  owner: LENA,
   created_at: at("02:20:00"),
   updated_at: at("02:38:00"),
   resolved_at: null,

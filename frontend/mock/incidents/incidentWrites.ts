@@ -25,6 +25,11 @@ write("PATCH", "", (incident, { body }) => {
     enter(incident, "state_changed", { previous: incident.state, to }, String(body.reason ?? ""));
     incident.state = to;
   }
+  if (body.owner_id !== undefined) {
+    const owner = [actor(), ...incident.people].find((person) => person.id === body.owner_id) ?? null;
+    incident.owner = owner && { id: owner.id, name: owner.name };
+    enter(incident, owner ? "owner_set" : "owner_removed", owner ? { owner: owner.name } : {});
+  }
   if (body.title) incident.title = String(body.title);
   if (body.symptom) incident.symptom = body.symptom as Symptom;
   return undefined;

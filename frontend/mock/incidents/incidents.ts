@@ -90,6 +90,7 @@ const summary = (incident: T.Incident): T.IncidentSummary => ({
   ...incident,
   hosts: incident.hosts.map((host) => host.name),
   people: incident.people.length,
+  owner: incident.owner,
   fixes: incident.fixes.map((fix) => fix.state),
 });
 

@@ -138,6 +138,7 @@ export const BARE = incident(41, {
   title: "search: timeouts in sin1",
   symptom: { ...RICH.symptom, service: "search", description: "", rate: null, latency: null, since: null },
   people: [{ ...ADMIN, is_present: true }],
+  owner: null,
   created_at: at("02:39:00"),
 });
 

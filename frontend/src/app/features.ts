@@ -19,6 +19,7 @@ import { manifest as services } from "../features/services/manifest";
 import { manifest as settings } from "../features/settings/manifest";
 import { manifest as triggers } from "../features/triggers/manifest";
 import { manifest as watchers } from "../features/watchers/manifest";
+import { manifest as whatChanged } from "../features/what-changed/manifest";
 import type { FeatureManifest } from "../lib/manifest";
 
 /** The features of the application, in the order of the navigation. */
@@ -43,6 +44,7 @@ export const FEATURES = {
   calls,
   reports,
   watchers,
+  whatChanged,
   imports,
 } as const satisfies Record<string, FeatureManifest>;
 

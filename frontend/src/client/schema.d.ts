@@ -709,6 +709,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Differences
+         * @description Rank everything that differs between two selections: series, events and configuration.
+         *
+         *     A selection is a time range of a host: two ranges of one host, two runs, or two hosts. Series are ranked by steps:
+         *     the change of the mean, in units of their spread in the first selection.
+         */
+        get: operations["timeline_get_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fleet/findings": {
         parameters: {
             query?: never;
@@ -6419,6 +6442,50 @@ export interface components {
             tier: "light" | "standard" | "deep" | "ptrace";
         };
         /**
+         * DifferencesResponse
+         * @description What differs between two selections, the largest differences first.
+         *
+         *     `series` lists at most `limit` of `series_changed`. `series_equal` differ by less than one step or by no more than
+         *     chance. `metrics_before_only` and `metrics_after_only` were collected in one selection only, so they are not
+         *     compared; `appeared` and `vanished` are series of metrics that both have (such as those of a process).
+         *     `facts` are changes between the start of the earlier and the end of the later selection of one host; `settings`
+         *     are the differences of two hosts.
+         */
+        DifferencesResponse: {
+            after: components["schemas"]["SelectionResponse"];
+            /** Appeared */
+            appeared: components["schemas"]["OneSidedSeriesResponse"][];
+            /** Appeared Total */
+            appeared_total: number;
+            before: components["schemas"]["SelectionResponse"];
+            /** Events */
+            events: components["schemas"]["EventDifferenceResponse"][];
+            /** Events Total */
+            events_total: number;
+            /** Facts */
+            facts: components["schemas"]["FactChangeResponse"][];
+            /** Facts Total */
+            facts_total: number;
+            /** Metrics After Only */
+            metrics_after_only: string[];
+            /** Metrics Before Only */
+            metrics_before_only: string[];
+            /** Series */
+            series: components["schemas"]["SeriesDifferenceResponse"][];
+            /** Series Changed */
+            series_changed: number;
+            /** Series Equal */
+            series_equal: number;
+            /** Settings */
+            settings: components["schemas"]["SettingDifferenceResponse"][];
+            /** Settings Total */
+            settings_total: number;
+            /** Vanished */
+            vanished: components["schemas"]["OneSidedSeriesResponse"][];
+            /** Vanished Total */
+            vanished_total: number;
+        };
+        /**
          * DiskSpace
          * @description The disk of the artifact store, or of what is on its way to a bucket.
          */
@@ -6480,6 +6547,41 @@ export interface components {
             caller: number;
             /** Citations */
             citations: components["schemas"]["ContextCitationResponse"][];
+        };
+        /**
+         * EventDifferenceResponse
+         * @description Events of one kind and severity. `title` and `last_ns` are those of the newest; rates are per hour.
+         */
+        EventDifferenceResponse: {
+            /** After */
+            after: number;
+            /** After Per Hour */
+            after_per_hour: number;
+            /** Before */
+            before: number;
+            /** Before Per Hour */
+            before_per_hour: number;
+            /** Kind */
+            kind: string;
+            /** Last Ns */
+            last_ns: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * Message
+             * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
+             */
+            title: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            };
         };
         /**
          * EventReporterResponse
@@ -8461,6 +8563,7 @@ export interface components {
          * @description An incident. `created_id` is the ID of the object that this request created.
          *
          *     `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
+         *     `owner` leads the investigation; whoever first moves the incident to another state becomes it.
          *     `times` has the states up to the current one, with the time at which each was reached last.
          *     `diagnoses` are the newest ones of this incident, the newest first.
          *     `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.
@@ -8500,6 +8603,7 @@ export interface components {
             /** Number */
             number: number;
             origin?: components["schemas"]["IncidentOriginResponse"] | null;
+            owner: components["schemas"]["PersonRef"] | null;
             /** People */
             people: components["schemas"]["ParticipantResponse"][];
             permissions: components["schemas"]["IncidentPermissions"];
@@ -8620,6 +8724,7 @@ export interface components {
             id: string;
             /** Number */
             number: number;
+            owner: components["schemas"]["PersonRef"] | null;
             /** People */
             people: number;
             /** Resolved At */
@@ -8649,8 +8754,12 @@ export interface components {
         /**
          * IncidentUpdate
          * @description Changed fields. `window_to` null: the incident continues. `reason` is required to return to an earlier state.
+         *
+         *     `owner_id` null: nobody leads the incident.
          */
         IncidentUpdate: {
+            /** Owner Id */
+            owner_id?: string | null;
             /**
              * Reason
              * @default
@@ -9721,6 +9830,28 @@ export interface components {
             local_time: string;
             /** Zone */
             zone: string;
+        };
+        /**
+         * OneSidedSeriesResponse
+         * @description A series of one selection. The other one has series of the same metric, but not with these labels.
+         */
+        OneSidedSeriesResponse: {
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Max */
+            max: number;
+            /** Mean */
+            mean: number;
+            /** Metric */
+            metric: string;
+            /** Min */
+            min: number;
+            /** N */
+            n: number;
+            /** Unit */
+            unit: string;
         };
         /**
          * OrphanDeletionResponse
@@ -13005,6 +13136,19 @@ export interface components {
             value: string;
         };
         /**
+         * SelectionResponse
+         * @description A time range of a host. `series` is the number of series with data in it.
+         */
+        SelectionResponse: {
+            /** From Ns */
+            from_ns: number;
+            host: components["schemas"]["HostRef"];
+            /** Series */
+            series: number;
+            /** To Ns */
+            to_ns: number;
+        };
+        /**
          * Sentence
          * @description A message for people: its key in `culprit.domain.messages`, and its parameters.
          */
@@ -13015,6 +13159,38 @@ export interface components {
             params?: {
                 [key: string]: string | number;
             };
+        };
+        /**
+         * SeriesDifferenceResponse
+         * @description A series that differs.
+         *
+         *     `column` is the value of `axis` (such as one CPU) that differs most; `columns_changed` of `columns` differ. `steps`
+         *     is the change of the mean in units of the spread in the first selection, from -100 to 100; null if a side has too
+         *     few values for a spread. `ratio` is second to first mean; null if the first is about zero.
+         */
+        SeriesDifferenceResponse: {
+            after: components["schemas"]["SideValuesResponse"];
+            /** Axis */
+            axis: string | null;
+            before: components["schemas"]["SideValuesResponse"];
+            /** Column */
+            column: string | null;
+            /** Columns */
+            columns: number;
+            /** Columns Changed */
+            columns_changed: number;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Metric */
+            metric: string;
+            /** Ratio */
+            ratio: number | null;
+            /** Steps */
+            steps: number | null;
+            /** Unit */
+            unit: string;
         };
         /**
          * SeriesSummaryResponse
@@ -13157,6 +13333,20 @@ export interface components {
             token?: string | null;
         };
         /**
+         * SettingDifferenceResponse
+         * @description A fact that two hosts have with different values; null if the setting does not exist.
+         */
+        SettingDifferenceResponse: {
+            /** After */
+            after: string | null;
+            /** Before */
+            before: string | null;
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+        };
+        /**
          * ShareCreate
          * @description Share link that expires after some days. `note` names its recipient.
          */
@@ -13233,6 +13423,22 @@ export interface components {
             start: string;
             /** Who */
             who: string;
+        };
+        /**
+         * SideValuesResponse
+         * @description The values of a series in one selection. `points` are means in the order of time; null is no data.
+         */
+        SideValuesResponse: {
+            /** Max */
+            max: number;
+            /** Mean */
+            mean: number;
+            /** Min */
+            min: number;
+            /** N */
+            n: number;
+            /** Points */
+            points: (number | null)[];
         };
         /**
          * SignInMethodsResponse
@@ -18173,6 +18379,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DiagnosisResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    timeline_get_differences: {
+        parameters: {
+            query: {
+                /** @description ID of the host of the first selection */
+                before_host: string;
+                /** @description UTC nanoseconds */
+                before_from_ns: number;
+                /** @description UTC nanoseconds */
+                before_to_ns: number;
+                /** @description ID of the host of the second selection */
+                after_host: string;
+                /** @description UTC nanoseconds */
+                after_from_ns: number;
+                /** @description UTC nanoseconds */
+                after_to_ns: number;
+                /** @description Series to list */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifferencesResponse"];
                 };
             };
             /** @description Refused */

@@ -49,15 +49,8 @@ def build_tracks(
     """What each of `series` shows in the range at this width; `plane` is what matrices show of a cell."""
     width = min(width, max(50, MAX_NUMBERS // (4 * max(1, len(series)))))
     pixel = tracks.compute_pixel_ns(from_ns, to_ns, width)
-    ids = [series.id for series in series]
-    sources: Mapping[UUID, list[Json]] = {}
-    if pixel >= HOUR_NS:
-        pieces = _load_days(session, series, from_ns, to_ns, _PLANES[plane])
-        level: dict[UUID, int | str] = dict.fromkeys(ids, "hours")
-    else:
-        rows = queries.load_chunks(session, ids, from_ns, to_ns, pixel)
-        pieces, level = _join_chunks(rows)
-        sources = _load_sources(session, rows)
+    pieces, level, rows = load_pieces(session, series, from_ns, to_ns, pixel_ns=pixel, plane=plane)
+    sources = _load_sources(session, rows)
     rendered: list[Json] = []
     cells = MAX_NUMBERS // max(1, sum(series.axis is not None for series in series))
     typical = {} if pixel >= HOUR_NS else typical_ranges.load_typical_ranges(session, series, from_ns, to_ns)
@@ -78,6 +71,20 @@ def build_tracks(
             }
         )
     return rendered
+
+
+def load_pieces(
+    session: Session, series: Sequence[StoredSeries], from_ns: int, to_ns: int, *, pixel_ns: int, plane: str
+) -> tuple[Mapping[UUID, list[TrackPiece]], Mapping[UUID, int | str], Sequence[ChunkRow]]:
+    """Return the rows of each of `series` in a range, no finer than a pixel needs: pieces, levels, chunks.
+
+    Of matrices that are rolled up to hours, `plane` is the only one that is loaded.
+    """
+    ids = [item.id for item in series]
+    if pixel_ns >= HOUR_NS:
+        return _load_days(session, series, from_ns, to_ns, _PLANES[plane]), dict.fromkeys(ids, "hours"), ()
+    rows = queries.load_chunks(session, ids, from_ns, to_ns, pixel_ns)
+    return *_join_chunks(rows), rows
 
 
 def _values_to_json(track: TimelineTrack, axis: str | None, from_ns: int, plane: str) -> Json:

@@ -250,6 +250,12 @@ def load_user_names(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, 
     return {row.id: row.name for row in row}
 
 
+def find_account(session: Session, account_id: UUID) -> UserAccount | None:
+    """Return an account that is in use, or None."""
+    query = select(UserAccount).where(UserAccount.id == account_id, UserAccount.disabled_at.is_(None))
+    return session.scalar(query)
+
+
 def list_entries(
     session: Session, incident_id: UUID, after: int = 0, limit: int = 1000
 ) -> Sequence[JournalEntry]:

@@ -108,13 +108,17 @@ class IncidentCreate(StrictRequest):
 
 
 class IncidentUpdate(VersionedRequest):
-    """Changed fields. `window_to` null: the incident continues. `reason` is required to return to an earlier state."""
+    """Changed fields. `window_to` null: the incident continues. `reason` is required to return to an earlier state.
+
+    `owner_id` null: nobody leads the incident.
+    """
 
     title: RequiredLine | None = None
     symptom: Symptom | None = None
     severity: Annotated[int | None, Field(ge=1, le=4)] = None
     state: IncidentState | None = None
     reason: LongText = ""
+    owner_id: UUID | None = None
     window_from: PlausibleTime | None = None
     window_to: PlausibleTime | None = None
 

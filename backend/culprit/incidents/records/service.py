@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from collectors.contract import Sentence
 from collectors.runner.scope import Scope
 from culprit.accounts import audit
-from culprit.accounts.actor import Actor
-from culprit.accounts.authorization import authorize
+from culprit.accounts.actor import Actor, rank_role
+from culprit.accounts.authorization import ACTIONS, authorize
 from culprit.captures.schemas import ScopeRequest
 from culprit.domain.playbooks import refusals
 from culprit.domain.rules.registry import CAUSES
@@ -130,7 +130,7 @@ def update_incident(
 ) -> Incident:
     """Update fields or the state. Raises NotFoundError, ForbiddenError, ConflictError, InvalidRequestError."""
     incident = journal.lock_version(session, actor, incident_id, incident_update.version)
-    supplied = incident_update.model_dump(exclude_unset=True, exclude={"version", "state", "reason"})
+    supplied = incident_update.model_dump(exclude_unset=True, exclude={"version", "state", "reason", "owner_id"})
     # Only the end of the window can be set to null.
     changed = {name: value for name, value in supplied.items() if value is not None or name == "window_to"}
     if "symptom" in changed and incident_update.symptom is not None:
@@ -143,9 +143,30 @@ def update_incident(
         fields = ", ".join(sorted(changed))
         journal.append_entry(session, incident, actor, "incident_updated", fields=fields)
         audit.record_action(session, actor, "incident.edit", RESOURCE, incident.id, fields=fields)
+    if "owner_id" in incident_update.model_fields_set:
+        _set_owner(session, actor, incident, incident_update.owner_id)
     if incident_update.state is not None and incident_update.state != incident.state:
         _move(session, actor, incident, incident_update.state, incident_update.reason)
     return incident
+
+
+def _set_owner(session: Session, actor: Actor, incident: Incident, owner_id: UUID | None) -> None:
+    """Set who leads the incident, or nobody. Raises InvalidRequestError for an account that may not edit it."""
+    if owner_id == incident.owner_id:
+        return
+    owner = queries.find_account(session, owner_id) if owner_id is not None else None
+    if owner_id is not None and (owner is None or not may_own(owner.role)):
+        raise InvalidRequestError("incident.owner_unknown")
+    incident.owner_id = owner_id
+    name = owner.name if owner is not None else ""
+    kind = "owner_set" if owner is not None else "owner_removed"
+    journal.append_entry(session, incident, actor, kind, **({"owner": name} if name else {}))
+    audit.record_action(session, actor, "incident.owner", RESOURCE, incident.id, owner=name)
+
+
+def may_own(role: str) -> bool:
+    """Return whether accounts of a role can lead an incident: those that may edit it."""
+    return rank_role(role) >= rank_role(ACTIONS["incident.edit"])
 
 
 def _move(session: Session, actor: Actor, incident: Incident, to: str, reason: str) -> None:
@@ -158,6 +179,8 @@ def _move(session: Session, actor: Actor, incident: Incident, to: str, reason: s
     )
     raise_conflict(refusals.check_transition(incident.state, to, reason, facts))
     previous, incident.state = incident.state, to
+    if incident.owner_id is None and to != "open":
+        incident.owner_id = actor.id
     incident.resolved_at = utc_now() if to == "resolved" else None
     more = {"unanswered": snapshot.unanswered} if to == "resolved" else {}
     journal.append_entry(

@@ -73,6 +73,7 @@ def build_incident(
         session,
         [
             incident.created_by,
+            incident.owner_id,
             pilot_by,
             origin.imported_by if origin else None,
             *(person.user_id for person in people),
@@ -94,6 +95,7 @@ def build_incident(
         severity=incident.severity,
         version=incident.version,
         created_by=build_user_ref(incident.created_by, names),
+        owner=build_user_ref(incident.owner_id, names),
         created_at=incident.created_at,
         updated_at=incident.updated_at,
         resolved_at=incident.resolved_at,
@@ -342,6 +344,7 @@ def build_summaries(session: Session, actor: Actor, rows: Sequence[Incident]) ->
     for row in queries.list_fix_states(session, ids):
         fixes[row.incident_id].append(row.state)
     people = queries.count_participants(session, ids)
+    owners = queries.load_user_names(session, [row.owner_id for row in rows])
     same = (
         "id",
         "number",
@@ -360,6 +363,7 @@ def build_summaries(session: Session, actor: Actor, rows: Sequence[Incident]) ->
             window=IncidentWindowResponse(from_=row.window_from, to=row.window_to),
             hosts=hosts[row.id],
             people=people.get(row.id, 0),
+            owner=build_user_ref(row.owner_id, owners),
             causes=causes[row.id],
             fixes=fixes[row.id],
         )

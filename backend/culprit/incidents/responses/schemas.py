@@ -259,6 +259,7 @@ class IncidentResponse(BaseModel):
     """An incident. `created_id` is the ID of the object that this request created.
 
     `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
+    `owner` leads the investigation; whoever first moves the incident to another state becomes it.
     `times` has the states up to the current one, with the time at which each was reached last.
     `diagnoses` are the newest ones of this incident, the newest first.
     `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.
@@ -271,6 +272,7 @@ class IncidentResponse(BaseModel):
     severity: Literal[1, 2, 3, 4]
     version: int
     created_by: PersonRef | None
+    owner: PersonRef | None
     created_at: datetime
     updated_at: datetime
     resolved_at: datetime | None
@@ -311,6 +313,7 @@ class IncidentSummary(BaseModel):
     window: IncidentWindowResponse
     hosts: list[str]
     people: int
+    owner: PersonRef | None
     causes: list[IncidentCauseResponse]
     fixes: list[FixState]
     created_at: datetime

@@ -62,6 +62,37 @@ def test_incident_can_be_opened_read_and_listed(as_, host):
     assert (not seen["permissions"]["edit"] and seen["next"] is None) or not seen["next"]["collectors"]
 
 
+def test_an_incident_has_an_owner_who_can_hand_it_over(as_, host):
+    desk = opened(as_("investigator"), host)
+    assert desk.look()["owner"] is None
+    first = as_("investigator").get(f"{API}/me").json()
+    oncall = as_("oncall").get(f"{API}/me").json()
+    now = desk.patch(owner_id=first["id"])
+    assert now["owner"] == {"id": first["id"], "name": "investigator"}
+    assert desk.patch(owner_id=oncall["id"])["owner"]["name"] == "oncall"
+    [listed] = as_("viewer").get(f"{API}/incidents").json()["items"]
+    assert listed["owner"]["name"] == "oncall"
+    kinds = [(item["kind"], item["params"]) for item in desk.client.get(f"{desk.url}/journal").json()]
+    assert ("owner_set", {"owner": "oncall"}) in kinds
+    assert desk.patch(owner_id=None)["owner"] is None
+
+
+def test_the_owner_must_be_able_to_edit(as_, host):
+    desk = opened(as_("investigator"), host)
+    viewer = as_("viewer").get(f"{API}/me").json()
+    for owner in (viewer["id"], str(UUID(int=7))):
+        body = {"version": desk.look()["version"], "owner_id": owner}
+        answer = desk.client.patch(desk.url, json=body)
+        assert (answer.status_code, answer.json()["key"]) == (422, "incident.owner_unknown")
+
+
+def test_who_first_moves_an_incident_on_owns_it(as_, host):
+    desk = opened(as_("investigator"), host)
+    assert desk.patch(state="investigating")["owner"]["name"] == "investigator"
+    desk.client = as_("oncall")
+    assert desk.patch(state="open", reason="a false alarm")["owner"]["name"] == "investigator"
+
+
 def test_change_to_older_version_names_last_change(as_, host):
     desk = opened(as_("investigator"), host)
     desk.client = as_("oncall")

@@ -56,6 +56,16 @@ export const labelText = (labels: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
 
+/** The key of the row that draws a track: of its metric, or of its labels too where it is a matrix. */
+export function rowKey(
+  track: { metric: string; labels: Readonly<Record<string, string>>; axis: string | null },
+  kind: string | undefined,
+): string {
+  return track.axis !== null && (kind ?? "heatmap") === "heatmap" && Object.keys(track.labels).length > 0
+    ? `${track.metric}{${labelText(track.labels)}}`
+    : track.metric;
+}
+
 /**
  * The rows for the tracks that a host has: one per metric, but one per label set where it is a matrix.
  * Metrics that the catalog does not know come last, in a group of their own.
@@ -69,10 +79,7 @@ export function buildGroups(
   for (const track of present) {
     const about = known.get(track.metric);
     const matrix = track.axis !== null && (about?.track.kind ?? "heatmap") === "heatmap";
-    const key =
-      matrix && Object.keys(track.labels).length > 0
-        ? `${track.metric}{${labelText(track.labels)}}`
-        : track.metric;
+    const key = rowKey(track, about?.track.kind);
     if (rows.has(key)) continue;
     const kind = about?.track.kind;
     rows.set(key, {

@@ -16,6 +16,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
 import { RunCharts } from "../../widgets/charts/RunCharts";
 import { SchedulerPanel } from "../../widgets/scheduler/SchedulerPanel";
+import { useOverview } from "../../widgets/timeline/useTimelineData";
 import { BaselineRunSelect } from "./BaselineRunSelect";
 import { ResultTables } from "./ResultTables";
 import { RunArtifacts } from "./RunArtifacts";
@@ -56,6 +57,7 @@ export function RunPage() {
                 {t("calls.title")}
               </ButtonLink>
             )}
+            {run.host && !isActive(run.state) && <ToWhatChanged run={run} hostId={run.host.id} />}
             {run.host && <ToTimeline run={run} hostId={run.host.id} />}
           </>
         )
@@ -198,6 +200,22 @@ function RunFacts({ run }: { run: Run }) {
         [t("run.rtt"), timing("rtt_ms")],
       ]}
     />
+  );
+}
+
+/** Compares the run with the one before it. */
+function ToWhatChanged({ run, hostId }: { run: Run; hostId: string }) {
+  const { t } = useTranslation();
+  const block = useOverview(hostId).data?.runs.find((item) => item.run_id === run.id);
+  if (!block) return null;
+  return (
+    <ButtonLink
+      variant="default"
+      to="/what-changed"
+      search={{ host: hostId, b: formatRange({ from: block.from_ns, to: block.to_ns }) }}
+    >
+      {t("timeline.whatChanged")}
+    </ButtonLink>
   );
 }
 

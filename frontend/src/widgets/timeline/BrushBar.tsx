@@ -1,6 +1,6 @@
 import { Button, CloseButton } from "@mantine/core";
 import { useLocation, useSearch } from "@tanstack/react-router";
-import { Flame, GitCompareArrows, ZoomIn } from "lucide-react";
+import { ArrowUpDown, Flame, GitCompareArrows, ZoomIn } from "lucide-react";
 import { useMemo } from "react";
 import type { Profile } from "../../client/models";
 import { ButtonLink } from "../../components/Link";
@@ -89,6 +89,20 @@ export function BrushBar({ hostId, brush, baseline, visibleRange, runs, onClear,
           <Button variant="default" leftSection={<ZoomIn size={14} />} onClick={() => onZoomTo(brush)}>
             {t("timeline.zoomTo")}
           </Button>
+        )}
+        {brush && (
+          <ButtonLink
+            variant="default"
+            to="/what-changed"
+            search={{
+              host: hostId,
+              b: formatRange(brush),
+              ...(baseline ? { c: formatRange(baseline) } : {}),
+            }}
+            leftSection={<ArrowUpDown size={14} />}
+          >
+            {t("timeline.whatChanged")}
+          </ButtonLink>
         )}
         {brush && run && (
           <PinButton

@@ -1,8 +1,9 @@
 import { Button, useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
-import { ChevronDown, ChevronRight } from "lucide-react";
+import { ArrowDownWideNarrow, ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptyState";
+import type { RunState } from "../../client/models";
+import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
 import {
   applyChoice,
   buildGroups,
@@ -11,29 +12,36 @@ import {
   labelText,
   type TrackRow,
 } from "../../core/charts/tracks";
-import { duration } from "../../core/text/format";
 import { NS_PER_S, padded, type Range } from "../../core/time/range";
-import { useMetrics } from "../../lib/queries";
+import { isActive, useMetrics } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { listField, useUrlState } from "../../lib/urlState";
+import { flagField, listField, useUrlState } from "../../lib/urlState";
 import { Axis, OverviewStrip } from "./Axis";
+import type { CaptureBlock, TimelineOverview } from "./api";
 import { BrushBar } from "./BrushBar";
 import { BrushOverlay, type TimeSelection } from "./BrushOverlay";
 import { CitationPopover } from "./CitationPopover";
 import { useCursorStore } from "./cursor";
 import { MarkStrip, type TimeMark } from "./marks/MarkStrip";
 import { CaptureStrip, EventStrip } from "./marks/Strips";
+import { RangeMenu } from "./RangeMenu";
 import classes from "./Timeline.module.css";
 import { TrackPicker } from "./tracks/TrackPicker";
 import { TrackView } from "./tracks/TrackView";
+import { useChangeOrder } from "./useChangeOrder";
+import { useLiveRuns } from "./useLiveRuns";
 import { useTimeKeys } from "./useTimeKeys";
 import { useOverview, useTimelineData } from "./useTimelineData";
 import { useTimeView } from "./useTimeView";
 
-const FIELDS = { tracks: listField, fold: listField };
+/** `changed` sorts the tracks by how much they differ between the baseline and the selection. */
+const FIELDS = { tracks: listField, fold: listField, changed: flagField };
 const GUTTER = 232;
+/** The group of tracks that are sorted by change, and how many of them are drawn. */
+const CHANGED = "changed";
+const MAX_CHANGED = 40;
 
 interface Props {
   hostId: string;
@@ -50,17 +58,20 @@ export function Timeline({ hostId, initial, empty, marks }: Props) {
   const { t } = useTranslation();
   const overview = useOverview(hostId);
   const metrics = useMetrics();
+  const live = useLiveRuns(hostId);
+  const known = overview.data;
+  const withLive = useMemo(() => known && addRuns(known, live), [known, live]);
   if (overview.error && !overview.data)
     return <ErrorState error={overview.error} retry={() => void overview.refetch()} />;
   if (metrics.error && !metrics.data)
     return <ErrorState error={metrics.error} retry={() => void metrics.refetch()} />;
-  if (!overview.data || !metrics.data) return <BlockSkeleton height={560} />;
-  if (overview.data.first_ns === null && overview.data.runs.length === 0)
+  if (!withLive || !metrics.data) return <BlockSkeleton height={560} />;
+  if (withLive.first_ns === null && withLive.runs.length === 0)
     return <EmptyState title={t("timeline.empty")}>{empty ?? t("timeline.emptyText")}</EmptyState>;
   return (
     <LoadedTimeline
       hostId={hostId}
-      overview={overview.data}
+      overview={withLive}
       metrics={metrics.data}
       {...(initial ? { initial } : {})}
       {...(marks ? { marks } : {})}
@@ -68,8 +79,15 @@ export function Timeline({ hostId, initial, empty, marks }: Props) {
   );
 }
 
+/** An overview with the runs in progress, which it does not know until they are parsed. */
+function addRuns(overview: TimelineOverview, live: readonly CaptureBlock[]): TimelineOverview {
+  const known = new Set(overview.runs.map((run) => run.run_id));
+  const added = live.filter((run) => !known.has(run.run_id));
+  return added.length === 0 ? overview : { ...overview, runs: [...overview.runs, ...added] };
+}
+
 type LoadedTimelineProps = Pick<Props, "hostId" | "initial" | "marks"> & {
-  overview: NonNullable<ReturnType<typeof useOverview>["data"]>;
+  overview: TimelineOverview;
   metrics: NonNullable<ReturnType<typeof useMetrics>["data"]>;
 };
 
@@ -89,12 +107,22 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
   const defaults = useMemo(() => defaultRows(groups), [groups]);
   const selected = useMemo(() => applyChoice(defaults, choice.tracks), [defaults, choice.tracks]);
   const folded = useMemo(() => new Set(choice.fold), [choice.fold]);
+  const order = useChangeOrder({
+    hostId,
+    runs: overview.runs,
+    groups,
+    brush,
+    baseline,
+    enabled: choice.changed,
+  });
   const visible = useMemo(
     () =>
-      groups
-        .map((group) => ({ ...group, rows: group.rows.filter((row) => selected.has(row.key)) }))
-        .filter((g) => g.rows.length > 0),
-    [groups, selected],
+      choice.changed
+        ? [{ id: CHANGED, rows: order.rows.slice(0, MAX_CHANGED) }]
+        : groups
+            .map((group) => ({ ...group, rows: group.rows.filter((row) => selected.has(row.key)) }))
+            .filter((g) => g.rows.length > 0),
+    [groups, selected, choice.changed, order.rows],
   );
   const visibleRows = useMemo(
     () => visible.filter((g) => !folded.has(g.id)).flatMap((g) => g.rows),
@@ -117,6 +145,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
   );
   const groupTitle = useCallback(
     (id: string) =>
+      (id === CHANGED && t("timeline.changed.group")) ||
       pick(metrics.find((metric) => metric.track.group === id)?.track.group_title) ||
       t("timeline.group.other"),
     [t, metrics, pick],
@@ -155,25 +184,20 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
     if (!next.delete(id)) next.add(id);
     setChoice({ fold: [...next] });
   };
-  const blocks = lines.data?.captures ?? overview.runs;
+  const blocks = useMemo(() => {
+    const loaded = lines.data?.captures;
+    return loaded
+      ? [...loaded, ...overview.runs.filter((run) => isActive(run.state as RunState))]
+      : overview.runs;
+  }, [lines.data, overview.runs]);
   const row = picked && visibleRows.find((trackRow) => trackRow.key === picked.row);
   const last = overview.runs.reduce((a, b) => (a && a.to_ns >= b.to_ns ? a : b), overview.runs[0]);
-  const preset = (span_s: number) => {
-    if (limit) go({ from: limit.to - span_s * NS_PER_S, to: limit.to });
-  };
 
   return (
     <div className={classes.timeline} ref={ref}>
       <div className={classes.toolbar}>
         <span className={classes.toolbarText}>
-          {view && (
-            <>
-              <span className="num">
-                {time.instant(view.from)} – {time.instant(view.to)}
-              </span>{" "}
-              {time.zoneName} · <span className="num">{duration(view.to - view.from)}</span>
-            </>
-          )}
+          {view && limit && <RangeMenu range={view} limit={limit} onGo={go} />}
         </span>
         <span className={classes.presets}>
           {last && (
@@ -185,22 +209,21 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
               {t("timeline.lastCapture")}
             </Button>
           )}
-          {(
-            [
-              ["1h", 3600],
-              ["1d", 86400],
-              ["30d", 30 * 86400],
-            ] as const
-          ).map(([name, seconds]) => (
-            <Button key={name} variant="subtle" size="compact-xs" onClick={() => preset(seconds)}>
-              {t(`timeline.preset.${name}`)}
-            </Button>
-          ))}
           {limit && (
             <Button variant="subtle" size="compact-xs" onClick={() => go(limit)}>
               {t("timeline.all")}
             </Button>
           )}
+          <Button
+            variant={choice.changed ? "light" : "subtle"}
+            size="compact-xs"
+            aria-pressed={choice.changed}
+            title={t("timeline.changed.text")}
+            leftSection={<ArrowDownWideNarrow size={14} />}
+            onClick={() => setChoice({ changed: !choice.changed })}
+          >
+            {t("timeline.changed.sort")}
+          </Button>
         </span>
         <TrackPicker
           groups={groups}
@@ -235,6 +258,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
             <ErrorState error={lines.error} retry={() => void lines.refetch()} />
           ) : (
             <section className={classes.tracks} aria-label={t("timeline.tracksOf")}>
+              {choice.changed && <ChangeNote {...order} />}
               {visible.map((group) => (
                 <div key={group.id}>
                   <div className={classes.group}>
@@ -302,6 +326,21 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
         />
       )}
     </div>
+  );
+}
+
+/** What the order of the tracks compares, or why there is none. */
+function ChangeNote({ query, rows, before, after }: ReturnType<typeof useChangeOrder>) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const text = (range: Range) => `${time.instant(range.from)} – ${time.time(range.to, NS_PER_S)}`;
+  if (query.error) return <ErrorLine error={query.error} />;
+  if (!after || !before) return <p className={classes.changeNote}>{t("timeline.changed.nothing")}</p>;
+  return (
+    <p className={classes.changeNote}>
+      {t("timeline.changed.compares", { before: text(before), after: text(after) })}
+      {query.data && rows.length === 0 && ` ${t("timeline.changed.none")}`}
+    </p>
   );
 }
 

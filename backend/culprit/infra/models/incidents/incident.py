@@ -17,6 +17,7 @@ INCIDENT_STATES = ("open", "investigating", "identified", "mitigated", "resolved
 class Incident(Base):
     """An investigation. `window_to` is None while the problem continues.
 
+    `owner_id` is the account that leads the investigation; None until someone takes it.
     `symptom` has the form of `culprit.incidents.records.requests.Symptom`. `version` grows with every change; a change
     based on an older version is refused. `autopilot` is None if it was never started, else its state (see
     `culprit.incidents.responses.schemas.AutopilotResponse`).
@@ -41,6 +42,7 @@ class Incident(Base):
     window_to: Mapped[datetime | None]
     version: Mapped[int] = mapped_column(default=1)
     created_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
+    owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
     updated_at: Mapped[CreatedAt]
     resolved_at: Mapped[datetime | None]

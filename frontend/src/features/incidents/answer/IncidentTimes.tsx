@@ -4,8 +4,9 @@ import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { INCIDENT_STATES } from "../api";
 import classes from "./Answer.module.css";
+import { OwnerMenu } from "./OwnerMenu";
 
-/** When the symptom began and when each state was reached, with the time since the symptom; later states are empty. */
+/** Who leads the incident, when the symptom began and when each state was reached, with the time since the symptom; later states are empty. */
 export function IncidentTimes({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -13,6 +14,9 @@ export function IncidentTimes({ incident }: { incident: Incident }) {
   const reached = new Map(incident.times.map((item) => [item.state, item.at]));
   return (
     <ol className={classes.times} aria-label={t("incidents.answer.times")}>
+      <li>
+        <OwnerMenu incident={incident} />
+      </li>
       <li>
         <span className="dim">{t("incidents.answer.began")}</span>{" "}
         <span className="num">{time.iso(began)}</span>

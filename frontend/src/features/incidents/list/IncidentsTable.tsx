@@ -39,6 +39,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
           <th>{t("captures.hosts")}</th>
           <th>{t("incidents.chain.cause")}</th>
           <th>{t("incidents.missing.title")}</th>
+          <th>{t("incidents.owner.title")}</th>
           <th className="right">{t("incidents.people")}</th>
           <th>{t("incidents.age")}</th>
         </tr>
@@ -96,6 +97,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
                   <span className="dim">–</span>
                 )}
               </td>
+              <td>{incident.owner?.name ?? <span className="dim">–</span>}</td>
               <td className="num right">{incident.people}</td>
               <td className="num">
                 <RelativeTime at={incident.created_at} />

@@ -35,7 +35,7 @@ import {
 } from "./draw";
 import { drawHeat } from "./drawHeat";
 import { toSeries } from "./trackSeries";
-import { compareValues, readValues, valueNode } from "./trackValues";
+import { compareValues, readValues, summarizeValues, valueNode } from "./trackValues";
 
 interface Props {
   row: TrackRow;
@@ -153,7 +153,12 @@ export const TrackView = memo(function TrackView(props: Props) {
         ? readValues(row, heat, series, at.t, step, at.row === row.key ? at.share : undefined, range, width)
         : brush
           ? compareValues(heat, series, brush, baseline)
-          : [];
+          : summarizeValues(heat, series, range, {
+              min: t("timeline.stats.min"),
+              max: t("timeline.stats.max"),
+              last: t("timeline.stats.last"),
+            });
+      node.classList.toggle(classes.pairs ?? "", !at && !brush && series.length <= 1);
       node.replaceChildren(
         ...lines.slice(0, 4).map((line) => valueNode(line, row.unit, t("timeline.noData"))),
       );

@@ -1,4 +1,4 @@
-import { matrixStatsIn, nearest, statsIn, type TrackRow } from "../../../core/charts/tracks";
+import { indexAt, matrixStatsIn, nearest, statsIn, type TrackRow } from "../../../core/charts/tracks";
 import { quantity } from "../../../core/text/format";
 import type { Range } from "../../../core/time/range";
 import type { Track } from "../api";
@@ -91,6 +91,39 @@ export function compareValues(
       series.length > 1 ? namedSeries.ink : undefined,
     ),
   );
+}
+
+/**
+ * The values of a row over the visible range: minimum, mean, maximum and last of a single line or matrix; of several
+ * lines their means, with the extremes of each as its title.
+ */
+export function summarizeValues(
+  heat: Track | undefined,
+  series: readonly NamedSeries[],
+  range: Range,
+  names: { min: string; max: string; last: string },
+): Line[] {
+  const line = (name: string, value: number | undefined): Line => ({ name, ink: undefined, value });
+  if (heat?.matrix) {
+    const stats = matrixStatsIn(heat.matrix, range);
+    if (!stats) return [];
+    return [line(names.min, stats.min), line("⌀", stats.mean), line(names.max, stats.max)];
+  }
+  const [only] = series;
+  if (series.length > 1)
+    return series.map(({ name, ink, points }) => {
+      const stats = statsIn(points, range);
+      return { name: `⌀ ${name}`, ink, value: stats?.mean, low: stats?.min, high: stats?.max };
+    });
+  const stats = only && statsIn(only.points, range);
+  if (!only || !stats) return [];
+  const last = only.points.mean[indexAt(only.points.t_ns, range.to)] ?? undefined;
+  return [
+    line(names.min, stats.min),
+    line("⌀", stats.mean),
+    line(names.max, stats.max),
+    line(names.last, last),
+  ];
 }
 
 /** Return a value for the gutter. Built without React: it changes with every move of the cursor. */

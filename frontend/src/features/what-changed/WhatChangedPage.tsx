@@ -1,0 +1,186 @@
+import { Button } from "@mantine/core";
+import { ArrowLeftRight } from "lucide-react";
+import { useMemo } from "react";
+import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
+import { ButtonLink } from "../../components/Link";
+import { Page, Panel } from "../../components/Page";
+import { formatRange } from "../../core/time/range";
+import { useHosts, useProfiles } from "../../lib/queries";
+import { useTranslation } from "../../lib/text/useTranslation";
+import { rangeField, textField, useUrlState } from "../../lib/urlState";
+import { bestProfile } from "../../widgets/timeline/BrushBar";
+import { defaultAfter, defaultBefore, finishedRuns, runAt } from "../../widgets/timeline/selections";
+import { type Differences, type Selection, useDifferences } from "../../widgets/timeline/useDifferences";
+import { useOverview } from "../../widgets/timeline/useTimelineData";
+import { ConfigurationTable, EventsTable, OneSided } from "./OtherDifferences";
+import { SelectionFields } from "./SelectionFields";
+import { SeriesTable } from "./SeriesTable";
+import classes from "./WhatChanged.module.css";
+
+/** B (`host`, `b`) is compared with A (`base`, `c`); both may be of one host. */
+const FIELDS = { host: textField, b: rangeField, base: textField, c: rangeField };
+const MAX_SERIES = 200;
+
+/** Everything that differs between two selections: series, functions, configuration and events, ranked. */
+export function WhatChangedPage() {
+  const { t } = useTranslation();
+  const hosts = useHosts();
+  const [state, set] = useUrlState(FIELDS);
+  const afterHost = state.host || hosts.data?.[0]?.id || "";
+  const beforeHost = state.base || afterHost;
+  const afterRuns = useOverview(afterHost).data?.runs;
+  const beforeRuns = useOverview(beforeHost).data?.runs;
+  const after = useMemo<Selection | undefined>(() => {
+    const range = state.b ?? (afterRuns && defaultAfter(afterRuns));
+    return range && { host: afterHost, range };
+  }, [state.b, afterRuns, afterHost]);
+  const before = useMemo<Selection | undefined>(() => {
+    const found =
+      after &&
+      beforeRuns &&
+      defaultBefore(beforeRuns, after.range, {
+        sameHost: beforeHost === afterHost,
+        plan: runAt(afterRuns ?? [], after.range)?.plan,
+      });
+    const range = state.c ?? found;
+    return range && { host: beforeHost, range };
+  }, [state.c, after, beforeRuns, beforeHost, afterHost, afterRuns]);
+  const query = useDifferences(before, after, MAX_SERIES);
+  const swap = () =>
+    set({ host: beforeHost, base: afterHost, b: before?.range, c: after?.range }, { push: true });
+  const hasRuns = afterRuns && finishedRuns(afterRuns).length > 0;
+  return (
+    <Page
+      title={t("whatChanged.title")}
+      meta={t("whatChanged.about")}
+      actions={
+        <Button
+          variant="default"
+          leftSection={<ArrowLeftRight size={14} />}
+          disabled={!before || !after}
+          onClick={swap}
+        >
+          {t("compare.swap")}
+        </Button>
+      }
+    >
+      <div className={classes.sides}>
+        <SelectionFields
+          side="a"
+          hosts={hosts.data ?? []}
+          selection={before}
+          host={beforeHost}
+          onChange={({ host, range }) =>
+            set({ base: host === afterHost ? "" : host, c: range }, { push: true })
+          }
+        />
+        <SelectionFields
+          side="b"
+          hosts={hosts.data ?? []}
+          selection={after}
+          host={afterHost}
+          onChange={({ host, range }) => set({ host, b: range }, { push: true })}
+        />
+      </div>
+      {hosts.data?.length === 0 ? (
+        <EmptyState title={t("whatChanged.noHosts")}>{t("whatChanged.noHostsText")}</EmptyState>
+      ) : afterRuns && !hasRuns && !state.b ? (
+        <EmptyState title={t("timeline.empty")}>{t("whatChanged.noRunsText")}</EmptyState>
+      ) : after && beforeRuns && !before ? (
+        <EmptyState title={t("whatChanged.noBefore")}>{t("whatChanged.noBeforeText")}</EmptyState>
+      ) : (
+        <Loaded query={query} skeleton={<BlockSkeleton height={560} />}>
+          {(data) => (
+            <div className={query.isPlaceholderData ? classes.waiting : undefined}>
+              {before && after && <Results data={data} before={before} after={after} />}
+            </div>
+          )}
+        </Loaded>
+      )}
+    </Page>
+  );
+}
+
+interface ResultsProps {
+  data: Differences;
+  before: Selection;
+  after: Selection;
+}
+
+function Results({ data, before, after }: ResultsProps) {
+  const { t } = useTranslation();
+  const missing = [data.before, data.after].find((side) => side.series === 0);
+  const configuration = data.facts_total + data.settings_total;
+  return (
+    <>
+      <Panel
+        flush
+        title={t("whatChanged.series")}
+        headerExtra={t("whatChanged.seriesCount", {
+          changed: data.series_changed,
+          equal: data.series_equal,
+        })}
+      >
+        {missing ? (
+          <EmptyState title={t("whatChanged.noData", { host: missing.host.name })}>
+            {t("whatChanged.noDataText")}
+          </EmptyState>
+        ) : data.series.length === 0 ? (
+          <EmptyState title={t("whatChanged.noSeries")}>
+            {t("whatChanged.noSeriesText", { count: data.series_equal })}
+          </EmptyState>
+        ) : (
+          <SeriesTable data={data} before={before} after={after} />
+        )}
+        <OneSided data={data} />
+      </Panel>
+      <Functions before={before} after={after} />
+      <Panel flush title={t("whatChanged.configuration")} headerExtra={String(configuration)}>
+        {configuration === 0 ? (
+          <EmptyState title={t("whatChanged.noConfiguration")} />
+        ) : (
+          <ConfigurationTable data={data} />
+        )}
+      </Panel>
+      <Panel flush title={t("whatChanged.events")} headerExtra={String(data.events_total)}>
+        {data.events.length === 0 ? (
+          <EmptyState title={t("whatChanged.noEvents")} />
+        ) : (
+          <EventsTable data={data} />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+/** Functions are compared on the page of two profiles, with the significance of each. */
+function Functions({ before, after }: { before: Selection; after: Selection }) {
+  const { t } = useTranslation();
+  const first = useProfiles({ host: before.host });
+  const second = useProfiles({ host: after.host });
+  const a = bestProfile(first.data ?? [], before.range);
+  const b = bestProfile(second.data ?? [], after.range);
+  const missing = [!a && "A", !b && "B"].filter(Boolean).join(", ");
+  return (
+    <Panel title={t("whatChanged.functions")}>
+      {!first.data || !second.data ? (
+        <BlockSkeleton height={32} />
+      ) : a && b ? (
+        <ButtonLink
+          variant="default"
+          to="/compare"
+          search={{
+            ap: a.id,
+            a: formatRange(before.range),
+            bp: b.id,
+            b: formatRange(after.range),
+          }}
+        >
+          {t("timeline.compare")}
+        </ButtonLink>
+      ) : (
+        <p className="dim">{t("whatChanged.noProfile", { sides: missing })}</p>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,53 @@
+import { formatRange, padded, type Range } from "../../core/time/range";
+import type { CaptureBlock } from "./api";
+import type { Selection } from "./useDifferences";
+
+const FINISHED = new Set(["done", "partial"]);
+
+/** The runs of a host that can be compared, the newest first. */
+export const finishedRuns = (runs: readonly CaptureBlock[]): CaptureBlock[] =>
+  runs
+    .filter((run) => FINISHED.has(run.state) && run.to_ns > run.from_ns)
+    .sort((a, b) => b.from_ns - a.from_ns);
+
+export const rangeOf = (run: CaptureBlock): Range => ({ from: run.from_ns, to: run.to_ns });
+
+/** The run whose range this is, to the microsecond of an address. */
+export const runAt = (runs: readonly CaptureBlock[], range: Range | undefined): CaptureBlock | undefined =>
+  range &&
+  runs.find((run) => Math.abs(run.from_ns - range.from) < 2_000 && Math.abs(run.to_ns - range.to) < 2_000);
+
+/** What is compared where nothing is chosen: the newest run. */
+export const defaultAfter = (runs: readonly CaptureBlock[]): Range | undefined => {
+  const [newest] = finishedRuns(runs);
+  return newest && rangeOf(newest);
+};
+
+/**
+ * What a selection is compared with where nothing is chosen: on the same host the newest run that ended before it
+ * began, preferably with the same plan, because only that has the same series; on another host the nearest run.
+ */
+export function defaultBefore(
+  runs: readonly CaptureBlock[],
+  after: Range,
+  of: { sameHost: boolean; plan: string | undefined },
+): Range | undefined {
+  const finished = finishedRuns(runs);
+  if (!of.sameHost) {
+    const away = (run: CaptureBlock) => Math.abs(run.from_ns - after.from);
+    const nearest = [...finished].sort((a, b) => away(a) - away(b))[0];
+    return nearest && rangeOf(nearest);
+  }
+  const earlier = finished.filter((run) => run.to_ns <= after.from);
+  const best = earlier.find((run) => run.plan === of.plan) ?? earlier[0];
+  return best && rangeOf(best);
+}
+
+/** The range of a timeline that displays both selections where they are near, else the second one. */
+export function timelineRange(before: Selection, after: Selection): string {
+  const from = Math.min(before.range.from, after.range.from);
+  const to = Math.max(before.range.to, after.range.to);
+  const length = before.range.to - before.range.from + (after.range.to - after.range.from);
+  const near = before.host === after.host && to - from < 20 * length;
+  return formatRange(padded(near ? { from, to } : after.range, 0.1));
+}

@@ -1,0 +1,45 @@
+import { useMemo } from "react";
+import { rowKey, type TrackGroup, type TrackRow } from "../../core/charts/tracks";
+import type { Range } from "../../core/time/range";
+import type { CaptureBlock } from "./api";
+import { defaultAfter, defaultBefore, runAt } from "./selections";
+import { useDifferences } from "./useDifferences";
+
+const LIMIT = 500;
+
+interface Options {
+  hostId: string;
+  runs: readonly CaptureBlock[];
+  groups: readonly TrackGroup[];
+  brush: Range | undefined;
+  baseline: Range | undefined;
+  enabled: boolean;
+}
+
+/**
+ * The rows whose series differ between the baseline and the selection, the largest difference first. Without a
+ * selection the newest run counts, and without a baseline the run before it.
+ */
+export function useChangeOrder({ hostId, runs, groups, brush, baseline, enabled }: Options) {
+  const after = brush ?? defaultAfter(runs);
+  const before =
+    baseline ?? (after && defaultBefore(runs, after, { sameHost: true, plan: runAt(runs, after)?.plan }));
+  const query = useDifferences(
+    before && { host: hostId, range: before },
+    after && { host: hostId, range: after },
+    LIMIT,
+    enabled,
+  );
+  const series = query.data?.series;
+  const rows = useMemo(() => {
+    if (!series) return [];
+    const known = new Map(groups.flatMap((group) => group.rows.map((row) => [row.key, row] as const)));
+    const ordered = new Map<string, TrackRow>();
+    for (const item of series) {
+      const row = known.get(rowKey(item, "heatmap")) ?? known.get(item.metric);
+      if (row) ordered.set(row.key, row);
+    }
+    return [...ordered.values()];
+  }, [series, groups]);
+  return { query, rows, before, after };
+}

@@ -1,0 +1,41 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { components } from "../../client/schema";
+import type { Range } from "../../core/time/range";
+import { get } from "../../lib/api";
+
+export type Differences = components["schemas"]["DifferencesResponse"];
+export type SeriesDifference = components["schemas"]["SeriesDifferenceResponse"];
+
+/** A time range of a host. */
+export interface Selection {
+  host: string;
+  range: Range;
+}
+
+/** What differs between two selections, the largest differences first; nothing is requested without both. */
+export const useDifferences = (
+  before: Selection | undefined,
+  after: Selection | undefined,
+  limit: number,
+  enabled = true,
+) =>
+  useQuery({
+    queryKey: ["differences", before, after, limit],
+    queryFn: ({ signal }) =>
+      get(
+        "/differences",
+        {
+          before_host: before?.host ?? "",
+          before_from_ns: Math.max(0, Math.round(before?.range.from ?? 0)),
+          before_to_ns: Math.round(before?.range.to ?? 0),
+          after_host: after?.host ?? "",
+          after_from_ns: Math.max(0, Math.round(after?.range.from ?? 0)),
+          after_to_ns: Math.round(after?.range.to ?? 0),
+          limit,
+        },
+        signal,
+      ),
+    enabled: enabled && before !== undefined && after !== undefined,
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+  });
