@@ -82,10 +82,10 @@ def select_for_hosts(
     another.
     """
     services = queries.list_measurable_services(session)
-    matching_hosts = [_select(services, host) for host in hosts]
-    first = matching_hosts[0] if matching_hosts else None
-    if first is None or any(_identity(host) != _identity(first) for host in matching_hosts):
-        return None, DIFFER if any(matching_hosts) else None
+    services_by_host = [_select(services, host) for host in hosts]
+    first = services_by_host[0] if services_by_host else None
+    if first is None or any(_identity(host) != _identity(first) for host in services_by_host):
+        return None, DIFFER if any(services_by_host) else None
     return first, None
 
 

@@ -30,10 +30,8 @@ def print_json(value: Any) -> None:
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print aligned columns."""
-    displayed_rows = [
-        [sanitize_text("" if cell is None else cell) for cell in row] for row in (header, *rows)
-    ]
-    widths = [max(len(row[n]) for row in displayed_rows) for n in range(len(header))]
-    for row in displayed_rows:
+    cells = [[sanitize_text("" if cell is None else cell) for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
+    for row in cells:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         sys.stdout.write(line.rstrip() + "\n")

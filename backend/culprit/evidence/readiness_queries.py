@@ -32,7 +32,7 @@ def is_evaluation_pending(session: Session, run_id: UUID) -> bool:
 
     It is pending while profiles are built or service metrics are fetched, and until rules are evaluated after that.
     """
-    requested_early = exists(
+    early_import = exists(
         select(Evaluation.run_id).where(
             Evaluation.run_id == run_id, Evaluation.ranking.has_key(BEFORE_PROFILES)
         )
@@ -47,5 +47,5 @@ def is_evaluation_pending(session: Session, run_id: UUID) -> bool:
         or_(RunCollector.state == "queued", unread),
     )
     return bool(
-        session.scalar(select(or_(pending_profiles_condition(run_id), requested_early, exists(fetched))))
+        session.scalar(select(or_(pending_profiles_condition(run_id), early_import, exists(fetched))))
     )

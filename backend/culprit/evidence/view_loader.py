@@ -242,11 +242,11 @@ def _load_tables(
     session: Session, cites: _CitationIndex, only: ViewRequest | None, wider: _CitationIndex
 ) -> dict[str, list[TableRow]]:
     """Return rows of tables by kind; rows of `wider` only for processes that the limited run does not have."""
-    matching_rows = _load_rows(session, cites, only)
+    by_kind = _load_rows(session, cites, only)
     for kind, rows in (_load_rows(session, wider, only) if wider.collectors else {}).items():
-        seen = {row.text("pid") for row in matching_rows.get(kind, ())}
-        matching_rows.setdefault(kind, []).extend(row for row in rows if row.text("pid") not in seen | {""})
-    return matching_rows
+        seen = {row.text("pid") for row in by_kind.get(kind, ())}
+        by_kind.setdefault(kind, []).extend(row for row in rows if row.text("pid") not in seen | {""})
+    return by_kind
 
 
 def _load_rows(

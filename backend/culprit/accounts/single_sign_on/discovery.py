@@ -54,30 +54,30 @@ def is_secure_url(url: object) -> bool:
 
 def parse_discovery(body: bytes, issuer: str) -> ProviderEndpoints:
     """Return the endpoints of `issuer`. Raises SignInError `discovery`; `issuer` if the issuer is another one."""
-    matching_object = parse_object(body, "discovery")
-    if matching_object.get("issuer") != issuer:
+    metadata = parse_object(body, "discovery")
+    if metadata.get("issuer") != issuer:
         raise SignInError("issuer", "the document names another issuer")
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        if not is_secure_url(matching_object.get(name)):
+        if not is_secure_url(metadata.get(name)):
             raise SignInError("discovery", f"{name} is missing or no https address")
-    methods = matching_object.get("code_challenge_methods_supported")
+    methods = metadata.get("code_challenge_methods_supported")
     if isinstance(methods, list) and "S256" not in methods:
         raise SignInError("discovery", "PKCE with S256 is not offered")
-    offered = _read_strings(matching_object.get("id_token_signing_alg_values_supported")) or ("RS256",)
+    offered = _read_strings(metadata.get("id_token_signing_alg_values_supported")) or ("RS256",)
     algorithms = tuple(algorithm for algorithm in ALGORITHMS if algorithm in offered)
     if not algorithms:
         raise SignInError("discovery", "no asymmetric signature is offered")
     return ProviderEndpoints(
         issuer=issuer,
-        authorize=matching_object["authorization_endpoint"],
-        end_session=_read_url(matching_object.get("end_session_endpoint")),
-        token=matching_object["token_endpoint"],
-        jwks=matching_object["jwks_uri"],
-        userinfo=_read_url(matching_object.get("userinfo_endpoint")),
+        authorize=metadata["authorization_endpoint"],
+        end_session=_read_url(metadata.get("end_session_endpoint")),
+        token=metadata["token_endpoint"],
+        jwks=metadata["jwks_uri"],
+        userinfo=_read_url(metadata.get("userinfo_endpoint")),
         algorithms=algorithms,
-        token_auth=_read_strings(matching_object.get("token_endpoint_auth_methods_supported"))
+        token_auth=_read_strings(metadata.get("token_endpoint_auth_methods_supported"))
         or ("client_secret_basic",),
-        names_issuer=matching_object.get("authorization_response_iss_parameter_supported") is True,
+        names_issuer=metadata.get("authorization_response_iss_parameter_supported") is True,
     )
 
 
@@ -89,7 +89,7 @@ def parse_keys(body: bytes) -> list[dict[str, Any]]:
     listed = parse_object(body, "keys").get("keys")
     if not isinstance(listed, list):
         raise SignInError("keys", "no list of keys")
-    stored_listed = [
+    keys = [
         dict(item)
         for item in listed[:MAX_KEYS]
         if isinstance(item, dict)
@@ -98,9 +98,9 @@ def parse_keys(body: bytes) -> list[dict[str, Any]]:
         and not {"d", "k"} & item.keys()
         and (item["kty"] != "RSA" or len(str(item.get("n"))) >= MIN_RSA_CHARS)
     ]
-    if not stored_listed:
+    if not keys:
         raise SignInError("keys", "no public key for signatures")
-    return stored_listed
+    return keys
 
 
 def select_keys(keys: Sequence[Mapping[str, Any]], kid: object, algorithm: str) -> list[Mapping[str, Any]]:

@@ -158,13 +158,13 @@ def exchange_code(
     else:
         form |= {"client_id": client.client_id, "client_secret": client.secret}
     reply = _send_request(client, endpoints.token, headers, urlencode(form).encode())
-    matching_object = parse_object(reply.body, "code")
+    answer = parse_object(reply.body, "code")
     if reply.status != 200:
-        message = matching_object.get("error")
+        message = answer.get("error")
         raise SignInError(
             "code", message[:80] if isinstance(message, str) and message.isprintable() else str(reply.status)
         )
-    id_token, access_token = matching_object.get("id_token"), matching_object.get("access_token")
+    id_token, access_token = answer.get("id_token"), answer.get("access_token")
     if not isinstance(id_token, str):
         raise SignInError("code", "no ID token")
     return ProviderTokens(id_token, access_token if isinstance(access_token, str) else None)
@@ -180,10 +180,10 @@ def fetch_userinfo(
     reply = _send_request(client, endpoints.userinfo, {"Authorization": f"Bearer {access_token}"}, None)
     if reply.status != 200:
         raise SignInError("claims", f"userinfo answers {reply.status}")
-    matching_object = parse_object(reply.body, "claims")
-    if matching_object.get("sub") != subject:  # OpenID Connect Core §5.3.2
+    answer = parse_object(reply.body, "claims")
+    if answer.get("sub") != subject:  # OpenID Connect Core §5.3.2
         raise SignInError("claims", "userinfo describes another user")
-    return matching_object
+    return answer
 
 
 def _fetch_document(client: ProviderClient, url: str) -> bytes:

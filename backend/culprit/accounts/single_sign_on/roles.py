@@ -17,10 +17,8 @@ MAX_NAME = 64
 def parse_groups(claim: object) -> list[str]:
     """Return the groups of a claim: a list of names, or one name. Other values are ignored."""
     listed = claim if isinstance(claim, list) else [claim]
-    matching_listed = [
-        item for item in listed[:MAX_GROUPS] if isinstance(item, str) and 0 < len(item) <= MAX_GROUP
-    ]
-    return sorted(set(matching_listed))
+    groups = [item for item in listed[:MAX_GROUPS] if isinstance(item, str) and 0 < len(item) <= MAX_GROUP]
+    return sorted(set(groups))
 
 
 def map_role(

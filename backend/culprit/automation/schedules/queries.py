@@ -79,8 +79,8 @@ def lock_due_schedules(
 
 def load_accounts(session: Session, rows: Iterable[Schedule]) -> list[UserAccount]:
     """Return the owners of schedules and the admins who allowed their tier."""
-    requested_rows = {id_ for row in rows for id_ in (row.owner_id, row.deep_allowed_by) if id_ is not None}
-    return list(session.scalars(select(UserAccount).where(UserAccount.id.in_(requested_rows))))
+    account_ids = {id_ for row in rows for id_ in (row.owner_id, row.deep_allowed_by) if id_ is not None}
+    return list(session.scalars(select(UserAccount).where(UserAccount.id.in_(account_ids))))
 
 
 def list_target_hosts(session: Session, actor: Actor, schedule: Schedule) -> list[Host]:

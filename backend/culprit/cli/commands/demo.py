@@ -270,8 +270,8 @@ class _Walk:
 
 
 def _fix_of(incident: Json, fix: str) -> Json:
-    matching_fix: Json = next(item for item in incident["fixes"] if item["id"] == fix)
-    return matching_fix
+    current: Json = next(item for item in incident["fixes"] if item["id"] == fix)
+    return current
 
 
 def _verification(incident: Json, fix: str) -> Json:

@@ -86,13 +86,13 @@ def run_step(
     server = Server(find_target())
     now = find_incident(server, incident)
     proposed = now["next"] or {}
-    requested_key = key or proposed.get("step")
+    step_key = key or proposed.get("step")
     host_id = find_host(server, host)["id"] if host else proposed.get("host_id")
-    if not requested_key or not host_id:
+    if not step_key or not host_id:
         raise CliError(ExitCode.USAGE, "No step is proposed. Enter a step and --host.")
     options = parse_options(option or [])
     _print_incident(
-        _post(server, now, "step-runs", step=requested_key, host_id=host_id, options=options), as_json=as_json
+        _post(server, now, "step-runs", step=step_key, host_id=host_id, options=options), as_json=as_json
     )
 
 

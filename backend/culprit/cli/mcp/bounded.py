@@ -30,8 +30,8 @@ def trim_value(value: Any, text: int = MAX_TEXT, items: int = MAX_LIST_ITEMS, de
             if item not in (None, [], {}, "")
         }
     if isinstance(value, list | tuple):
-        stored_value = [trim_value(item, text, items, depth + 1) for item in value[:items]]
-        return stored_value if len(value) <= items else [*stored_value, f"… {len(value) - items} more"]
+        trimmed = [trim_value(item, text, items, depth + 1) for item in value[:items]]
+        return trimmed if len(value) <= items else [*trimmed, f"… {len(value) - items} more"]
     return value
 
 

@@ -199,7 +199,7 @@ def get_incident(server: ToolReader, supplied: Json) -> Json:
                 "run_id": each["run_id"],
                 "note": (each.get("person") or {}).get("note"),
                 "reason": render_message(each.get("reason")),
-                "findings": [describe_finding(reported_finding) for reported_finding in each["findings"][:3]],
+                "findings": [describe_finding(finding) for finding in each["findings"][:3]],
             }
             for each in item["hosts"]
         ]

@@ -44,10 +44,10 @@ PAGERDUTY = {
 
 def parse_request(kind: Kind, body: bytes) -> AlertPayload | UnreadablePayload:
     """Return the alerts of a request, or an UnreadablePayload with the reason. Never raises."""
-    matching_object = parse_object(body)
-    if matching_object is None:
+    payload = parse_object(body)
+    if payload is None:
         return UnreadablePayload(Sentence("alert.not_json"))
-    return _READERS[kind](matching_object)
+    return _READERS[kind](payload)
 
 
 def _read_alertmanager(result: JsonMapping) -> AlertPayload | UnreadablePayload:

@@ -36,10 +36,10 @@ class HostCandidate:
 
 def extract_host_names(labels: Mapping[str, str], names: Sequence[str] = HOST_LABELS) -> list[str]:
     """Return the host names in the labels, the most specific first, without ports, in lower case."""
-    matching_names = (
+    candidates = (
         _without_port(labels[name].strip().lower()) for name in names if labels.get(name, "").strip()
     )
-    return [item for item in dict.fromkeys(matching_names) if item]
+    return [item for item in dict.fromkeys(candidates) if item]
 
 
 def extract_service_names(labels: Mapping[str, str], names: Sequence[str] = SERVICE_LABELS) -> list[str]:

@@ -30,8 +30,8 @@ def read_figure(row: TableRow, name: str, unit: str) -> Figure | None:
 
 def format_address(host: str, port: float | None) -> str:
     """`host:port`, an IPv6 address in brackets."""
-    displayed_host = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return f"{displayed_host}:{int(port)}" if port is not None and 0 <= port <= MAX_PORT else displayed_host
+    bracketed = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return f"{bracketed}:{int(port)}" if port is not None and 0 <= port <= MAX_PORT else bracketed
 
 
 def cite_lines(citation: Citation, named: Sequence[int]) -> Citation:

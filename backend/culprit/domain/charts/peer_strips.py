@@ -61,8 +61,8 @@ def _thin_dots(dots: list[HostDot]) -> list[HostDot]:
     """All that stand out or are asked about, and as many evenly chosen others as there is room for."""
     if len(dots) <= MAX_DOTS:
         return dots
-    stored_dots = [at for at, item in enumerate(dots) if item.unlike or item.own][:MAX_DOTS]
-    rest = [at for at in range(len(dots)) if at not in frozenset(stored_dots)]
-    room = MAX_DOTS - len(stored_dots)
+    marked = [at for at, item in enumerate(dots) if item.unlike or item.own][:MAX_DOTS]
+    rest = [at for at in range(len(dots)) if at not in frozenset(marked)]
+    room = MAX_DOTS - len(marked)
     chosen = {rest[at * len(rest) // room] for at in range(room)} if room > 0 else set()
-    return [dots[at] for at in sorted({*stored_dots, *chosen})]
+    return [dots[at] for at in sorted({*marked, *chosen})]

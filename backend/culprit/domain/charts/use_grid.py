@@ -31,18 +31,18 @@ _STATE_ORDER = {"matched": 0, "inconclusive": 1, "not_matched": 2, "not_evaluate
 
 def build_use_grid(findings: Iterable[Finding]) -> UseGrid:
     """Build the grid from all findings, those without data included."""
-    reported_findings: dict[Use, list[Finding]] = {}
+    by_use: dict[Use, list[Finding]] = {}
     for finding in findings:
         place = USE_BY_RULE.get(finding.rule)
         if place is not None:
-            reported_findings.setdefault(place, []).append(finding)
+            by_use.setdefault(place, []).append(finding)
     return UseGrid(
         tuple(
             UseRow(
                 name,
                 NAMES[name],
                 tuple(
-                    _build_cell(use_category, reported_findings.get(Use(name, use_category), ()))
+                    _build_cell(use_category, by_use.get(Use(name, use_category), ()))
                     for use_category in USE_TYPES
                 ),
             )

@@ -88,16 +88,16 @@ def list_preflight_facts(facts: JsonMapping) -> list[FactReading]:
 
 def _limit_facts(fact_readings: Sequence[FactReading]) -> list[FactReading]:
     """Each name once, the first counts; nothing that is empty or fleeting."""
-    stored_fact_readings: dict[str, FactReading] = {}
+    by_name: dict[str, FactReading] = {}
     for fact_reading in fact_readings:
         if (
             fact_reading.value
-            and fact_reading.name not in stored_fact_readings
-            and len(stored_fact_readings) < MAX_FACTS
+            and fact_reading.name not in by_name
+            and len(by_name) < MAX_FACTS
             and len(fact_reading.name) <= MAX_NAME
         ):
-            stored_fact_readings[fact_reading.name] = fact_reading
-    return list(stored_fact_readings.values())
+            by_name[fact_reading.name] = fact_reading
+    return list(by_name.values())
 
 
 def _flatten(facts: JsonMapping, lines: Mapping[str, int], before: str = "") -> Iterator[FactReading]:

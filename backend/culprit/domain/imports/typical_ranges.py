@@ -118,8 +118,8 @@ def _rows(
         band = compute_typical_range(at, of_route)
         planes = (band.low, band.median, band.high)
         for i, t_s in enumerate(at.tolist()):
-            displayed_planes = [_known(float(plane[i])) for plane in planes]
-            rows.append((metric, route, _utc(t_s), int(band.days[i]), *displayed_planes, unit))
+            band_values = [_known(float(plane[i])) for plane in planes]
+            rows.append((metric, route, _utc(t_s), int(band.days[i]), *band_values, unit))
             lines.append(newest)
     return tuple(rows), tuple(lines)
 

@@ -51,9 +51,9 @@ def build_metric(rule: str, title: Text, unit: str) -> PrometheusMetric:
     """Return the metric of a rule. An unknown unit is used unchanged in the name."""
     part, factor = UNITS.get(unit, (unit, 1.0))
     words = [word for word in re.split(r"[^a-z0-9]+", rule.lower().removeprefix("f-")) if word]
-    reported_words = [_WORDS.get(word, word) for word in words]
+    spelled = [_WORDS.get(word, word) for word in words]
     suffix = f"_{part}" if part else ""
-    return PrometheusMetric(f"{PREFIX}{'_'.join(reported_words)}{suffix}", f"{title.en} ({rule}).", factor)
+    return PrometheusMetric(f"{PREFIX}{'_'.join(spelled)}{suffix}", f"{title.en} ({rule}).", factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,14 @@ def select_values(
         for rule, each in by_rule.items()
         if (rule in rules if rules else any(item.matched for item in each))
     }
-    stored_values: list[RuleValue] = []
+    exported: list[RuleValue] = []
     left_out = 0
     # Rules that matched on most hosts come first; the least informative are omitted.
     for _, each in sorted(
         requested.items(), key=lambda item: (-sum(bool(item.matched) for item in item[1]), item[0])
     ):
-        if left_out or len(stored_values) + len(each) > most:
+        if left_out or len(exported) + len(each) > most:
             left_out += len(each)
         else:
-            stored_values += each
-    return sorted(stored_values, key=lambda value: (value.rule, value.host)), left_out
+            exported += each
+    return sorted(exported, key=lambda value: (value.rule, value.host)), left_out

@@ -173,10 +173,10 @@ def propose_step(
             continue
         if step.about not in GATES and step.about not in undecided:
             continue
-        matching_collectors = _select_collectors(step, rules, allowed, tried)
-        if matching_collectors is None:
+        selected = _select_collectors(step, rules, allowed, tried)
+        if selected is None:
             continue
-        collectors, tier, price = matching_collectors
+        collectors, tier, price = selected
         worth = _compute_gain(step, rules, len(undecided))
         params: dict[str, str | int | float] = {
             "about": step.about,

@@ -324,11 +324,11 @@ class _NameIndex:
             zip(view.profile.names, table.frames.kind.tolist(), strict=True)
         ):
             if name not in self._known:
-                displayed_name = self._choose_name(name) if self._by_base else name
-                if displayed_name not in self.words:
-                    self.words[displayed_name] = len(self.words)
+                common_name = self._choose_name(name) if self._by_base else name
+                if common_name not in self.words:
+                    self.words[common_name] = len(self.words)
                     self.kinds.append(KINDS[kind])
-                self._known[name] = self.words[displayed_name]
+                self._known[name] = self.words[common_name]
             out[frame] = self._known[name]
         return out
 

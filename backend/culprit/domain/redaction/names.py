@@ -20,12 +20,12 @@ def build_expression(names: Iterable[str], *, alone: bool = False) -> re.Pattern
     """Return an expression that matches any of `names`, case-insensitive, longest first; with `alone` only whole
     words.
     """
-    requested_names = sorted({name.strip().lower() for name in names if name.strip()})
-    if not requested_names:
+    lowered = sorted({name.strip().lower() for name in names if name.strip()})
+    if not lowered:
         return _NOTHING
-    inside = {name for name in requested_names if len(name) >= ANYWHERE and not name.isalpha() and not alone}
-    long = [name for name in requested_names if name in inside]
-    short = [name for name in requested_names if name not in inside]
+    inside = {name for name in lowered if len(name) >= ANYWHERE and not name.isalpha() and not alone}
+    long = [name for name in lowered if name in inside]
+    short = [name for name in lowered if name not in inside]
     parts = []
     if long:
         parts.append(_branch(long))

@@ -64,8 +64,8 @@ def iter_maintenance_times(
 def compute_shortest_interval(fields: str) -> timedelta | None:
     """Return the shortest interval between two begins, without clock changes; None if there is only one."""
     begins = takewhile(lambda item: item.at < _AS_BEFORE, iter_due_times(fields, ZoneInfo("UTC"), _SOME_DAY))
-    matching_begins = islice(begins, MAX_BEGINS)
-    return min((later.at - item.at for item, later in pairwise(matching_begins)), default=None)
+    occurrences = islice(begins, MAX_BEGINS)
+    return min((later.at - item.at for item, later in pairwise(occurrences)), default=None)
 
 
 class LazyTimes:

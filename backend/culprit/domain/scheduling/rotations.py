@@ -62,10 +62,10 @@ class RotationRule:
 
 def apply_overrides(shifts: Iterable[Shift], overrides: Iterable[Shift]) -> list[Shift]:
     """Return the shifts with overrides applied; of two simultaneous overrides, the later in the list holds."""
-    matching_shifts = sorted(shifts, key=_sort_key)
+    current = sorted(shifts, key=_sort_key)
     for over in overrides:
-        matching_shifts = [part for shift in matching_shifts for part in _subtract(shift, over)] + [over]
-    return sorted(matching_shifts, key=_sort_key)
+        current = [part for shift in current for part in _subtract(shift, over)] + [over]
+    return sorted(current, key=_sort_key)
 
 
 def _subtract(shift: Shift, over: Shift) -> list[Shift]:
@@ -100,9 +100,9 @@ def find_account(
     `given` maps external names or addresses, and `names` lower-case account names, to account IDs. An email
     address matches an account that is named like it, or like the part before the @.
     """
-    for requested_who in (who, address):
-        if requested_who and requested_who in supplied:
-            return supplied[requested_who]
+    for key in (who, address):
+        if key and key in supplied:
+            return supplied[key]
     results = [who.casefold()]
     for mail in (address, who):
         if mail and "@" in mail:

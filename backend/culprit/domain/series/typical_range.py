@@ -63,11 +63,11 @@ class TypicalRange:
 
 def compute_typical_range(at_s: Float, days: Sequence[DaySeries]) -> TypicalRange:
     """What is usual at each of `at_s`. All values of the days that count are taken together, in no order."""
-    stored_days = [_drop_missing(day) for day in days]
+    complete_days = [_drop_missing(day) for day in days]
     counts = np.zeros(len(at_s), np.int64)
     bands = np.full((3, len(at_s)), np.nan)
     for i, at in enumerate(at_s.tolist()):
-        near = [_select_near(day, at) for day in stored_days]
+        near = [_select_near(day, at) for day in complete_days]
         near = [values for values in near if len(values) >= MIN_VALUES]
         counts[i] = len(near)
         if len(near) >= MIN_DAYS:

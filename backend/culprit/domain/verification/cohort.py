@@ -268,9 +268,9 @@ def compare_functions(
     mapping = group_by_base_name(name for pair in sides.values() for side in pair for name in side)
     summed = {host: tuple(_by_base(side) for side in sides[host]) for host in hosts}
     names = sorted({name for pair in summed.values() for side in pair for name in side})
-    matching_names = [_function(name, [summed[host] for host in hosts]) for name in names]
-    matching_names.sort(key=lambda name: (-abs(name.change), name.name))
-    return FunctionComparison(tuple(matching_names[:MAX_FUNCTIONS]), mapping, hosts)
+    compared = [_function(name, [summed[host] for host in hosts]) for name in names]
+    compared.sort(key=lambda name: (-abs(name.change), name.name))
+    return FunctionComparison(tuple(compared[:MAX_FUNCTIONS]), mapping, hosts)
 
 
 def _by_base(shares: Mapping[str, float]) -> dict[str, float]:

@@ -67,9 +67,7 @@ class LoadedSelection:
         return (self.selection.to_ns - self.selection.from_ns) / 1e9 / SECONDS_PER_HOUR
 
 
-def find_differences(
-    session: Session, actor: Actor, before: Selection, after: Selection, limit: int
-) -> Json:
+def find_differences(session: Session, actor: Actor, before: Selection, after: Selection, limit: int) -> Json:
     """Compare all series, events and facts of two selections.
 
     Raises:
@@ -218,16 +216,18 @@ def _compare_events(session: Session, first: LoadedSelection, second: LoadedSele
         rates = [number / side.hours for number, side in zip(counts, (first, second), strict=True)]
         _, last_ns, title = max((item for item in found if item), key=lambda item: item[1])
         kind, severity, _ = key
-        result.append({
-            "kind": kind,
-            "severity": severity,
-            "title": title,
-            "last_ns": last_ns,
-            "before": counts[0],
-            "after": counts[1],
-            "before_per_hour": rates[0],
-            "after_per_hour": rates[1],
-        })
+        result.append(
+            {
+                "kind": kind,
+                "severity": severity,
+                "title": title,
+                "last_ns": last_ns,
+                "before": counts[0],
+                "after": counts[1],
+                "before_per_hour": rates[0],
+                "after_per_hour": rates[1],
+            }
+        )
     return sorted(result, key=_sort_event)
 
 

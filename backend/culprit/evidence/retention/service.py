@@ -112,8 +112,8 @@ def build_policies(session: Session) -> list[RetentionPolicyResponse]:
     rows = {row.kind: (row, name) for row, name in queries.list_policies(session)}
     reported = []
     for kind in KINDS:
-        matching_row = rows.get(kind)
-        row, name = matching_row if matching_row is not None else (None, None)
+        override = rows.get(kind)
+        row, name = override if override is not None else (None, None)
         reported.append(
             RetentionPolicyResponse(
                 kind=kind,

@@ -28,16 +28,16 @@ def sum_total(session: Session, source: StorageKind, cited: list[UUID]) -> Json:
         .select_from(source.model)
         .where(*_live_conditions(source))
     ).one()
-    stored_row = 0
+    cited_bytes = 0
     if source.run_id is not None and cited:
         of_cited = source.run_id == func.any(cast(cited, ARRAY(Uuid)))
-        stored_row = (
+        cited_bytes = (
             session.scalar(
                 select(func.coalesce(func.sum(source.size), 0)).where(of_cited, *_live_conditions(source))
             )
             or 0
         )
-    return {"items": int(row[0]), "bytes": int(row[1]), "cited_bytes": int(stored_row)}
+    return {"items": int(row[0]), "bytes": int(row[1]), "cited_bytes": int(cited_bytes)}
 
 
 def sum_by_day(session: Session, source: StorageKind) -> dict[str, int]:

@@ -147,10 +147,10 @@ def find_time_range(session: Session, host_id: UUID) -> tuple[int | None, int | 
     if row[0] is None or row[1] is None:
         return row[0], row[1]
     near = (ReportedEvent.about(host_id), ReportedEvent.t_ns.between(row[0] - DAY_NS, row[1] + DAY_NS))
-    reported_row = session.execute(
+    events_range = session.execute(
         select(func.min(ReportedEvent.t_ns), func.max(ReportedEvent.t_ns)).where(*near)
     ).one()
-    return min(row[0], reported_row[0] or row[0]), max(row[1], reported_row[1] or row[1])
+    return min(row[0], events_range[0] or row[0]), max(row[1], events_range[1] or row[1])
 
 
 def list_events(

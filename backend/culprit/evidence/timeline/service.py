@@ -124,19 +124,19 @@ def find_source_line(
     rows = chunks.decode_rows(chunk.data)
     at = max(0, int(np.searchsorted(rows.start_ns, t_ns, "right")) - 1)
     line = int(chunks.decode_lines(chunk.lines)[at]) if chunk.lines is not None else None
-    displayed_line = None
+    line_text = None
     if line is not None and line > 0:
         try:
             path = store.path(artifact.sha256)
             part = StoredPart(artifact.sha256, artifact.size, path, artifact.encoding)  # type: ignore[arg-type]
-            displayed_line = next(iter(read_line_range(part, line, 1).lines), None)
+            line_text = next(iter(read_line_range(part, line, 1).lines), None)
         except (ArtifactMissingError, ArtifactAlteredError, ImportRefusedError):
-            displayed_line = None
+            line_text = None
     return {
         "artifact_id": artifact.id,
         "part": artifact.part,
         "line": line,
-        "text": displayed_line,
+        "text": line_text,
         "run_id": chunk.run_id,
         "t_ns": int(rows.start_ns[at]),
         "values": dict(zip(chunk.axis_values or [""], rows.mean[at].tolist(), strict=True)),

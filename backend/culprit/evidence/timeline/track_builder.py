@@ -169,9 +169,9 @@ def _load_sources(session: Session, rows: Sequence[ChunkRow]) -> dict[UUID, list
     for row in reversed(rows):
         if len(newest[row.series_id]) < MAX_SOURCES:
             newest[row.series_id].append(row)
-    displayed_newest = [row for of_track in newest.values() for row in of_track]
+    listed = [row for of_track in newest.values() for row in of_track]
     names = queries.load_collector_names(
-        session, list({r.run_collector_id for r in displayed_newest if r.run_collector_id})
+        session, list({r.run_collector_id for r in listed if r.run_collector_id})
     )
     return {
         series_id: [

@@ -154,9 +154,9 @@ def _weight(view: ProfileView, frames: Sequence[str]) -> int | None:
     trie, names = view.profile.table.trie, view.profile.names
     if not len(trie):
         return None
-    requested_frames = list(frames[1:] if frames[0] == names[trie.frame[0]] else frames)
+    path = list(frames[1:] if frames[0] == names[trie.frame[0]] else frames)
     nodes = [0]
-    for name in requested_frames:
+    for name in path:
         nodes = [
             child for node in nodes for child in _children(trie.end, node) if names[trie.frame[child]] == name
         ]

@@ -50,7 +50,7 @@ def build_seed(
 ) -> IncidentSeed:
     """Return the seed, or raise NotFoundError if a run or the diagnosis is not visible to this actor."""
     builder = _SeedBuilder()
-    requested_run_ids = list(run_ids)
+    all_run_ids = list(run_ids)
     if diagnosis_id is not None:
         diagnosis = diagnoses.get_diagnosis(session, actor, diagnosis_id)
         builder.hosts[diagnosis.host_id] = IncidentHostRequest(
@@ -60,8 +60,8 @@ def build_seed(
         builder.causes.update(dict.fromkeys(item["id"] for item in result.get("causes", ())))
         stages = [UUID(stage["capture_id"]) for stage in diagnosis.stages]
         stage_runs = queries.list_host_run_ids(session, stages, diagnosis.host_id)
-        requested_run_ids = [*stage_runs, *requested_run_ids]
-    _add_runs(session, actor, requested_run_ids, builder)
+        all_run_ids = [*stage_runs, *all_run_ids]
+    _add_runs(session, actor, all_run_ids, builder)
     causes = [cause for cause in builder.causes if cause in CAUSES]
     begins = [run for run in builder.runs.values() if run is not None]
     return IncidentSeed(

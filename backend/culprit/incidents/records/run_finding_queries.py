@@ -54,13 +54,13 @@ def list_rule_summaries(session: Session, run_ids: Collection[UUID]) -> Rows:
 
 def list_unevaluated_findings(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Rows:
     """List (run_id, finding as JSON) of these rules if they did not match or were not evaluated."""
-    stored_value = []
+    selects = []
     for stored in (Evaluation.not_matched, Evaluation.not_evaluated):
         message = func.jsonb_array_elements(stored).table_valued(column("value", JSONB), name="finding")
-        stored_value.append(
+        selects.append(
             select(Evaluation.run_id, message.c.value.label("finding"))
             .select_from(Evaluation)
             .join(message, true())
             .where(Evaluation.run_id.in_(run_ids), message.c.value["rule"].astext.in_(list(rules)))
         )
-    return session.execute(union_all(*stored_value)).all()
+    return session.execute(union_all(*selects)).all()

@@ -130,7 +130,9 @@ def update_incident(
 ) -> Incident:
     """Update fields or the state. Raises NotFoundError, ForbiddenError, ConflictError, InvalidRequestError."""
     incident = journal.lock_version(session, actor, incident_id, incident_update.version)
-    supplied = incident_update.model_dump(exclude_unset=True, exclude={"version", "state", "reason", "owner_id"})
+    supplied = incident_update.model_dump(
+        exclude_unset=True, exclude={"version", "state", "reason", "owner_id"}
+    )
     # Only the end of the window can be set to null.
     changed = {name: value for name, value in supplied.items() if value is not None or name == "window_to"}
     if "symptom" in changed and incident_update.symptom is not None:

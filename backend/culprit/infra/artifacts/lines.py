@@ -44,9 +44,9 @@ def _lines(part: StoredPart) -> Iterator[bytes]:
     limited = StoredPart(part.sha256, part.size, part.path, part.encoding, LIMITS)
     with limited.open() as stream:
         while line := stream.readline(LINE_BYTES):
-            stored_line = line
+            start = line
             while not line.endswith(b"\n"):
                 line = stream.readline(LINE_BYTES)
                 if not line:
                     break
-            yield stored_line.rstrip(b"\r\n")
+            yield start.rstrip(b"\r\n")

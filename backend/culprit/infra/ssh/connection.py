@@ -301,8 +301,8 @@ def _transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.T
     options.digests = MACS
     options.kex = [name for name in KEX if name in options.kex]
     options.compression = ["none"]
-    requested_type = pinned.type if pinned else ""
-    family = "rsa-sha2-" if requested_type == "ssh-rsa" else requested_type
+    key_type = pinned.type if pinned else ""
+    family = "rsa-sha2-" if key_type == "ssh-rsa" else key_type
     first = [name for name in HOST_KEYS if family and name.startswith(family)]
     options.key_types = first + [name for name in HOST_KEYS if name not in first]
     # The watchdog fires earlier than these timeouts.

@@ -17,7 +17,7 @@ from collectors.runner import program as bundle
 from collectors.runner import symbols
 from culprit.domain.runs.timeouts import Timeouts
 from culprit.evidence.parsing.parse_run import ParsedCollector
-from culprit.evidence.symbols import queries as stored_symbols
+from culprit.evidence.symbols import queries as symbol_queries
 from culprit.evidence.symbols.requests import READER, list_generated, list_keys, list_missing_files
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.session import get_database
@@ -65,7 +65,7 @@ def fetch_symbols(run_id: UUID) -> str | None:
     """Fetch the missing symbols of a run. Return the state of the collector, or None if there was nothing to do."""
     db = get_database()
     with unit_of_work(db.sessions) as session:
-        planned = stored_symbols.claim_fetch(session, run_id)
+        planned = symbol_queries.claim_fetch(session, run_id)
         if planned is None:
             return None
         try:
@@ -94,7 +94,7 @@ def _build_spec(session: Session, planned: RunCollector) -> FetchSpec:
     sources = [profile.source for profile in list_profiles(session, planned.run_id) if profile.source]
     sources = [source for source in sources if source["reader"] == READER]
     keys = [key for source in sources for key in list_keys(source)]
-    known = stored_symbols.load_symbol_files(session, spec.host_id, keys)
+    known = symbol_queries.load_symbol_files(session, spec.host_id, keys)
     job = symbols.build_job(list_missing_files(sources, known), list_generated(sources))
     return FetchSpec(
         planned.id,
@@ -161,7 +161,7 @@ def _store(spec: FetchSpec, result: SessionResult) -> str:
     with unit_of_work(db.sessions) as session:
         for reading in readings:
             add_readings(session, run_id, reading)
-            stored_symbols.store_symbol_files(session, spec.session.host_id, _list_files(reading))
+            symbol_queries.store_symbol_files(session, spec.session.host_id, _list_files(reading))
         _build_profiles(session, run_id)
         return session.get_one(RunCollector, spec.run_collector_id).state
 
@@ -187,4 +187,4 @@ def _build_profiles(session: Session, run_id: UUID) -> None:
             enqueue_after_commit(session, "culprit.build_profile", profile.id)
 
 
-JOB = Job("culprit.fetch_symbols", "ssh", fetch_symbols, stored_symbols.pending_symbol_fetches)
+JOB = Job("culprit.fetch_symbols", "ssh", fetch_symbols, symbol_queries.pending_symbol_fetches)

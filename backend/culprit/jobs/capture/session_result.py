@@ -81,9 +81,9 @@ class RunnerOutput:
         kind = frame["kind"]
         for name, reason in frame.pop("rejected", ()):
             if len(self.rejected) < MAX_REJECTED:
-                displayed_name = name if kind in ("outcome", "part") else f"{kind}.{name}"
+                field_name = name if kind in ("outcome", "part") else f"{kind}.{name}"
                 self.rejected.append(
-                    {"collector": frame.get("id", ""), "field": displayed_name, "reason": reason}
+                    {"collector": frame.get("id", ""), "field": field_name, "reason": reason}
                 )
         if kind in ("part", "snapshot"):
             self.parts.append(frame)

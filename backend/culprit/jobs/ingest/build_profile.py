@@ -223,13 +223,13 @@ def _store(
 
 def _store_event_profile(session: Session, profile: Profile, values: Json) -> None:
     """Return the profile of a further event of the same recording; a rebuild finds the existing row."""
-    matching_profile = find_event_profile(session, profile, values["kind"], values["event"])
-    if matching_profile is None:
-        matching_profile = Profile(run_id=profile.run_id, run_collector_id=profile.run_collector_id)
-        session.add(matching_profile)
-    matching_profile.host_id, matching_profile.source = profile.host_id, profile.source
+    sibling = find_event_profile(session, profile, values["kind"], values["event"])
+    if sibling is None:
+        sibling = Profile(run_id=profile.run_id, run_collector_id=profile.run_collector_id)
+        session.add(sibling)
+    sibling.host_id, sibling.source = profile.host_id, profile.source
     for name, value in values.items():
-        setattr(matching_profile, name, value)
+        setattr(sibling, name, value)
 
 
 def _widen(session: Session, run_id: UUID, stored: list[Json]) -> None:

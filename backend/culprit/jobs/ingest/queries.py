@@ -164,11 +164,11 @@ def select_event_ids(run_id: UUID) -> Select[UUID]:
 
 
 def list_repetitions(
-    session: Session, run_ids: Collection[UUID | None], displayed_ids: Sequence[UUID]
+    session: Session, run_ids: Collection[UUID | None], event_ids: Sequence[UUID]
 ) -> Sequence[Row[UUID | None, UUID | None]]:
     """Return the displayed event and the run of each event of these runs that repeats one."""
     query = select(StoredEvent.repeats_id, StoredEvent.run_id).where(
-        StoredEvent.run_id.in_(run_ids), StoredEvent.repeats_id.in_(displayed_ids)
+        StoredEvent.run_id.in_(run_ids), StoredEvent.repeats_id.in_(event_ids)
     )
     return session.execute(query).all()
 

@@ -128,11 +128,11 @@ def _displayed_near(session: Session, coming: Sequence[ExistingEvent]) -> list[E
 def _repeated_by(session: Session, seens: Iterable[ExistingEvent], freed: Iterable[ExistingEvent]) -> RunsAt:
     """Return which runs of `freed` have another event that repeats one of `shown`."""
     runs = {item.run_id for item in freed}
-    displayed_ids = [seen.id for seen in seens]
+    event_ids = [seen.id for seen in seens]
     runs_at: RunsAt = defaultdict(set)
-    for displayed_id, run_id in list_repetitions(session, runs, displayed_ids) if runs else ():
-        if displayed_id is not None:
-            runs_at[displayed_id].add(run_id)
+    for event_id, run_id in list_repetitions(session, runs, event_ids) if runs else ():
+        if event_id is not None:
+            runs_at[event_id].add(run_id)
     return runs_at
 
 

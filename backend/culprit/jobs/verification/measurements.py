@@ -172,10 +172,10 @@ class SideReader:
 
     def shares(self, runs: Sequence[Run]) -> dict[str, float]:
         """Return the mean own share of each function over the runs with a CPU profile; {} without any."""
-        matching_runs = [shares for run in runs if (shares := _shares(self.view(run)))]
-        names = {name for shares in matching_runs for name in shares}
+        shares_by_run = [shares for run in runs if (shares := _shares(self.view(run)))]
+        names = {name for shares in shares_by_run for name in shares}
         return {
-            name: sum(shares.get(name, 0.0) for shares in matching_runs) / len(matching_runs)
+            name: sum(shares.get(name, 0.0) for shares in shares_by_run) / len(shares_by_run)
             for name in names
         }
 

@@ -93,10 +93,10 @@ def build_rotations(session: Session, rows: Sequence[Rotation]) -> list[Rotation
 def _load_accounts(
     session: Session, rows: Sequence[Rotation], shifts: Mapping[UUID, Sequence[Shift]]
 ) -> People:
-    requested_rows = {who for row in rows for who in row.people}
-    requested_rows |= {shift.who for each in shifts.values() for shift in each}
+    account_ids = {who for row in rows for who in row.people}
+    account_ids |= {shift.who for each in shifts.values() for shift in each}
     ids = []
-    for row in requested_rows:
+    for row in account_ids:
         try:
             ids.append(UUID(row))
         except ValueError:

@@ -96,8 +96,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/hosts/{host_id}/timeline"): ("viewer", None, "?from_ns=0&to_ns=1000000000", True),
     ("GET", "/hosts/{host_id}/timeline/overview"): ("viewer", None, "", True),
     ("GET", "/differences"): (
-        "viewer", None, "?before_host={host}&before_from_ns=0&before_to_ns=1000000000"
-        "&after_host={host}&after_from_ns=2000000000&after_to_ns=3000000000", True,
+        "viewer",
+        None,
+        "?before_host={host}&before_from_ns=0&before_to_ns=1000000000"
+        "&after_host={host}&after_from_ns=2000000000&after_to_ns=3000000000",
+        True,
     ),
     ("GET", "/citations"): ("investigator", None, "?host_id={host}&metric=cpu.busy&t_ns=1", True),
     ("GET", "/credentials"): ("admin", None, "", False),

@@ -49,10 +49,10 @@ class TextCheck:
             answer = build_problem(422, "request.invalid", {"fields": ", ".join(fields)}, errors=errors)
             await answer(scope, receive, send)
             return
-        stored_messages = iter(messages)
+        stream = iter(messages)
 
         async def replay() -> Message:
-            message = next(stored_messages, None)
+            message = next(stream, None)
             if message is None and refusal is not None:
                 raise refusal
             return message or await receive()

@@ -65,7 +65,7 @@ class Chain:
             for key, step in self._steps.items()
             if step.about == hypothesis_response.key and key not in keys
         ]
-        reported_keys = [
+        step_keys = [
             *keys,
             *(key for key in about if self._steps[key].verdict in {"supports", "refutes"}),
         ]
@@ -76,7 +76,7 @@ class Chain:
             "state": hypothesis_response.state,
             "status": hypothesis_response.status,
             "strength": hypothesis_response.strength,
-            "steps": [self.step(self._steps[key]) for key in reported_keys if key in self._steps],
+            "steps": [self.step(self._steps[key]) for key in step_keys if key in self._steps],
         }
 
     def gates(self) -> list[Json]:

@@ -125,10 +125,10 @@ class Sources:
 
     def _read(self, artifact: Artifact, lines: tuple[int, ...]) -> tuple[str, list[Json]]:
         """Return (state, lines): the cited lines with one line of context on each side."""
-        requested_lines = sorted({n + d for n in lines for d in range(-AROUND, AROUND + 1) if n + d > 0})
+        line_numbers = sorted({n + d for n in lines for d in range(-AROUND, AROUND + 1) if n + d > 0})
         texts: list[Json] = []
         try:
-            for first, count in _merge_line_ranges(requested_lines):
+            for first, count in _merge_line_ranges(line_numbers):
                 read = evidence_service.read_lines(self._store, artifact, first, count)["lines"]
                 texts += [
                     {

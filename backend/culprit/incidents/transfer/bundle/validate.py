@@ -194,10 +194,8 @@ def _check_verdicts(document: BundleDocument, steps: Collection[str]) -> None:
     """Require pins for verdicts of users, as in an incident, that cite a run in the bundle."""
     pins = {pin.id: pin for pin in document.pins}
     for verdict in document.verdicts:
-        displayed_pins = [pins[pin] for pin in verdict.pins if pins[pin].runs]
-        cited = [
-            refusals.CitedPin(str(pin.id), bool(pin.snapshot.get("collected"))) for pin in displayed_pins
-        ]
+        cited_pins = [pins[pin] for pin in verdict.pins if pins[pin].runs]
+        cited = [refusals.CitedPin(str(pin.id), bool(pin.snapshot.get("collected"))) for pin in cited_pins]
         if refusals.check_verdict(verdict.verdict, cited) is not None:
             raise build_refusal("no_evidence", step=verdict.step)
 

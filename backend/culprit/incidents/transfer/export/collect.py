@@ -85,12 +85,12 @@ def build_document(
         }
         for waiver in snapshot.waivers.values()
     ]
-    displayed_pins = {pin["id"] for pin in pins}
+    pin_ids = {pin["id"] for pin in pins}
     results["outcomes"] = [
         {
             **copy_fields(outcome, "cause", "right", "true_cause", "note", "at"),
             "by": person_names.name(outcome.by),
-            "pins": [pin for pin in outcome.pins if UUID(pin) in displayed_pins],
+            "pins": [pin for pin in outcome.pins if UUID(pin) in pin_ids],
         }
         for outcome in snapshot.outcomes
     ]

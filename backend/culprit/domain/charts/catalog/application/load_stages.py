@@ -30,20 +30,18 @@ _COLUMNS = (
 def build_charts(view: HostView) -> Sequence[RunChart]:
     """One table of all stages, in their order; columns that no stage has are left out."""
     rows = list(view.rows("load_test"))
-    displayed_rows = rows[:MAX_STAGES]
+    drawn_rows = rows[:MAX_STAGES]
     columns = [
         column
         for column in _COLUMNS
-        if any(read_figure(row, column[0], column[1]) is not None for row in displayed_rows)
+        if any(read_figure(row, column[0], column[1]) is not None for row in drawn_rows)
     ]
     if not columns:
         return ()
-    rows_of = tuple(_stage(row, columns) for row in displayed_rows)
+    rows_of = tuple(_stage(row, columns) for row in drawn_rows)
     body = Stages(Text("stage", "阶段"), tuple(column for _, _, column in columns), rows_of)
     return (
-        RunChart(
-            BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(displayed_rows)
-        ),
+        RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(drawn_rows)),
     )
 
 

@@ -27,20 +27,18 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     rows = sorted(
         view.rows("routes"), key=lambda row: (row.text("route") != "*", -(row.number("requests") or 0.0))
     )
-    displayed_rows = rows[:MAX_ROUTES]
+    drawn_rows = rows[:MAX_ROUTES]
     columns = [
         column
         for column in _COLUMNS
-        if any(read_figure(row, column[0], column[1]) is not None for row in displayed_rows)
+        if any(read_figure(row, column[0], column[1]) is not None for row in drawn_rows)
     ]
     if not columns:
         return ()
-    new_rows = tuple(_route(row, columns) for row in displayed_rows)
+    new_rows = tuple(_route(row, columns) for row in drawn_rows)
     body = Stages(Text("route", "路由"), tuple(column for _, _, column in columns), new_rows)
     return (
-        RunChart(
-            BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(displayed_rows)
-        ),
+        RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(drawn_rows)),
     )
 
 

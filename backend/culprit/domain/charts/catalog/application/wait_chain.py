@@ -34,11 +34,11 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
 def _futexes(view: HostView) -> RunChart | None:
     rows = [row for row in view.rows("strace_futex") if row.number("tid") is not None and _wait_ms(row) > 0]
     rows.sort(key=lambda row: -_wait_ms(row))
-    displayed_rows = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
+    drawn_rows = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
     names: dict[str, str] = {}
     edges: list[GraphEdge] = []
-    own_ms = dict.fromkeys((row.text("tid") for row in displayed_rows), 0.0)
-    for row in displayed_rows:
+    own_ms = dict.fromkeys((row.text("tid") for row in drawn_rows), 0.0)
+    for row in drawn_rows:
         waiter, waker = row.text("tid"), row.text("waker_tid") or f"?{row.text('address')}"
         waited = Figure(_wait_ms(row), "ms", row.citation)
         own_ms[waiter] += waited.value
@@ -59,7 +59,7 @@ def _futexes(view: HostView) -> RunChart | None:
             edges.append(edge)
     body = Graph(tuple(nodes), tuple(edges))
     return RunChart(
-        BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(displayed_rows)
+        BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(drawn_rows)
     )
 
 
