@@ -18,6 +18,7 @@ class Cause:
     `tested_by` are the collectors of a later stage that decide it. `proven_by` are the
     faults of the fault lab in which it was named correctly; without one, its confidence is at most `possible`.
     `needs_room` is whether it claims that more workers would help, which needs room in what they wait for.
+    `stops_program` is whether no thread of a program runs while it acts: requests queue although threads are free.
     """
 
     id: str
@@ -32,3 +33,4 @@ class Cause:
     tested_by: tuple[str, ...] = ()
     proven_by: tuple[str, ...] = ()
     needs_room: bool = False
+    stops_program: bool = False

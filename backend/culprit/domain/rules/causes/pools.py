@@ -124,15 +124,15 @@ CAUSES: tuple[Cause, ...] = (
         id="cache-memory-limit",
         title=Text("A cache is too small for its data", "缓存内存不足，持续淘汰"),
         what=Text(
-            "A cache (Redis, memcached, Varnish) has reached its limit and evicts while it works. Entries that are "
-            "still needed are missing, so callers ask the slower source or compute again.",
-            "缓存（Redis、memcached、Varnish）达到上限并持续淘汰；仍需要的条目丢失，调用方转而访问更慢的数据源或重新计算。",
+            "A cache (Redis, memcached, Varnish, OPcache) has reached its limit and evicts, or takes nothing new. "
+            "Entries that are still needed are missing, so callers ask the slower source or compute again.",
+            "缓存（Redis、memcached、Varnish、OPcache）达到上限，持续淘汰或不再接收新条目；仍需要的条目丢失，调用方转而访问更慢的数据源或重新计算。",
         ),
         fix=Text(
             "See which entries use the memory (redis-cli --bigkeys, --memkeys). Shorten their lifetime, store less, or "
-            "raise the limit (maxmemory, -m, -s) where the host has memory.",
+            "raise the limit (maxmemory, -m, -s, opcache.memory_consumption) where the host has memory.",
             "查看哪些条目占用内存（redis-cli --bigkeys、--memkeys），缩短其生存时间、减少存储，主机有余量时调高上限（"
-            "maxmemory、-m、-s）。",
+            "maxmemory、-m、-s、opcache.memory_consumption）。",
         ),
         risk=Text(
             "A higher limit can lead to swapping or a kill by the kernel. Rollback: set the old limit.",
@@ -144,7 +144,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         mechanisms=("peer", "running", "runnable"),
         explains=("slow-dependency", "cpu-exhausted", "worker-pool-exhausted", "database-hot-sql"),
-        tested_by=("redis_info", "cache_stats"),
+        tested_by=("redis_info", "cache_stats", "perf_record"),
         proven_by=("magazine-cache",),
     ),
     Cause(

@@ -29,6 +29,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：垃圾回收占比低于十三分之一。",
         ),
         mechanisms=("running", "lock", "condition"),
+        stops_program=True,
         explains=(
             "cpu-hot-function",
             "slow-dependency",

@@ -21,16 +21,21 @@ _LOCKS = frozenset(("lock", "semaphore"))
 
 @dataclass(frozen=True, slots=True)
 class TimeClaim:
-    """What a cause claims: that requests at this place are slow through these mechanisms."""
+    """What a cause claims: that requests at this place are slow through these mechanisms.
+
+    With `stops_program`, requests that queue although threads are free wait for it too: nothing else keeps a free
+    thread from taking them.
+    """
 
     mechanisms: frozenset[str]
     scope: Subject
+    stops_program: bool = False
 
 
 def build_claim(cause: Cause, scope: Subject) -> TimeClaim:
     """Return what a cause at a place claims."""
     peer = (PEER,) if cause.waits_for_peer and "dst" in dict(scope) else ()
-    return TimeClaim(frozenset((*cause.mechanisms, *peer)), scope)
+    return TimeClaim(frozenset((*cause.mechanisms, *peer)), scope, cause.stops_program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,9 @@ class HarmedTime:
         parts = [total] if explained else []
         if (RUNNING, "") in explained and (RUNNABLE, "") not in explained:
             parts.append(_wait_for_itself(account))
+        if any(claim.stops_program and account.service.has_place(claim.scope) for claim in claims):
+            queued = 1.0 - account.covered
+            parts.append(Share(queued, queued, queued))
         seen = (*path, account.service.pids)
         for target in account.callees:
             below = self._find_callee(account, target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.application import compilers
 from culprit.domain.rules.measures.database import caches
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
@@ -49,5 +50,32 @@ RULES: tuple[Rule, ...] = (
             "只访问一次的条目在任何缓存大小下都会未命中。",
         ),
         source="memcached: stats; varnishstat: MAIN.cache_miss, MAIN.n_lru_nuked",
+    ),
+    Rule(
+        id="F-PHP-COMPILES",
+        title=Text("PHP compiles the code of every request", "PHP 在每个请求中重新编译代码"),
+        summary=Text(
+            "{value} % of the CPU samples of PHP are in its compiler ({frames}).",
+            "PHP 的 CPU 样本中有 {value} % 位于其编译器（{frames}）。",
+        ),
+        measure=compilers.COMPILER_SHARE,
+        op=">=",
+        thresholds=(
+            (
+                "warn",
+                Threshold("warn", 20.0, "estimate: a worker with a warm OPcache compiles nothing"),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("memory", "saturation"),
+        suspects=("cache-memory-limit",),
+        causes=("cache-memory-limit",),
+        refutes=(),
+        caveats=Text(
+            "Just after a deploy or a restart, code is compiled once. An OPcache that is turned off looks the same as "
+            "one that is full.",
+            "部署或重启后代码会编译一次。关闭的 OPcache 与已满的 OPcache 表现相同。",
+        ),
+        source="own time of functions: Zend/zend_language_scanner.l, zend_language_parser.y, zend_compile.c",
     ),
 )

@@ -24,6 +24,20 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.DIRECT,
         use=Use("application", "saturation"),
+        also=(
+            Condition(
+                redis_stalls.SLOW_SHARE,
+                ">=",
+                Threshold("share", 1.0, "percent: every hundredth command meets a slow one"),
+            ),
+            Condition(
+                redis_stalls.COMMANDS,
+                ">",
+                Threshold(
+                    "commands", 2.0, "as many are of the collector: others have to wait for there to be harm"
+                ),
+            ),
+        ),
         suspects=("blocked-event-loop",),
         causes=("blocked-event-loop",),
         refutes=(),

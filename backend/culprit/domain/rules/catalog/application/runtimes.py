@@ -121,6 +121,44 @@ RULES: tuple[Rule, ...] = (
         source="names of threads of HotSpot: vmThread.cpp, workerThread.cpp; schedstat. R. B. Miller, 1968",
     ),
     Rule(
+        id="F-JVM-STOPS-SAMPLED",
+        title=Text("A JVM stops its program again and again", "JVM 反复暂停程序"),
+        summary=Text(
+            "In Java process {pid} threads that run only while the program is stopped were on a CPU for {value} ms "
+            "without a break ({stops} stops were sampled).",
+            "Java 进程 {pid} 中仅在程序暂停时运行的线程连续占用 CPU {value} ms（共采样到 {stops} 次暂停）。",
+        ),
+        measure=runtimes.SAMPLED_STOP,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 100.0, "users notice a tenth of a second")),
+            ("critical", Threshold("critical", 1000.0, "after one second users lose their flow of thought")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                runtimes.STOPPED,
+                ">=",
+                Threshold("stopped", 1.0, "percent: every hundredth request meets a stop"),
+            ),
+            Condition(
+                shares.OLDEST,
+                ">=",
+                Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
+            ),
+        ),
+        suspects=("gc-pauses",),
+        causes=("gc-pauses",),
+        refutes=(),
+        harm=True,
+        caveats=Text(
+            "Thread dumps, heap dumps and deoptimization stop a program too. The time is a lower bound.",
+            "线程转储、堆转储和去优化也会暂停程序。所示时间是下限。",
+        ),
+        source="names of threads of HotSpot: vmThread.cpp, workerThread.cpp; times of perf samples. R. B. Miller, 1968",
+    ),
+    Rule(
         id="F-JVM-HEAP-FULL",
         title=Text("Full collections free too little", "Full GC 释放的内存过少"),
         summary=Text(

@@ -116,64 +116,6 @@ RULES: tuple[Rule, ...] = (
         source="strace -T: between request and reply of one thread",
     ),
     Rule(
-        id="F-LOCK-FUTEX-PILEUP",
-        title=Text("Request threads wait for a lock", "请求线程在等待锁"),
-        summary=Text(
-            "{stuck} of {threads} active threads of {name} ({value} %) wait in futex most of the "
-            "time, while requests are in progress and the CPU is idle.",
-            "{name} 的 {threads} 个活跃线程中有 {stuck} 个（{value} %）大部分时间停在 "
-            "futex；此时有请求在处理，而 CPU 空闲。",
-        ),
-        measure=waits.PILEUP,
-        op=">=",
-        thresholds=(("warn", Threshold("warn", 50.0, "more than half of the serving threads")),),
-        strength=Strength.MECHANISM,
-        use=Use("application", "saturation"),
-        also=(
-            Condition(waits.HELD, ">=", Threshold("held", 3.0, "two requests are no queue")),
-            Condition(
-                waits.STUCK_PER_REQUEST,
-                "<=",
-                Threshold("stuck", 2.0, "more are parked because they have no work"),
-            ),
-            Condition(waits.ELSEWHERE, "<", Threshold("elsewhere", 1.0, "otherwise they wait for a peer")),
-            Condition(
-                waits.CPU_OF,
-                "<",
-                Threshold("cpu", 80.0, "percent of all CPUs: above, the threads wait for a CPU"),
-            ),
-        ),
-        causes=("lock-contention",),
-        harm=True,
-        caveats=Text(
-            "Thread pools also park idle threads on futexes. The share of futex calls is not evidence.",
-            "线程池的空闲线程也停在 futex；futex 调用的占比不能作为证据。",
-        ),
-        source="wchan, ten times a second; healthy services have the same share, count and address "
-        "of futex calls",
-    ),
-    Rule(
-        id="F-LOCK-FUTEX-LONG",
-        title=Text("A long wait in futex", "futex 等待过长"),
-        summary=Text(
-            "A thread waited {value} ms at {address} until thread {waker} woke it.",
-            "线程在 {address} 等待 {value} ms，之后由线程 {waker} 唤醒。",
-        ),
-        measure=calls.FUTEX_WAIT,
-        op=">",
-        thresholds=(("warn", Threshold("warn", 500.0, "longer than a critical section should be")),),
-        strength=Strength.CORRELATIONAL,
-        use=Use("application", "saturation"),
-        also=(
-            Condition(
-                calls.FUTEX_WAKES, ">=", Threshold("wakes", 1.0, "timeouts end without a waking thread")
-            ),
-        ),
-        causes=("lock-contention",),
-        caveats=Text("Idle threads of a pool also park on futex.", "空闲的线程池工作线程也停在 futex。"),
-        source="strace -f -T: waits of one thread that ended with the wake-up by another",
-    ),
-    Rule(
         id="F-REQUESTS-UNREAD",
         title=Text("A server reads no requests", "服务不读取请求"),
         summary=Text(

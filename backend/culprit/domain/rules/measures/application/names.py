@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from culprit.domain.rules.finding import Measurement
+from collectors.contract import Sentence, Text
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
 _WAITS = (("dns_waits",),)
@@ -21,29 +23,45 @@ FAILURES = ("server failure", _NO_ANSWER)
 _SEARCH_DOMAIN = "search domain"
 
 
-def _oldest_query(view: HostView) -> Iterator[Measurement]:
+def _has_known_age(row: TableRow) -> bool:
+    """Return whether a query of this owner began or ended while its sockets were read.
+
+    Sockets that were open at every reading may belong to queries, or to a program that keeps a connected socket for
+    all its queries (forwarders and some resolvers do). No file of the kernel distinguishes them.
+    """
+    samples = row.number("samples") or 0.0
+    all_time = samples and (row.number("waiting") or 0.0) >= (row.number("queries") or 0.0) - 0.5 / samples
+    return not all_time
+
+
+def _read_oldest_query(view: HostView) -> Reading:
     """The longest time that a query of a program was seen without an answer."""
     rows = [
         row for row in view.rows("dns_waits") if row.number("oldest") is not None and not row.number("kept")
     ]
-    for row in rows:
-        pid = row.number("pid")
-        detail: Detail = {
-            "server": row.text("server"),
-            "name": row.text("comm") or "?",
-            "waiting": row.number("waiting") or 0.0,
-        }
-        subject = (("pid", str(int(pid))),) if pid else ()
-        yield Measurement(
-            row.number("oldest") or 0.0,
-            subject,
-            (row.citation,),
-            round(row.number("samples") or 0),
-            (),
-            detail,
-        )
+    dated = [row for row in rows if _has_known_age(row)]
+    if rows and not dated:
+        return MissingData(Sentence("missing.query_age_unknown"))
     if not rows and view.has_data("dns_waits"):
-        yield Measurement(0.0, (), (), 0, (), {"server": "", "name": "", "waiting": 0.0})
+        return [Measurement(0.0, (), (), 0, (), {"server": "", "name": "", "waiting": 0.0})]
+    return [_measure_query(row) for row in dated]
+
+
+def _measure_query(row: TableRow) -> Measurement:
+    pid = row.number("pid")
+    detail: Detail = {
+        "server": row.text("server"),
+        "name": row.text("comm") or "?",
+        "waiting": row.number("waiting") or 0.0,
+    }
+    return Measurement(
+        row.number("oldest") or 0.0,
+        (("pid", str(int(pid))),) if pid else (),
+        (row.citation,),
+        round(row.number("samples") or 0),
+        (),
+        detail,
+    )
 
 
 def _queries(view: HostView) -> Iterator[Measurement]:
@@ -105,13 +123,12 @@ def _slow_probes(view: HostView) -> Iterator[Measurement]:
             yield Measurement(row.number("time") or 0.0, (), (row.citation,), len(answers), (), detail)
 
 
-OLDEST_QUERY = build_listed_measure(
+OLDEST_QUERY = Measure(
     "dns.oldest_query_ms",
     "ms",
-    "Longest wait for a name server",
-    "等待域名服务器最久的时间",
+    Text("Longest wait for a name server", "等待域名服务器最久的时间"),
     _WAITS,
-    _oldest_query,
+    _read_oldest_query,
 )
 QUERIES = build_listed_measure(
     "dns.queries_count", "count", "Queries to name servers", "发往域名服务器的查询", _WAITS, _queries

@@ -225,6 +225,23 @@ def _stuck_per_request(view: HostView) -> Iterator[Measurement]:
             )  # fmt: skip
 
 
+def _stuck_per_taken(view: HostView) -> Iterator[Measurement]:
+    """Threads that wait in futex for each request that the process has read and not answered."""
+    for pid, connections in _list_requested_connections(view).items():
+        taken, interval = _sum_waiting(view, connections)
+        rows = [row for row in _threads(view).get(pid, ()) if _on_futex(row)]
+        stuck = [row for row in rows if (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S]
+        if taken > 0 and stuck:
+            count = len(stuck)
+            cites = merge_citations((*cite_rows(stuck), *cite_rows(connections)))
+            low = count / interval.high if interval.high else math.inf
+            high = count / interval.low if interval.low else math.inf
+            yield Measurement(
+                count / taken, (("pid", pid),), cites, count_samples(view), (), {},
+                Interval("sampled", low, high),
+            )  # fmt: skip
+
+
 def _cpu_of(view: HostView) -> Iterator[Measurement]:
     """Return the CPU time of processes in percent of the CPUs that they may use: exact, from the scheduler."""
     cpus = view.cpus or 1
@@ -315,6 +332,9 @@ ELSEWHERE = Measure("app.unanswered_count", "count", Text("Questions of its own"
                     lambda view: list(_elsewhere(view)))  # fmt: skip
 PILEUP = Measure("lock.futex_threads_pct", "pct", Text("Active threads in futex", "停在 futex 的活跃线程"),
                  (("proc_threads",),), lambda view: list(_pileup(view)))  # fmt: skip
+STUCK_PER_TAKEN = Measure("lock.stuck_per_taken_request", "ratio",
+                          Text("Stuck threads a request that was read", "每个已读请求受阻线程"),
+                          _BOTH, lambda view: list(_stuck_per_taken(view)))  # fmt: skip
 STUCK_PER_REQUEST = Measure("lock.stuck_per_request", "ratio", Text("Stuck threads a request", "每请求受阻线程"),
                             _BOTH, lambda view: list(_stuck_per_request(view)))  # fmt: skip
 CPU_OF = Measure("proc.cpu_of_host_pct", "pct", Text("CPU of the process", "进程 CPU"), (("proc_threads",),),

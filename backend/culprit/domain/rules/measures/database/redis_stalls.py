@@ -31,6 +31,23 @@ def _slow_commands(view: HostView) -> Iterator[Measurement]:
         yield Measurement(0.0, (), (row.citation,), 0, (), {"command": "", "count": 0, "total": 0})
 
 
+def _slow_share(view: HostView) -> Iterator[Measurement]:
+    """Percent of the last minute in which slow commands kept every other client waiting."""
+    recent = [row for row in view.rows("redis_slowlog") if (row.number("age") or 0.0) <= RECENT_S]
+    if recent:
+        total_ms = sum(row.number("duration") or 0.0 for row in recent)
+        cites = tuple(row.citation for row in recent)
+        yield Measurement(min(100.0, total_ms / (10.0 * RECENT_S)), (), cites, len(recent))
+
+
+def _commands(view: HostView) -> Iterator[Measurement]:
+    """Commands that the server executes in a second, among them up to two of the collector."""
+    row = _info(view, "total_commands_processed")
+    change = row.number("change") if row is not None else None
+    if row is not None and change is not None:
+        yield Measurement(change, (), (row.citation,), 1)
+
+
 def _delayed_fsyncs(view: HostView) -> Iterator[Measurement]:
     """How often a write of the append-only file waited because the last fsync had not ended."""
     row = _info(view, "aof_delayed_fsync")
@@ -86,6 +103,17 @@ SLOW_COMMAND = build_listed_measure(
     "最近一分钟最慢的命令",
     _NEEDS,
     _slow_commands,
+)
+SLOW_SHARE = build_listed_measure(
+    "redis.slow_commands_pct",
+    "pct",
+    "Time in slow commands",
+    "慢命令耗时占比",
+    _NEEDS,
+    _slow_share,
+)
+COMMANDS = build_listed_measure(
+    "redis.commands_per_s", "per_s", "Commands executed", "已执行命令", _NEEDS, _commands
 )
 DELAYED_FSYNCS = build_listed_measure(
     "redis.delayed_fsyncs_per_s",
