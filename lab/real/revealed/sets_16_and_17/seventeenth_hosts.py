@@ -78,18 +78,18 @@ def _pictures_of_sites(environment: LabEnvironment, rng: random.Random) -> Itera
 
 SCENARIOS = (
     Scenario(
-        "zoo-tickets", "holdout", "tickets-of-a-zoo", ("cpu-neighbour-contention",),
+        "zoo-tickets", "development", "tickets-of-a-zoo", ("cpu-neighbour-contention",),
         "The container of the tickets requests hardly any CPU time; a container that packs films uses nearly all.",
         _tickets_of_a_zoo, needs=(GO, "gzip"), seconds=10.0, software=("go",), global_effect=("cpu",),
     ),
     Scenario(
-        "college-faces", "holdout", "faces-of-a-college", ("major-fault-thrashing", "memcg-page-cache-thrashing"),
+        "college-faces", "development", "faces-of-a-college", ("major-fault-thrashing", "memcg-page-cache-thrashing"),
         "Sessions fill the container of OpenLDAP; its mapped database is read from the volume again and again.",
         _faces_of_a_college, needs=("slapd", "slapadd", "redis-server", "gunicorn", "mkfs.ext4"), seconds=10.0,
         software=("openldap", "gunicorn"),
     ),
     Scenario(
-        "site-pictures", "holdout", "pictures-of-sites", ("dirty-limit-reached", "disk-saturation"),
+        "site-pictures", "development", "pictures-of-sites", ("dirty-limit-reached", "disk-saturation"),
         "Copies of archives fill what the kernel lets wait for the volume; each write of nginx waits with them.",
         _pictures_of_sites, needs=("nginx", "mkfs.ext4"), seconds=10.0, software=("nginx",),
         global_effect=("dirty-ratio",),

@@ -44,12 +44,12 @@ def _lots_of_auctions(environment: LabEnvironment, rng: random.Random) -> Iterat
 
 SCENARIOS = (
     Scenario(
-        "trail-maps", "holdout", "maps-of-trails", ("packet-loss-upstream",),
+        "trail-maps", "development", "maps-of-trails", ("packet-loss-upstream",),
         "The line of the provider drops what arrives faster than it sends instead of keeping it; maps are sent again.",
         _maps_of_trails, needs=("varnishd", "lighttpd", "tc"), seconds=10.0, software=("varnish",),
     ),
     Scenario(
-        "auction-lots", "holdout", "lots-of-auctions", ("failing-name-resolution",),
+        "auction-lots", "development", "lots-of-auctions", ("failing-name-resolution",),
         "A report of visitors has as many lookups in flight as dnsmasq allows; names that Squid needs are refused.",
         _lots_of_auctions, needs=("squid", "dnsmasq"), seconds=10.0, software=("squid", "dnsmasq"),
     ),

@@ -60,13 +60,13 @@ def _prices_of_a_grower(environment: LabEnvironment, rng: random.Random) -> Iter
 
 SCENARIOS = (
     Scenario(
-        "concert-tickets", "holdout", "tickets-of-a-hall", ("crash-loop",),
+        "concert-tickets", "development", "tickets-of-a-hall", ("crash-loop",),
         "An order ends each printer that takes it; beanstalkd hands it to the next, and printers start all the time.",
         _tickets_of_a_hall, needs=(GO, "beanstalkd", "haproxy", "curl"), seconds=10.0,
         software=("go", "beanstalkd", "haproxy"),
     ),
     Scenario(
-        "nursery-prices", "holdout", "prices-of-a-grower", ("scheduled-job", "database-hot-sql"),
+        "nursery-prices", "development", "prices-of-a-grower", ("scheduled-job", "database-hot-sql"),
         "An import is due every few seconds instead of hours, and empties memcached; MariaDB works all lists out.",
         _prices_of_a_grower, needs=("mariadbd", "mariadb-install-db", "gunicorn", "memcached", "nginx", "curl"),
         seconds=10.0, software=("memcached", "mariadb", "gunicorn", "nginx"),

@@ -79,17 +79,17 @@ def _lessons_of_tutors(environment: LabEnvironment, rng: random.Random) -> Itera
 
 SCENARIOS = (
     Scenario(
-        "map-sheets", "holdout", "sheets-of-a-publisher", ("gc-pauses",),
+        "map-sheets", "development", "sheets-of-a-publisher", ("gc-pauses",),
         "A release paints in new buffers outside of the heap, whose limit lets the JVM collect everything each time.",
         _sheets_of_a_publisher, needs=("java", "javac", "jcmd", "nginx"), seconds=10.0, software=("java", "nginx"),
     ),
     Scenario(
-        "winery-builds", "holdout", "builds-of-a-winery", ("cache-memory-limit", "cpu-hot-function"),
+        "winery-builds", "development", "builds-of-a-winery", ("cache-memory-limit", "cpu-hot-function"),
         "The memory for compiled PHP still has the former release; half of the next is compiled at each request.",
         _builds_of_a_winery, needs=("php-fpm8.2", "nginx"), seconds=10.0, software=("php-fpm", "nginx"),
     ),
     Scenario(
-        "tutor-lessons", "holdout", "lessons-of-tutors", ("duplicate-logging", "log-flood"),
+        "tutor-lessons", "development", "lessons-of-tutors", ("duplicate-logging", "log-flood"),
         "A release adds a handler of the log for each school, so that each line is written hundreds of times.",
         _lessons_of_tutors, needs=("nginx", "setpriv", "prlimit"), seconds=10.0, software=("aiohttp", "nginx"),
     ),

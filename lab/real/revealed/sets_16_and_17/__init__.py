@@ -1,0 +1,1 @@
+"""The sixteenth and seventeenth set: held out until they were played, before the rules changed."""
